@@ -1,8 +1,7 @@
 """Separate full tiles from partial tiles: cut loops so that vectors in the middle part are full.
 
-Every way to loops ends here: loops by intervals and loops by isl are generated with full and
-partial tiles together, and cut afterwards (index-set splitting; Griebl, Feautrier, Lengauer: "Index
-set splitting", IJPP 2000)::
+Loops are generated with full and partial tiles together, by intervals or by isl, and cut afterwards
+(index-set splitting; Griebl, Feautrier, Lengauer: "Index set splitting", IJPP 2000)::
 
     for v in L..U:                                    for v in L..min(U, first):
       vector w in max(0, a - 16*v)..min(16, b - 16*v)   vector w in max(0, a - 16*v)..min(16, ...)
@@ -11,17 +10,17 @@ set splitting", IJPP 2000)::
                                                       for v in max(L, first, end)..U:
                                                         vector w in max(0, a - 16*v)..min(16, ...)
 
-with ``first = ceil(a / 16)`` and ``end = floor(b / 16)``. An iteration before ``first`` belongs to
-the first part, any other before ``end`` to the second, the rest to the third: whatever the values
-are, each runs once, and in order.
+with ``first = ceil(a / 16)`` and ``end = floor(b / 16)``. Iterations before ``first`` belong to the
+first part, later ones before ``end`` to the second part, the rest to the third. Each iteration runs
+once and in order, for any values of ``first`` and ``end``.
 
-*Fixed* loops are vector and unrolled ones, of which every iteration is written out. What keeps one
-from its whole extent is a conjunction of ``form <= 0`` over the loops around it; each of these is
-*decided* at the innermost loop that is a loop in code and occurs in it. In each part, conditions
-and bounds are simplified by what holds there (:mod:`polysched.loops.analysis.facts`). The first and
-the last part are cut further where fixed loops can still be full there, but in those only the
-middle: the number of copies of a body grows with the square of the number of loops around it, not
-exponentially.
+A *fixed* loop is a vector loop or an unrolled loop: all its iterations are written out. A fixed
+loop runs its whole extent where a conjunction of inequalities ``form <= 0`` over the loops around
+it holds. Each inequality is *decided* at the innermost loop in the code whose variable occurs in
+it. In each part, conditions and bounds are simplified by the facts that hold there
+(:mod:`polysched.loops.analysis.facts`). The first and the last part are cut further if fixed loops
+can still be full there, but only the middle part of these: the number of copies of a body grows
+with the square of the number of loops around it, and not exponentially.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ from polysched.loops.ir.nodes import (
 )
 
 _ENDS = 1
-"""How many first and last parts inside each other are cut further."""
+"""Nesting depth of first and last parts that are cut further."""
 
 _MOST_ASSIGNMENTS = 500
 """Above this number of assignments, first and last parts are not cut further.
@@ -64,26 +63,26 @@ The largest schedule of the library, a product with two packed operands on threa
 
 
 @dataclass(frozen=True, eq=False)
-class _Place:
-    """The loops around a place, the outermost first, and what holds there."""
+class _Scope:
+    """The facts that hold inside some loops, and these loops, the outermost first."""
 
     facts: Facts
     loops: tuple[For, ...] = ()
 
-    def inside(self, loop: For) -> _Place:
-        """In the body of a loop."""
-        return _Place(self.facts.inside(loop), (*self.loops, loop))
+    def inside(self, loop: For) -> _Scope:
+        """The scope in the body of a loop."""
+        return _Scope(self.facts.inside(loop), (*self.loops, loop))
 
-    def where(self, condition: Expression) -> _Place:
-        """Where a condition holds."""
+    def where(self, condition: Expression) -> _Scope:
+        """The scope where a condition holds."""
         return replace(self, facts=self.facts.where(condition))
 
 
 @dataclass(frozen=True, eq=False)
 class _Decided:
-    """``form <= 0``, of which ``loop`` is the innermost loop in code that occurs in it.
+    """The inequality ``form <= 0`` and the innermost loop in the code whose variable occurs in it.
 
-    ``loop`` is None if no loop occurs in the form, but parameters only.
+    ``loop`` is None if only parameters occur in the form.
     """
 
     form: LinearForm
@@ -91,62 +90,62 @@ class _Decided:
 
 
 def separate_tiles(node: LoopNode, known: Intervals) -> LoopNode:
-    """The same iterations in the same order, with full vectors apart where a loop can tell them.
+    """Cut loops so that full vectors run without masks; iterations and their order stay the same.
 
-    A parallel loop stays one loop, for its parts would wait for each other: it chooses between two
-    bodies.
+    A parallel loop is not cut, because the threads would wait between its parts: its body becomes a
+    choice between two versions.
 
     Args:
-        node: loops before unrolled ones are written out.
+        node: loops before unrolled loops are expanded.
         known: intervals of the parameters.
     """
-    place = _Place(Facts(known))
-    made = _separated(node, place, _ENDS)
-    if sum(isinstance(one, Assign) for one in walk(made)) > _MOST_ASSIGNMENTS:
-        made = _separated(node, place, 0)
-    return made
+    scope = _Scope(Facts(known))
+    separated = _separated(node, scope, _ENDS)
+    if sum(isinstance(part, Assign) for part in walk(separated)) > _MOST_ASSIGNMENTS:
+        separated = _separated(node, scope, 0)
+    return separated
 
 
-def _separated(node: LoopNode, place: _Place, ends: int) -> LoopNode:
-    """The loops at a place; if ``ends`` is less than 0, they are simplified only."""
+def _separated(node: LoopNode, scope: _Scope, ends: int) -> LoopNode:
+    """Separate the loops of a node; if ``ends`` is negative, only simplify them."""
     match node:
         case If():
-            return _chosen(node, place, ends)
+            return _chosen(node, scope, ends)
         case For():
-            if not place.loops and not node.kind.is_loop_in_code and ends > 0:
-                claims = _strongest(_decided_at(None, node, place, frozenset()))
+            if not scope.loops and not node.kind.is_loop_in_code and ends > 0:
+                claims = _strongest(_decided_at(None, node, scope, frozenset()))
                 if claims:
-                    return _versions(node, claims, place, ends)
-            facts = place.facts
+                    return _versions(node, claims, scope, ends)
+            facts = scope.facts
             node = _between(node, facts.end(node.lower), facts.end(node.upper))
-            if _is_empty(node, place):
+            if _is_empty(node, scope):
                 return Block(())
             if node.kind.is_loop_in_code:
-                return _cut(node, place, ends)
+                return _cut(node, scope, ends)
             forms = _whole_extent(node)
             if forms is not None and all(map(facts.holds, forms)):
                 first, last = node.bounds
                 assert first is not None
                 assert last is not None
                 node = _between(node, Constant(first), Constant(last + 1))
-            return _with_body(node, _separated(node.body, place.inside(node), ends))
-    return map_children(node, lambda child: _separated(child, place, ends))
+            return _with_body(node, _separated(node.body, scope.inside(node), ends))
+    return map_children(node, lambda child: _separated(child, scope, ends))
 
 
-def _versions(node: For, forms: tuple[LinearForm, ...], place: _Place, ends: int) -> LoopNode:
-    """A nest in two versions: one where forms of parameters are at most 0, one for the rest."""
+def _versions(node: For, forms: tuple[LinearForm, ...], scope: _Scope, ends: int) -> LoopNode:
+    """A nest in two versions: one where the forms, over parameters, are at most 0, and the rest."""
     condition = reduce(and_, (form.expression() <= 0 for form in forms))
-    whole = _separated(node, place.where(condition), ends)
-    return If(condition, whole, _separated(node, place, ends - 1))
+    whole = _separated(node, scope.where(condition), ends)
+    return If(condition, whole, _separated(node, scope, ends - 1))
 
 
-def _chosen(node: If, place: _Place, ends: int) -> LoopNode:
-    condition = place.facts.decide(node.condition)
+def _chosen(node: If, scope: _Scope, ends: int) -> LoopNode:
+    condition = scope.facts.decide(node.condition)
     otherwise = Block(()) if node.otherwise is None else node.otherwise
     if isinstance(condition, Constant):
-        return _separated(node.then if condition.value else otherwise, place, ends)
-    then = _separated(node.then, place.where(condition), ends)
-    otherwise = _separated(otherwise, place.where(~condition), ends)
+        return _separated(node.then if condition.value else otherwise, scope, ends)
+    then = _separated(node.then, scope.where(condition), ends)
+    otherwise = _separated(otherwise, scope.where(~condition), ends)
     if then == Block(()) == otherwise:
         return then
     return replace(
@@ -158,14 +157,14 @@ def _chosen(node: If, place: _Place, ends: int) -> LoopNode:
 
 
 def _with_body(loop: For, body: LoopNode) -> LoopNode:
-    """A loop with another body; nothing if nothing is in the body."""
+    """Replace the body of a loop; the result is empty if the body is."""
     if body is loop.body:
         return loop
     return body if body == Block(()) else replace(loop, body=body)
 
 
 def _between(loop: For, lower: Expression, upper: Expression) -> For:
-    """A loop with other bounds; the same object if they are the same."""
+    """Replace the bounds of a loop; the result is the same object if the bounds are equal."""
     if linear_form(lower, {}) == linear_form(loop.lower, {}):
         lower = loop.lower
     if linear_form(upper, {}) == linear_form(loop.upper, {}):
@@ -176,14 +175,14 @@ def _between(loop: For, lower: Expression, upper: Expression) -> For:
 
 
 def _cut(
-    loop: For, place: _Place, ends: int, tried: frozenset[LinearForm] = frozenset()
+    loop: For, scope: _Scope, ends: int, tried: frozenset[LinearForm] = frozenset()
 ) -> LoopNode:
-    """A loop in code, in parts.
+    """Cut a loop that is a loop in the code.
 
     Args:
-        tried: forms by which the loop is cut already, of which it is not known whether they hold.
+        tried: forms by which the loop has been cut already, and that are undecided in this part.
     """
-    inner = place.inside(loop)
+    inner = scope.inside(loop)
     forms = () if ends < 0 else tuple(_decided_at(loop, loop.body, inner, tried))
     if not forms:
         return _with_body(loop, _separated(loop.body, inner, ends))
@@ -195,106 +194,111 @@ def _cut(
     for position, ends_of_part in enumerate(_ranges(loop, forms)):
         if ends_of_part is None:
             continue
-        lower, upper = map(place.facts.end, ends_of_part)
+        lower, upper = map(scope.facts.end, ends_of_part)
         part = replace(loop, lower=lower, upper=upper)
-        if _is_empty(part, place):
+        if _is_empty(part, scope):
             continue
-        is_single = _is_single(part, place)
+        is_single = _is_single(part, scope)
         remaining = ends if position == 1 else ends - 1
-        branch = _as_branch(part, place, remaining) if is_single else None
+        branch = _as_branch(part, scope, remaining) if is_single else None
         if branch is not None:
             parts.append(branch)
         elif position == 1 or is_single:
-            inner = place.inside(part)
+            inner = scope.inside(part)
             if position == 1:
                 inner = replace(inner, facts=inner.facts.with_forms(forms))
             body = _separated(part.body, inner, remaining)
             parts.append(_with_body(part, body))
         else:
-            parts.append(_cut(part, place, remaining, tried.union(forms)))
+            parts.append(_cut(part, scope, remaining, tried.union(forms)))
     return block(parts)
 
 
-def _is_empty(loop: For, place: _Place) -> bool:
+def _is_empty(loop: For, scope: _Scope) -> bool:
     """Whether a loop provably has no iteration."""
     length = linear_form(loop.upper, {}).plus(linear_form(loop.lower, {}), -1)
-    return place.facts.holds(length)
+    return scope.facts.holds(length)
 
 
-def _is_single(loop: For, place: _Place) -> bool:
+def _is_single(loop: For, scope: _Scope) -> bool:
     """Whether a loop provably has at most one iteration."""
     length = linear_form(loop.upper, {}).plus(linear_form(loop.lower, {}), -1)
-    return loop.step == 1 and place.facts.holds(length.plus(LinearForm((), 1), -1))
+    return loop.step == 1 and scope.facts.holds(length.plus(LinearForm((), 1), -1))
 
 
-def _as_branch(loop: For, place: _Place, ends: int) -> LoopNode | None:
-    """A loop of at most one iteration as a branch; None if the loop is to stay.
+def _as_branch(loop: For, scope: _Scope, ends: int) -> LoopNode | None:
+    """Replace a loop of at most one iteration by a branch; None if it should stay a loop.
 
-    A loop of exactly one iteration stays a loop: otherwise copies of its body would run beside
-    those of other parts, and no tile of copies that is transposed in registers could be told from
-    the others. A bound that is a minimum or maximum stays one variable: it may be used often.
+    A loop of exactly one iteration stays a loop: it keeps the copies of its body apart from those
+    of other parts, so that a tile of copies that is transposed in registers can be recognized. A
+    bound that is a minimum or a maximum keeps its variable, because its value may be used often.
     """
     if loop.prefetches or loop.instruction is not None:
         return None
-    for one in walk_expression(loop.lower):
-        if isinstance(one, Operation) and one.operator in (Operator.MINIMUM, Operator.MAXIMUM):
+    extrema = (Operator.MINIMUM, Operator.MAXIMUM)
+    for part in walk_expression(loop.lower):
+        if isinstance(part, Operation) and part.operator in extrema:
             return None
     condition = loop.lower < loop.upper
-    if isinstance(place.facts.decide(condition), Constant):
+    if isinstance(scope.facts.decide(condition), Constant):
         return None
-    body = with_value(loop.body, loop.variable, loop.lower, place.facts.known)
-    return _chosen(If(condition, body), place, ends)
+    body = with_value(loop.body, loop.variable, loop.lower, scope.facts.known)
+    return _chosen(If(condition, body), scope, ends)
 
 
 def _decided_at(
-    loop: For | None, node: LoopNode, place: _Place, tried: frozenset[LinearForm]
+    loop: For | None, node: LoopNode, scope: _Scope, tried: frozenset[LinearForm]
 ) -> Iterator[LinearForm]:
-    """What ``loop`` decides of the fixed loops and masks below, if all holds that loops around it
-    decide, and the rest can be decided by those inside.
+    """The forms that ``loop`` decides for the fixed loops and masks below a node.
 
-    ``loop`` is None for what parameters decide; ``tried`` are forms that are not decided again.
+    A fixed loop is left out if a loop around ``loop``, or a form in ``tried``, keeps it partial.
+
+    Args:
+        loop: a loop around the node; None for the forms over parameters only.
+        tried: forms by which the loop has been cut already.
     """
     if isinstance(node, For | If):
-        decided = _decided(node, place) or ()
+        decided = _decided(node, scope) or ()
         around: tuple[For | None, ...] = ()
         if loop is not None:
-            around = (None, *place.loops[: place.loops.index(loop)])
-        if not any(one.loop in around or one.form in tried for one in decided):
-            yield from (one.form for one in decided if one.loop is loop)
+            around = (None, *scope.loops[: scope.loops.index(loop)])
+        if not any(claim.loop in around or claim.form in tried for claim in decided):
+            yield from (claim.form for claim in decided if claim.loop is loop)
     match node:
         case For():
-            yield from _decided_at(loop, node.body, place.inside(node), tried)
+            yield from _decided_at(loop, node.body, scope.inside(node), tried)
         case If(then=then, otherwise=otherwise):
-            yield from _decided_at(loop, then, place.where(node.condition), tried)
+            yield from _decided_at(loop, then, scope.where(node.condition), tried)
             if otherwise is not None:
-                yield from _decided_at(loop, otherwise, place.where(~node.condition), tried)
+                yield from _decided_at(loop, otherwise, scope.where(~node.condition), tried)
         case _:
             for child in children(node):
-                yield from _decided_at(loop, child, place, tried)
+                yield from _decided_at(loop, child, scope, tried)
 
 
-def _decided(node: For | If, place: _Place) -> tuple[_Decided, ...] | None:
-    """What must hold for a fixed loop to run its whole extent, or for a mask to hold throughout,
-    and is not known.
+def _decided(node: For | If, scope: _Scope) -> tuple[_Decided, ...] | None:
+    """The unknown inequalities under which a fixed loop is full or a mask is true in all lanes.
 
-    None: it is neither, it never does, or no loop can tell.
+    Returns:
+        None if the node is neither a fixed loop nor a mask, if it is never full, or if an
+        inequality is not decided by any loop.
     """
-    forms = _whole_extent(node) if isinstance(node, For) else _mask(node, place)
+    forms = _whole_extent(node) if isinstance(node, For) else _mask(node, scope)
     if forms is None:
         return None
-    found = []
+    unknown = []
     for form in forms:
-        if place.facts.holds(form):
+        if scope.facts.holds(form):
             continue
-        decided = _innermost(form, place)
-        if decided is None or place.facts.fails(decided.form):
+        decided = _innermost(form, scope)
+        if decided is None or scope.facts.fails(decided.form):
             return None
-        found.append(decided)
-    return tuple(found)
+        unknown.append(decided)
+    return tuple(unknown)
 
 
 def _whole_extent(loop: For) -> list[LinearForm] | None:
-    """Forms that are all at most 0 where a fixed loop runs its whole extent."""
+    """Forms that are all at most 0 if and only if a fixed loop runs its whole extent."""
     first, last = loop.bounds
     if loop.kind.is_loop_in_code or loop.step != 1 or first is None or last is None:
         return None
@@ -303,12 +307,12 @@ def _whole_extent(loop: For) -> list[LinearForm] | None:
     return [*not_positive(start), *not_positive(end)]
 
 
-def _mask(node: If, place: _Place) -> list[LinearForm] | None:
-    """Forms that are all at most 0 where the condition of copies or lanes holds.
+def _mask(node: If, scope: _Scope) -> list[LinearForm] | None:
+    """Forms that are all at most 0 if and only if the condition of copies or lanes holds.
 
-    A condition inside a loop in code is left to that loop; it costs little.
+    A condition directly inside a loop in the code stays there: a branch per iteration is cheap.
     """
-    if node.otherwise is not None or not place.loops or place.loops[-1].kind.is_loop_in_code:
+    if node.otherwise is not None or not scope.loops or scope.loops[-1].kind.is_loop_in_code:
         return None
     forms: list[LinearForm] = []
     for condition in conjuncts(node.condition):
@@ -322,10 +326,12 @@ def _mask(node: If, place: _Place) -> list[LinearForm] | None:
     return forms
 
 
-def _innermost(form: LinearForm, place: _Place) -> _Decided | None:
-    """The form at the innermost loop in code that occurs in it, for all copies and lanes there.
+def _innermost(form: LinearForm, scope: _Scope) -> _Decided | None:
+    """Bound a form over all copies and lanes, and find the innermost loop that decides it.
 
-    None: only a floor or an extremum has that loop, or a copy or lane without bounds.
+    Returns:
+        None if the loop's variable occurs inside a floor or an extremum, or if the variable of a
+        copy or lane is unbounded.
     """
     rest = [atom for atom, _ in form.terms if not isinstance(atom, Index | Parameter)]
     if any(loads(atom) for atom in rest):
@@ -333,7 +339,7 @@ def _innermost(form: LinearForm, place: _Place) -> _Decided | None:
     hidden = {
         node.name for atom in rest for node in walk_expression(atom) if isinstance(node, Index)
     }
-    for loop in reversed(place.loops):
+    for loop in reversed(scope.loops):
         coefficient = _coefficient(form, loop)
         if loop.variable in hidden:
             return None
@@ -341,7 +347,7 @@ def _innermost(form: LinearForm, place: _Place) -> _Decided | None:
             if coefficient:
                 return _Decided(form, loop)
         elif coefficient:
-            worst = place.facts.known[loop.variable][coefficient > 0]
+            worst = scope.facts.known[loop.variable][coefficient > 0]
             if worst is None:
                 return None
             form = _without(form, loop).plus(LinearForm((), coefficient * worst))
@@ -357,7 +363,7 @@ def _without(form: LinearForm, loop: For) -> LinearForm:
 
 
 def _strongest(forms: Iterable[LinearForm]) -> tuple[LinearForm, ...]:
-    """The forms without those that another one, greater by a literal, implies; in a fixed order."""
+    """Keep, of forms that differ by a literal only, the greatest one; in the order of the forms."""
     strongest: dict[frozenset[tuple[Expression, int]], LinearForm] = {}
     for form in forms:
         key = frozenset(form.terms)
@@ -369,7 +375,7 @@ def _strongest(forms: Iterable[LinearForm]) -> tuple[LinearForm, ...]:
 def _ranges(
     loop: For, forms: tuple[LinearForm, ...]
 ) -> tuple[tuple[Expression, Expression] | None, ...]:
-    """The ends of the three parts; in the middle one, and there only, all forms are at most 0."""
+    """The bounds of the three parts; all forms are at most 0 exactly in the middle part."""
     starts, stops = [], []
     for form in forms:
         coefficient, rest = _coefficient(form, loop), _without(form, loop).times(-1).expression()
@@ -381,17 +387,18 @@ def _ranges(
     lower, upper = loop.lower, loop.upper
     first = reduce(maximum, starts) if starts else None
     stop = reduce(minimum, stops) if stops else None
-    begun = lower if first is None else _aligned(loop, maximum(lower, first))
+    middle = lower if first is None else _aligned(loop, maximum(lower, first))
     return (
         None if first is None else (lower, minimum(upper, first)),
-        (begun, upper if stop is None else minimum(upper, stop)),
-        None if stop is None else (_aligned(loop, maximum(begun, stop)), upper),
+        (middle, upper if stop is None else minimum(upper, stop)),
+        None if stop is None else (_aligned(loop, maximum(middle, stop)), upper),
     )
 
 
 def _aligned(loop: For, least: Expression) -> Expression:
-    """The first value of a loop's variable that is at least ``least``, which its first one is not
-    above.
+    """The first value of a loop's variable that is at least ``least``.
+
+    ``least`` must not be below the loop's first value.
     """
     if loop.step == 1:
         return least

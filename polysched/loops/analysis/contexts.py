@@ -1,4 +1,4 @@
-"""Places in loops: what runs around a node, and what holds of the loops' variables there."""
+"""Loop contexts: the loops and conditions around a node."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from polysched.loops.ir.nodes import For, If, LoopNode, children, map_children, 
 
 @dataclass(frozen=True, eq=False)
 class LoopContext:
-    """Where a node stands: inside these loops and conditions, the outermost first."""
+    """The loops and conditions around a node, the outermost first."""
 
     around: tuple[For | Expression, ...] = ()
 
     @cached_property
     def loops(self) -> tuple[For, ...]:
         """The loops around, the outermost first."""
-        return tuple(one for one in self.around if isinstance(one, For))
+        return tuple(node for node in self.around if isinstance(node, For))
 
     @cached_property
     def conditions(self) -> tuple[Expression, ...]:
-        """What holds of the loops' variables: their ranges, and the conditions around."""
-        found: list[Expression] = []
-        for one in self.around:
-            found += range_conditions(one) if isinstance(one, For) else (one,)
-        return tuple(found)
+        """The conditions that the loops' variables fulfill: their ranges, and those around."""
+        conditions: list[Expression] = []
+        for node in self.around:
+            conditions += range_conditions(node) if isinstance(node, For) else (node,)
+        return tuple(conditions)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -37,45 +37,45 @@ class LoopContext:
         return tuple(loop.variable for loop in self.loops)
 
     def inside(self, loop: For) -> LoopContext:
-        """In the body of a loop that stands here."""
+        """The context in the body of a loop."""
         return LoopContext((*self.around, loop))
 
     def where(self, condition: Expression) -> LoopContext:
-        """Where a condition holds."""
+        """The context where a condition holds."""
         return LoopContext((*self.around, condition))
 
     def intervals(self, known: Intervals) -> Intervals:
-        """Intervals of the variables, beside those ``known`` of the parameters."""
-        found = dict(known)
+        """The intervals of the loops' variables, added to those of the parameters."""
+        intervals = dict(known)
         for loop in self.loops:
-            found[loop.variable] = variable_interval(loop.lower, loop.upper, found)
-        return found
+            intervals[loop.variable] = variable_interval(loop.lower, loop.upper, intervals)
+        return intervals
 
 
-def below(node: LoopNode, place: LoopContext) -> Iterator[tuple[LoopNode, LoopContext]]:
-    """The nodes directly below a node that stands at a place, each with its own place."""
+def below(node: LoopNode, context: LoopContext) -> Iterator[tuple[LoopNode, LoopContext]]:
+    """The nodes directly below a node, each with its context."""
     match node:
         case For(body=body):
-            yield body, place.inside(node)
+            yield body, context.inside(node)
         case If(condition=condition, then=then, otherwise=otherwise):
-            yield then, place.where(condition)
+            yield then, context.where(condition)
             if otherwise is not None:
-                yield otherwise, place.where(~condition)
+                yield otherwise, context.where(~condition)
         case _:
             for child in children(node):
-                yield child, place
+                yield child, context
 
 
-def walk_contexts(node: LoopNode, place: LoopContext) -> Iterator[tuple[LoopNode, LoopContext]]:
-    """All nodes with their places, an outer before an inner one."""
-    yield node, place
-    for child, where in below(node, place):
-        yield from walk_contexts(child, where)
+def walk_contexts(node: LoopNode, context: LoopContext) -> Iterator[tuple[LoopNode, LoopContext]]:
+    """All nodes with their contexts, outer nodes before inner ones."""
+    yield node, context
+    for child, inner in below(node, context):
+        yield from walk_contexts(child, inner)
 
 
 def map_below(
-    node: LoopNode, place: LoopContext, function: Callable[[LoopNode, LoopContext], LoopNode]
+    node: LoopNode, context: LoopContext, function: Callable[[LoopNode, LoopContext], LoopNode]
 ) -> LoopNode:
-    """The same node with ``function`` applied to the nodes directly below and their places."""
-    places = (where for _, where in below(node, place))
-    return map_children(node, lambda child: function(child, next(places)))
+    """Apply ``function`` to the nodes directly below a node and their contexts."""
+    contexts = (inner for _, inner in below(node, context))
+    return map_children(node, lambda child: function(child, next(contexts)))

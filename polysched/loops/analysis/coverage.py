@@ -1,10 +1,10 @@
-"""Checking what isl generated: every statement instance runs exactly once.
+"""Check that generated loops run every statement instance exactly once.
 
-isl's AST generation has been seen to lose instances (a strided triangle in vectors: isl's stride
-detection across nested bands). So nothing is taken on trust: the iterations of each assignment are
-read back from the loops around it as a set, and their images, the instances, must not overlap and
-must add up to the statement's domain. This is translation validation (Pnueli, Siegel, Singerman:
-"Translation validation", TACAS 1998) of the one step that polysched does not do itself.
+isl's AST generation has lost instances (a strided triangle in vectors, by isl's stride detection
+across nested bands). Therefore the iterations of each assignment are read back from the loops
+around it as a set. Their images, the instances, must not overlap, and their union must be the
+statement's domain. This is translation validation (Pnueli, Siegel, Singerman: "Translation
+validation", TACAS 1998) of the one step that polysched leaves to a library.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from polysched.loops.ir.nodes import Assign, LoopNode
 
 @dataclass(frozen=True)
 class Miscovered:
-    """A statement of which the loops run too few, too many or repeated instances."""
+    """A statement whose instances the loops do not run exactly once, and what they do instead."""
 
     statement: str
     what: str
@@ -35,13 +35,17 @@ def miscovered(
 ) -> Miscovered | None:
     """The first statement that the loops do not run exactly once for every instance, if any."""
     runs: dict[str, list[isl.Map]] = {name: [] for name in statements}
-    for node, place in walk_contexts(body, LoopContext()):
+    for node, loop_context in walk_contexts(body, LoopContext()):
         if isinstance(node, Assign):
-            instances = instance_map(node, place, context)
-            bounds = [one for loop in place.loops for one in bound_conditions(loop)]
+            instances = instance_map(node, loop_context, context)
+            bounds = [
+                condition for loop in loop_context.loops for condition in bound_conditions(loop)
+            ]
             if bounds:
-                # Written-out copies and vectors heed them, the interpreter and printed C do not.
-                within = instance_map(node, reduce(LoopContext.where, bounds, place), context)
+                # Unrolled copies and vectors obey literal bounds; interpreter and C ignore them.
+                within = instance_map(
+                    node, reduce(LoopContext.where, bounds, loop_context), context
+                )
                 beyond = instances.subtract(within)
                 if not beyond.is_empty():
                     what = f"run {beyond.range().sample_point()} outside of literal bounds"
@@ -55,7 +59,7 @@ def miscovered(
 
 
 def _wrong(domain: isl.Set, runs: list[isl.Map]) -> str | None:
-    """What the loops do wrong with the instances of a statement; None if nothing.
+    """Describe an instance that does not run exactly once; None if there is none.
 
     Args:
         domain: the instances.

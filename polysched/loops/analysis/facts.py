@@ -37,7 +37,7 @@ Tiles of triangular nests in the gallery need two: the bound of the tile and the
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What holds at a point of the loops.
+    """Facts that hold at a point of the loops.
 
     Attributes:
         known: intervals of loop variables and parameters.
@@ -53,12 +53,12 @@ class Facts:
 
         They are computed when the first claim needs them: intervals decide most claims.
         """
-        found: dict[tuple[Expression, bool], list[tuple[LinearForm, int]]] = {}
+        by_term: dict[tuple[Expression, bool], list[tuple[LinearForm, int]]] = {}
         for source in self.sources:
             for form in _range_forms(source) if isinstance(source, For) else (source,):
                 for atom, coefficient in form.terms:
-                    found.setdefault((atom, coefficient > 0), []).append((form, coefficient))
-        return found
+                    by_term.setdefault((atom, coefficient > 0), []).append((form, coefficient))
+        return by_term
 
     def inside(self, loop: For) -> Facts:
         """The facts in the body of a loop."""
@@ -88,7 +88,7 @@ class Facts:
         _, high = interval(form, self.known)
         if high is not None and high <= 0:
             return True
-        return all(self._follows(one, _CHAIN) for one in not_positive(form))
+        return all(self._follows(part, _CHAIN) for part in not_positive(form))
 
     def fails(self, form: LinearForm) -> bool:
         """Whether a form is provably at least 1."""
@@ -151,7 +151,7 @@ class Facts:
         return simplify(condition, self.known)
 
     def end(self, bound: Expression) -> Expression:
-        """Simplify the bound of a loop: operands of extrema go that another operand implies."""
+        """Simplify the bound of a loop: drop operands of extrema that another operand implies."""
         if isinstance(bound, Constant):
             return bound
         form = linear_form(bound, self.known)
@@ -162,18 +162,18 @@ class Facts:
             operands = list(self._operands(replace(form, constant=0), operator))
             if len(operands) > 1:
                 kept: list[LinearForm] = []
-                for position, one in enumerate(operands):
+                for position, operand in enumerate(operands):
                     others = (*kept, *operands[position + 1 :])
-                    if not any(self.holds(other.plus(one, -1).times(sign)) for other in others):
-                        kept.append(one)
-                extremum = reduce(join, (one.expression() for one in kept))
+                    if not any(self.holds(other.plus(operand, -1).times(sign)) for other in others):
+                        kept.append(operand)
+                extremum = reduce(join, (operand.expression() for operand in kept))
                 return simplify(extremum + form.constant, self.known)
         return form.expression()
 
     def _operands(self, form: LinearForm, operator: Operator) -> Iterator[LinearForm]:
         """The forms of which a form is the minimum or maximum."""
         match form.terms:
-            case ((Operation(operator=found, operands=operands), 1),) if found is operator:
+            case ((Operation(operator=joined, operands=operands), 1),) if joined is operator:
                 for operand in operands:
                     inner = linear_form(self.end(operand), self.known)
                     yield from self._operands(inner.plus(LinearForm((), form.constant)), operator)

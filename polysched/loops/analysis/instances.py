@@ -11,14 +11,15 @@ from polysched.loops.analysis.contexts import LoopContext
 from polysched.loops.ir.nodes import Assign
 
 
-def instance_map(assign: Assign, place: LoopContext, context: isl.Set) -> isl.Map:
-    """The map from the values of the loops' variables to the instance that runs then.
+def instance_map(assign: Assign, loop_context: LoopContext, context: isl.Set) -> isl.Map:
+    """The map from the values of the loops' variables to the instance that runs at these values.
 
     Args:
-        place: where the assignment stands.
-        context: the values of the parameters.
+        assign: the assignment.
+        loop_context: the loops and conditions around the assignment.
+        context: the set of parameter values.
     """
-    iterations = _iterations(place, context)
+    iterations = _iterations(loop_context, context)
     space = iterations.get_space()
     instances = isl.Map.from_domain(iterations)
     for value in assign.instance:
@@ -28,11 +29,11 @@ def instance_map(assign: Assign, place: LoopContext, context: isl.Set) -> isl.Ma
 
 
 @lru_cache(maxsize=16)
-def _iterations(place: LoopContext, context: isl.Set) -> isl.Set:
-    """The values of the loops' variables at a place, where mostly many assignments stand."""
+def _iterations(loop_context: LoopContext, context: isl.Set) -> isl.Set:
+    """The values of the loops' variables in a context; cached for its other assignments."""
     parameters = [context.get_dim_name(isl.dim_type.param, i) for i in range(context.n_param())]
-    space = instance_space([name for name in parameters if name], "", place.variables)
+    space = instance_space([name for name in parameters if name], "", loop_context.variables)
     iterations = isl.Set.universe(space).intersect_params(context)
-    for condition in place.conditions:
+    for condition in loop_context.conditions:
         iterations = iterations.intersect(to_set(condition, space))
     return iterations

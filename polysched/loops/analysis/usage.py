@@ -1,4 +1,4 @@
-"""Which arrays a loop program touches."""
+"""The arrays that a loop program accesses."""
 
 from __future__ import annotations
 
@@ -7,33 +7,35 @@ from polysched.ir.expr.traversal import loads
 from polysched.loops.ir.nodes import Allocate, Assign, For, If, LoopNode, LoopProgram, walk
 
 _ACCESSED = "accessed arrays"
-"""Where a node keeps the answer beside its fields, from which it follows: code generation asks for
-that of one loop again and again.
+"""Key in a node's ``__dict__`` that caches its accessed arrays.
+
+Code generation asks for them repeatedly. They depend only on the node's fields, so the cache is
+never stale.
 """
 
 
 def accessed_arrays(body: LoopNode) -> frozenset[str]:
-    """The arrays that ``body`` reads, writes or asks for ahead."""
+    """The arrays that ``body`` reads, writes or prefetches."""
     kept: frozenset[str] | None = vars(body).get(_ACCESSED)
     if kept is not None:
         return kept
-    found: set[str] = set()
+    accessed: set[str] = set()
     for node in walk(body):
         match node:
             case Assign():
-                found |= node.arrays
+                accessed |= node.arrays
             case If(condition=condition):
-                found.update(load.array for load in loads(condition))
+                accessed.update(load.array for load in loads(condition))
             case For(prefetches=prefetches):
-                found |= {one.array for one in prefetches}
-    result = vars(body)[_ACCESSED] = frozenset(found)
+                accessed |= {box.array for box in prefetches}
+    result = vars(body)[_ACCESSED] = frozenset(accessed)
     return result
 
 
 def lasting_temporaries(program: LoopProgram) -> tuple[Array, ...]:
     """The temporaries that live over the whole call and that some statement accesses.
 
-    One is left without accesses when all of it is kept in buffers; it needs no memory.
+    A temporary whose accesses all go to buffers needs no memory, and is left out.
     """
     buffers = {node.array for node in walk(program.body) if isinstance(node, Allocate)}
     accessed = accessed_arrays(program.body)

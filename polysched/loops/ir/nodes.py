@@ -1,4 +1,4 @@
-"""The imperative loop IR: what remains when isl has turned timestamps into loops.
+"""The loop IR: an imperative program of loops, conditions and assignments.
 
 ::
 
@@ -45,8 +45,9 @@ from polysched.ir.expr.traversal import loads, transform
 
 @dataclass(frozen=True)
 class Prefetch:
-    """A box of an array that is asked for, to be in a cache of a ``level``: from the subscripts in
-    ``start``, which may lie outside of the array, with these extents.
+    """Prefetch a box of an array into the cache of a ``level``.
+
+    The box begins at the subscripts ``start``, which may lie outside of the array.
     """
 
     array: str
@@ -59,12 +60,14 @@ class Prefetch:
 class For:
     """``for variable in range(lower, upper, step)``; ``loop`` is the name in the loop tree.
 
-    The variable of a vector loop numbers lanes: ``0 <= lower``, ``upper <= lanes``. ``values`` are
-    literal bounds of the variable outside of which nothing runs, whatever ``lower`` and ``upper``
-    say; they are given for unrolled loops. ``transposition`` is what the schedule says of a vector
-    loop's accesses whose lanes lie rows apart. ``prefetches`` are made at the start of every
-    iteration; no value depends on them. ``instruction`` marks the loops of a nest that one machine
-    instruction computes.
+    The variable of a vector loop numbers lanes: ``0 <= lower``, ``upper <= lanes``.
+
+    Attributes:
+        values: literal bounds of the variable of an unrolled loop: nothing runs outside of them,
+            even if ``lower`` and ``upper`` do not imply it.
+        transposition: how a vector loop's accesses whose lanes lie rows apart are transposed.
+        prefetches: executed at the start of every iteration; no value depends on them.
+        instruction: mark of the loops of a nest that one machine instruction computes.
     """
 
     variable: str
@@ -82,13 +85,13 @@ class For:
 
     @property
     def bounds(self) -> Interval:
-        """Literal bounds of the variable outside of which nothing runs."""
+        """Literal bounds of the values of the variable for which the body runs."""
         return (0, self.lanes - 1) if self.kind is LoopKind.VECTOR else self.values
 
 
 @dataclass(frozen=True)
 class If:
-    """``then`` runs where ``condition`` holds, else ``otherwise``."""
+    """Run ``then`` if ``condition`` holds, else ``otherwise``."""
 
     condition: Expression
     then: LoopNode
@@ -97,17 +100,17 @@ class If:
 
 @dataclass(frozen=True)
 class Block:
-    """Nodes that run one after the other."""
+    """A sequence of nodes."""
 
     children: tuple[LoopNode, ...]
 
 
 @dataclass(frozen=True)
 class Allocate:
-    """The lifetime of a buffer: undefined on entry of ``body``, gone at its end.
+    """The lifetime of a buffer: its contents are undefined on entry and lost at the end.
 
-    ``iteration`` gives the values of the loops of the tree around it, from the outermost inwards,
-    None where unknown: parts of one lifetime agree.
+    ``iteration`` gives the values of the schedule tree's loops around the lifetime, from the
+    outermost inwards; None for an unknown value. Parts of one lifetime have equal values.
     """
 
     array: str
@@ -129,13 +132,13 @@ class Assign:
 
     @cached_property
     def reads(self) -> tuple[Load, ...]:
-        """What it reads: for its value in evaluation order, then for the place of its target."""
-        places = (loads(subscript) for subscript in self.target.subscripts)
-        return sum(places, loads(self.value))
+        """The loads of its value in evaluation order, then those of its target's subscripts."""
+        of_subscripts = (loads(subscript) for subscript in self.target.subscripts)
+        return sum(of_subscripts, loads(self.value))
 
     @cached_property
     def arrays(self) -> frozenset[str]:
-        """The arrays that it writes or reads."""
+        """The arrays that the assignment writes or reads."""
         return frozenset({self.target.array, *(load.array for load in self.reads)})
 
 
@@ -146,8 +149,8 @@ class InstructionCall:
     Attributes:
         meaning: the assignment of the whole nest.
         instruction: the instruction.
-        operands: for each input array of the instruction, the constant or the load of the first
-            element that takes its place; in the order in which the statement reads them.
+        operands: for each input array of the instruction, a constant or the load of its first
+            element; in the order in which the statement reads them.
     """
 
     meaning: Assign
@@ -195,13 +198,16 @@ LoopNode: TypeAlias = For | If | Block | Allocate | Assign | InstructionCall | T
 class LoopProgram:
     """A whole program in loops.
 
-    ``arrays`` holds arguments, kernel temporaries (live over the whole call; their role is
-    TEMPORARY and no ``Allocate`` names them) and buffers (named by an ``Allocate``). Of a buffer
-    only ``Array.stored_shape`` takes memory, and its accesses have subscripts for these dimensions
-    only. ``ranges`` holds the literal bounds that ``context`` puts on each parameter.
-    ``fp_contract`` is the kernel's: whether ``a * b + c`` may round once. ``registers`` names the
-    arrays that :mod:`polysched.vector.pass_list` keep in registers; none before these passes.
-    ``instructions`` holds the forms of each instruction that a loop is marked with.
+    Attributes:
+        arrays: arguments, temporaries of the kernel and buffers, by name. Temporaries live over the
+            whole call: their role is TEMPORARY, and no ``Allocate`` names them. Buffers are named
+            by an ``Allocate``; only ``Array.stored_shape`` takes memory, and accesses to a buffer
+            have subscripts for its stored dimensions only.
+        ranges: the literal bounds that ``context`` puts on each parameter.
+        fp_contract: whether ``a * b + c`` may round once, as the kernel permits.
+        registers: arrays that the passes of :mod:`polysched.vector.pass_list` keep in registers;
+            empty before these passes.
+        instructions: the forms of each instruction that a loop is marked with.
     """
 
     name: str
@@ -216,7 +222,7 @@ class LoopProgram:
 
 
 def block(children: Iterator[LoopNode] | list[LoopNode] | tuple[LoopNode, ...]) -> LoopNode:
-    """The nodes in order, nested blocks flattened; one node stands for itself."""
+    """Concatenate nodes, flattening nested blocks; a single node is returned as it is."""
     flat: list[LoopNode] = []
     for child in children:
         flat.extend(child.children if isinstance(child, Block) else (child,))
@@ -239,7 +245,7 @@ def children(node: LoopNode) -> tuple[LoopNode, ...]:
 
 
 def walk(node: LoopNode) -> Iterator[LoopNode]:
-    """All nodes, an outer before an inner one."""
+    """All nodes, outer nodes before inner ones."""
     open_nodes = [node]
     while open_nodes:
         node = open_nodes.pop()
@@ -248,9 +254,9 @@ def walk(node: LoopNode) -> Iterator[LoopNode]:
 
 
 def map_children(node: LoopNode, function: Callable[[LoopNode], LoopNode]) -> LoopNode:
-    """The same node with ``function`` applied to the nodes directly below.
+    """Apply ``function`` to the nodes directly below a node.
 
-    What nothing is changed in stays the same object.
+    Returns the same object if ``function`` changes nothing.
     """
     before = children(node)
     after = [function(child) for child in before]
@@ -274,19 +280,19 @@ def map_children(node: LoopNode, function: Callable[[LoopNode], LoopNode]) -> Lo
 
 
 def with_value(node: LoopNode, variable: str, value: Expression, known: Intervals) -> LoopNode:
-    """Substitute a value for the variable of a loop around.
+    """Substitute a value for the variable of a loop around a node.
 
     Args:
         node: loops without instruction calls and transpositions.
         variable: the name of the variable.
-        value: its value, over the variables of the loops around.
-        known: intervals of these, by which subscripts are simplified.
+        value: an expression over the variables of the other loops around.
+        known: intervals of these variables, by which subscripts are simplified.
     """
 
-    def rule(found: Expression) -> Expression | None:
-        if isinstance(found, Load):
-            return replace(found, subscripts=integers(found.subscripts))
-        return value if isinstance(found, Index) and found.name == variable else None
+    def rule(part: Expression) -> Expression | None:
+        if isinstance(part, Load):
+            return replace(part, subscripts=integers(part.subscripts))
+        return value if isinstance(part, Index) and part.name == variable else None
 
     def integer(expression: Expression) -> Expression:
         return simplify(transform(expression, rule), known)
@@ -296,13 +302,13 @@ def with_value(node: LoopNode, variable: str, value: Expression, known: Interval
 
     match node:
         case For():
-            prefetches = tuple(replace(one, start=integers(one.start)) for one in node.prefetches)
+            prefetches = tuple(replace(box, start=integers(box.start)) for box in node.prefetches)
             lower, upper = integers((node.lower, node.upper))
             node = replace(node, lower=lower, upper=upper, prefetches=prefetches)
         case If():
             node = replace(node, condition=transform(node.condition, rule))
         case Allocate():
-            iteration = tuple(one if one is None else integer(one) for one in node.iteration)
+            iteration = tuple(None if value is None else integer(value) for value in node.iteration)
             node = replace(node, iteration=iteration)
         case Assign(target=target):
             return replace(

@@ -1,4 +1,4 @@
-"""What the loops of a tree ask for ahead, ready to be written over the loop variables."""
+"""Prefetches of the loops of a schedule tree, ready to be written over the loop variables."""
 
 from __future__ import annotations
 
@@ -25,10 +25,15 @@ from polysched.schedule.primitives.prefetch import prefetched
 
 @dataclass(frozen=True, eq=False)
 class PrefetchSpec:
-    """What an iteration of a loop reads, and how much earlier it is asked for.
+    """A box of an array that a loop prefetches, some iterations before reading it.
 
-    ``start`` is over the names of isl's iterators for the loops in ``around``, down to this one;
-    the iterator ``counted`` is that of the loop whose iterations make the distance.
+    Attributes:
+        ahead: the directive of the schedule.
+        around: the loops around the prefetch, by the names of isl's iterators; the last is the loop
+            of the directive.
+        counted: iterator of the loop whose iterations are the unit of the distance.
+        start: subscripts of the box's first element, over the iterators.
+        extents: elements of the box along each dimension.
     """
 
     ahead: PrefetchDirective
@@ -44,43 +49,45 @@ class PrefetchSpec:
         steps: Mapping[str, int],
         known: Intervals,
     ) -> Prefetch:
-        """The request in an iteration.
+        """The prefetch over the variables of the generated loops.
 
         Args:
-            loop: the loop, whose variable is the value of its iterator.
-            values: of the iterators around it; isl leaves out those of one value.
-            steps: of these iterators, from one iteration to the next; 1 if there is but one.
-            known: intervals of the loop variables, that of the loop among them.
+            loop: the generated loop; its variable is the value of the last iterator.
+            values: the values of the outer iterators; isl omits iterators with a single value.
+            steps: the steps of the outer iterators; 1 for an iterator with a single value.
+            known: intervals of the loop variables, including the loop's own.
 
         Raises:
-            LoweringError: a value that isl has left out cannot be found.
+            LoweringError: the value of an omitted iterator cannot be found.
         """
         *outer, own = self.around
         later: dict[str, Expression] = {own: Index(loop.variable)}
-        used = {one.name for start in self.start for one in walk(start) if isinstance(one, Index)}
+        used = {
+            node.name for start in self.start for node in walk(start) if isinstance(node, Index)
+        }
         for name in used & {*outer}:
-            found = values.get(name)
-            if found is None:
-                found = value_below(self.around[name], loop.body, known)
-            if found is None:
+            value = values.get(name)
+            if value is None:
+                value = value_below(self.around[name], loop.body, known)
+            if value is None:
                 raise LoweringError(
                     f"loop '{self.around[own].name}' prefetches array '{self.ahead.array}', but "
                     f"isl's loops do not tell which iteration of loop '{self.around[name].name}' "
                     "is run; leave the prefetch away, or take other factors"
                 )
-            later[name] = found
+            later[name] = value
         if self.counted in later:
             step = loop.step if self.counted == own else steps.get(self.counted, 1)
             later[self.counted] = later[self.counted] + self.ahead.distance * step
-        start = tuple(simplify(_replaced(one, later), known) for one in self.start)
+        start = tuple(simplify(_replaced(subscript, later), known) for subscript in self.start)
         return Prefetch(self.ahead.array, start, self.extents, self.ahead.level)
 
 
 def value_below(loop: Loop, node: LoopNode, known: Intervals) -> Expression | None:
-    """The value that a loop of the tree has for what is below a node, over ``known``.
+    """The value of a loop of the tree below a generated node, over the variables in ``known``.
 
-    It is found from the first assignment there: isl's loops run the parts of a block that differ
-    in it one behind the other.
+    It is computed from the first assignment below the node, because isl generates separate loops
+    for parts of a block with different values. None if it depends on other variables.
     """
     intervals = dict(known)
     while not isinstance(node, Assign):
@@ -93,11 +100,11 @@ def value_below(loop: Loop, node: LoopNode, known: Intervals) -> Expression | No
     value = loop.values.get(node.statement)
     if value is None:
         return None
-    instance = {f"index.{at}": one for at, one in enumerate(node.instance)}
+    instance = {f"index.{position}": index for position, index in enumerate(node.instance)}
     function = from_pw_aff(named(value, tuple(instance)))
-    found = simplify(_replaced(function, instance), intervals)
-    fits = all(one.name in known for one in walk(found) if isinstance(one, Index))
-    return found if fits else None
+    below_node = simplify(_replaced(function, instance), intervals)
+    is_known = all(part.name in known for part in walk(below_node) if isinstance(part, Index))
+    return below_node if is_known else None
 
 
 def _replaced(expression: Expression, values: Mapping[str, Expression]) -> Expression:
@@ -109,18 +116,18 @@ def _replaced(expression: Expression, values: Mapping[str, Expression]) -> Expre
 def requests(
     program: Program, tree: Node, iterators: list[str]
 ) -> Mapping[int, tuple[PrefetchSpec, ...]]:
-    """What loops ask for, by the identity of the loop.
+    """The prefetches of the loops of a tree, by the identity of the loop.
 
     Args:
-        program: whose tree it is.
-        tree: as it is executed.
+        program: the scheduled program.
+        tree: its schedule tree in execution order.
         iterators: the names of isl's iterators by depth.
     """
-    found: dict[int, tuple[PrefetchSpec, ...]] = {}
-    for one in prefetched(program, tree):
-        around = dict(zip(iterators, one.around, strict=False))
-        start = tuple(from_pw_aff(named(column, tuple(around))) for column in one.start)
-        request = PrefetchSpec(one.ahead, around, iterators[one.counted], start, one.extents)
-        loop = id(one.around[-1])
-        found[loop] = (*found.get(loop, ()), request)
-    return found
+    by_loop: dict[int, tuple[PrefetchSpec, ...]] = {}
+    for box in prefetched(program, tree):
+        around = dict(zip(iterators, box.around, strict=False))
+        start = tuple(from_pw_aff(named(column, tuple(around))) for column in box.start)
+        spec = PrefetchSpec(box.ahead, around, iterators[box.counted], start, box.extents)
+        loop = id(box.around[-1])
+        by_loop[loop] = (*by_loop.get(loop, ()), spec)
+    return by_loop

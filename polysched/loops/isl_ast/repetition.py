@@ -1,8 +1,8 @@
-"""Neighbors in a sequence that run alike: isl generates the loops of the first one for all of them.
+"""Repetitions: isl generates the loops of equal neighbors in a sequence once for all of them.
 
-isl's AST generation takes time that grows with the square of the number of statements. Neighbors
-whose statements have equal domains and times, up to names, get equal loops, so the schedule tree
-holds the first of them under a mark, and the reader repeats what isl has made of it.
+The time of isl's AST generation grows with the square of the number of statements. Neighbors whose
+statements have equal domains and times, up to names, get equal loops. The schedule tree given to
+isl holds only the first of them, under a mark, and the reader repeats the loops that isl generated.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from polysched.ir.core.tree import Leaf, Loop, Node, Sequence, loops
 
 @dataclass(frozen=True, eq=False)
 class Repetition:
-    """The mark of the first of some neighbors: all of them, in their order."""
+    """Equal neighbors in a sequence, in order; it marks the first of them."""
 
     members: tuple[Node, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Renaming:
-    """Which statement and which loop stand for those that isl was given."""
+    """Maps the statements and loops given to isl to those of another member of a repetition."""
 
     statements: Mapping[str, str] = field(default_factory=dict)
     loops: Mapping[int, Loop] = field(default_factory=dict)
 
     def to(self, first: Node, member: Node) -> Renaming:
-        """What stands for the nodes of a repetition's first member where another one is meant."""
+        """Extend the renaming by a map from a repetition's first member to another member."""
         named = zip(first.statements, member.statements, strict=True)
-        placed = zip(loops(first), loops(member), strict=True)
+        paired = zip(loops(first), loops(member), strict=True)
         return Renaming(
-            {**self.statements, **{one: self.statements.get(other, other) for one, other in named}},
-            {**self.loops, **{id(one): self.loops.get(id(other), other) for one, other in placed}},
+            {**self.statements, **{old: self.statements.get(new, new) for old, new in named}},
+            {**self.loops, **{id(old): self.loops.get(id(new), new) for old, new in paired}},
         )
 
     def loop(self, loop: Loop) -> Loop:
-        """What stands for a loop."""
+        """The loop that a loop given to isl is mapped to."""
         return self.loops.get(id(loop), loop)
 
 
@@ -50,12 +50,13 @@ def repetitions(
     """The repetitions of a tree by the identity of their first member.
 
     Args:
-        tree: as it is executed.
-        apart: the identities of nodes that do not run like any other.
+        tree: the schedule tree in execution order.
+        statements: the statements of the program, by name.
+        apart: identities of nodes that must not be merged with their neighbors.
     """
-    found: dict[int, Repetition] = {}
-    _kind(tree, (), statements, apart, EquivalenceClasses(), found)
-    return found
+    repeated: dict[int, Repetition] = {}
+    _kind(tree, (), statements, apart, EquivalenceClasses(), repeated)
+    return repeated
 
 
 def _kind(
@@ -64,34 +65,34 @@ def _kind(
     statements: Mapping[str, Statement],
     apart: Collection[int],
     numbers: EquivalenceClasses,
-    found: dict[int, Repetition],
+    repeated: dict[int, Repetition],
 ) -> int:
-    """A number, equal for nodes that run alike; fills in the repetitions below the node."""
+    """The number of a node's equivalence class; adds the repetitions below the node."""
     key: Hashable
     match node:
         case Leaf(statement=name):
             domain = numbers.up_to_names(statements[name].domain)
             key = (domain, *(numbers.up_to_names(loop.values[name]) for loop in around))
         case Loop(body=body):
-            inner = _kind(body, (*around, node), statements, apart, numbers, found)
+            inner = _kind(body, (*around, node), statements, apart, numbers, repeated)
             key = (node.kind, node.lanes, node.transposition, node.instruction, inner)
         case Sequence(children=children):
             kinds = {
-                id(child): _kind(child, around, statements, apart, numbers, found)
+                id(child): _kind(child, around, statements, apart, numbers, repeated)
                 for child in children
             }
             for _, group in groupby(children, lambda child: kinds[id(child)]):
                 members = tuple(group)
                 if len(members) > 1:
-                    found[id(members[0])] = Repetition(members)
+                    repeated[id(members[0])] = Repetition(members)
             key = tuple(kinds.values())
     if id(node) in apart or (isinstance(node, Loop) and node.prefetches):
         key = (id(node),)
     return numbers.of((type(node), key))
 
 
-def left_out(found: Mapping[int, Repetition]) -> Iterator[str]:
+def left_out(repeated: Mapping[int, Repetition]) -> Iterator[str]:
     """The statements that isl is not given: those of all members but the first."""
-    for one in found.values():
-        for member in one.members[1:]:
+    for repetition in repeated.values():
+        for member in repetition.members[1:]:
             yield from member.statements

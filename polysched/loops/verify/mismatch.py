@@ -9,7 +9,7 @@ from polysched.loops.verify.sources import Instance, bracketed
 
 
 class MismatchKind(Enum):
-    """What is wrong."""
+    """The kind of a mismatch."""
 
     READ = "reads"
     CONTRIBUTION = "adds to"

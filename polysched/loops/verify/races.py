@@ -1,4 +1,4 @@
-"""Whether iterations of a parallel loop touch what another one of them writes."""
+"""Find data races: an iteration of a parallel loop touches an element that another one writes."""
 
 from __future__ import annotations
 
