@@ -1,6 +1,4 @@
-"""From the loop tree to imperative loops, by intervals or isl's AST generation, with nothing taken
-on trust.
-"""
+"""Generate loops from the schedule tree, by intervals or by isl, and check them."""
 
 from __future__ import annotations
 
@@ -29,13 +27,13 @@ from polysched.loops.separation import separate_tiles
 from polysched.schedule.core.program import Program
 
 DEFAULT_QUOTA = 4_000_000
-"""Operations of isl for one program; they take it a few seconds."""
+"""Operations that isl may spend on one program; they take a few seconds."""
 
 LAST_RESORTS = 16
-"""The two last ways get this many times the operations of the others, in the time that is left.
+"""Factor of the operations that the last two ways get.
 
-A copy of a strided, modular footprint takes 3 to 9 million operations, and one or two seconds. With
-the operations of the other ways such an accepted schedule would have no loops.
+The copy of a strided, modular footprint takes 3 to 9 million operations, and one or two seconds.
+With the quota of the other ways no loops would be found for such a schedule.
 """
 
 
@@ -50,20 +48,21 @@ class _Way(Enum):
 
 @time_budget(SAFETY_SECONDS)
 def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgram:
-    """Turn a scheduled program into loops with full and partial tiles apart.
+    """Generate the loops of a scheduled program, with full tiles separated from partial ones.
 
-    If all sizes are literals, the loops follow from intervals (:func:`scan`); isl generates the
-    others. Full tiles are then separated from partial ones (:func:`separate_tiles`), and the loops
-    are proved to run every instance exactly once. If the proof fails or isl exceeds its quota, a
-    simpler way is tried: loops without separation, then loops that need no AST generation
-    (:func:`guarded_loops`), which are slow code, but nearly always to be had.
+    If all sizes are literals, the loops follow from intervals (:func:`scan`); otherwise isl
+    generates them. Full tiles are then separated from partial ones (:func:`separate_tiles`), and
+    the loops are proved to run every instance exactly once. If the proof fails or isl exceeds its
+    quota, a simpler way is tried: first loops without separation, then loops without AST generation
+    (:func:`guarded_loops`), which run slowly but nearly always exist.
 
     Args:
-        quota: twice what isl may spend in each way, in operations, on up to 100 statements; the two
-            last ways get ``LAST_RESORTS`` times as much. 0: no limit.
+        program: the scheduled program.
+        quota: twice the operations that isl may spend in each way on up to 100 statements; the last
+            two ways get ``LAST_RESORTS`` times as many. 0: no limit.
 
     Raises:
-        LoweringError: no way came to an end, or none gave loops that can be proved right.
+        LoweringError: no way finished with loops that are proved to be correct.
     """
     kernel = program.kernel
     reasons = []

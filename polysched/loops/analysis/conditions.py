@@ -1,4 +1,4 @@
-"""The range of a loop as conditions on its variable that isl decides easily."""
+"""Conditions on a loop's variable, in a form that isl decides without case distinctions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from polysched.loops.ir.nodes import For
 
 
 def range_conditions(loop: For) -> tuple[Expression, ...]:
-    """What holds of a loop's variable in its body, by its ends and its step."""
+    """The conditions that a loop's variable fulfills in the body, from the bounds and the step."""
     index = Index(loop.variable)
     ends = (*at_least(index, loop.lower), *at_most(index, loop.upper - 1))
     return ends if loop.step == 1 else (*ends, equal((index - loop.lower) % loop.step, 0))
 
 
 def bound_conditions(loop: For) -> tuple[Expression, ...]:
-    """What is claimed of the variable by literal bounds, where literal ends do not imply it."""
+    """The literal bounds of a loop's variable that the loop's own bounds do not obviously imply."""
     index = Index(loop.variable)
     first, last = loop.bounds
     claims: tuple[Expression, ...] = ()
@@ -31,7 +31,7 @@ def bound_conditions(loop: For) -> tuple[Expression, ...]:
 
 
 def _is_at_least(bound: Expression, number: int) -> bool:
-    """Whether a bound is a literal, and no less than a number."""
+    """Whether a bound is a literal that is at least ``number``."""
     form = linear_form(bound, {})
     return form.is_constant and form.constant >= number
 

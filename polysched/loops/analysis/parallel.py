@@ -1,4 +1,4 @@
-"""The parallel loops of a loop program, and what is private to their iterations."""
+"""The parallel loops of a loop program, and the buffers that are private to their iterations."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _LEAVES = frozenset({LoopKind.PARALLEL, LoopKind.VECTOR})
 
 
 def parallel_loops(node: LoopNode) -> list[For]:
-    """The parallel loops that are not inside another: only these are shared among threads."""
+    """The outermost parallel loops: their iterations are distributed over threads."""
     if isinstance(node, For) and node.kind in _LEAVES:
         return [node] if node.kind is LoopKind.PARALLEL else []
     return [loop for child in children(node) for loop in parallel_loops(child)]
 
 
 def without_parallel_loops(node: LoopNode) -> LoopNode:
-    """What is left of a program without its parallel loops."""
+    """Remove the parallel loops of a program."""
     if isinstance(node, For) and node.kind in _LEAVES:
         return Block(()) if node.kind is LoopKind.PARALLEL else node
     return map_children(node, without_parallel_loops)
 
 
 def private_arrays(program: LoopProgram, loop: For) -> list[Array]:
-    """The buffers that are born inside a parallel loop and accessed there."""
+    """The buffers that are allocated inside a parallel loop and accessed there."""
     born = dict.fromkeys(node.array for node in walk(loop) if isinstance(node, Allocate))
     accessed = accessed_arrays(loop.body)
     return [program.arrays[name] for name in born if name in accessed]

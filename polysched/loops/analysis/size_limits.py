@@ -1,9 +1,9 @@
-"""How large the sizes of a program may be: what is proved of unbounded integers is run in 64 bits.
+"""Limit sizes so that 64-bit arithmetic computes bounds and subscripts exactly.
 
-Bounds, conditions and subscripts are proved as functions on the integers, and computed with 64
-bits. Wherever every number on the way fits, the two are the same. So the parameters that these
-expressions use are limited, to what no loop that ends and no array comes near: a program whose
-numbers grow ten times as fast as its sizes has its limit at 2**57.
+Proofs treat bounds, conditions and subscripts as functions on unbounded integers; the code computes
+them with 64 bits. Both agree if all intermediate values fit. The parameters in these expressions
+are therefore limited. No array and no terminating loop comes near the limit: it is 2**57 for a
+program whose intermediate values grow ten times as fast as its sizes.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ from polysched.loops.ir.nodes import (
 )
 
 LARGEST = 2**61
-"""A quarter of what 64 bits hold: room for the sums and differences that code generation makes."""
+"""A quarter of the signed 64-bit range: room for sums and differences in generated code."""
 
 
 @dataclass(frozen=True)
 class Growth:
-    """A bound ``slope * size + offset`` of a number where no parameter used is beyond ``size``."""
+    """A bound ``slope * size + offset``, if all used parameters are at most ``size``."""
 
     slope: Fraction
     offset: Fraction
 
     def plus(self, other: Growth) -> Growth:
-        """Of a sum or a difference."""
+        """The bound of a sum or a difference."""
         return Growth(self.slope + other.slope, self.offset + other.offset)
 
     def times(self, factor: Fraction) -> Growth:
-        """Of a multiple."""
+        """The bound of a multiple."""
         return Growth(self.slope * factor, self.offset * factor)
 
     def joined(self, other: Growth) -> Growth:
-        """Of either."""
+        """The bound that holds for both numbers."""
         return Growth(max(self.slope, other.slope), max(self.offset, other.offset))
 
 
@@ -75,7 +75,7 @@ Variables = Mapping[str, Growth]
 
 
 def with_limited_sizes(program: LoopProgram) -> LoopProgram:
-    """The program for sizes at which none of its bounds, conditions and subscripts leaves 64 bits.
+    """Limit the sizes so that no bound, condition or subscript exceeds 64 bits.
 
     Parameters that only values use stay free.
 
@@ -105,7 +105,7 @@ def with_limited_sizes(program: LoopProgram) -> LoopProgram:
 
 @dataclass
 class _Survey:
-    """The parameters that have been met, and the bound of all numbers."""
+    """The parameters found so far, and the bound of all intermediate values."""
 
     arrays: Mapping[str, Array]
     used: set[str] = field(default_factory=set)
@@ -167,7 +167,7 @@ class _Survey:
         raise TypeError(f"{type(expression).__name__} is not an expression node")
 
     def _loaded(self, array: Array, values: tuple[Expression, Expression] | None) -> Growth:
-        """Of an index array, or a copy of it: the range declared, which every call checks."""
+        """The bound of an index array's elements: the declared range, which every call checks."""
         if values is not None:
             return self.every(values, MappingProxyType({}))
         return _literal(1 << array.dtype.bits)

@@ -1,4 +1,4 @@
-"""The control flow of loops, run iteration by iteration; what an assignment does is the caller's.
+"""Run the control flow of loops, iteration by iteration; the caller says what assignments do.
 
 The lanes of a vector loop run together: an assignment reads in all lanes before it writes in any.
 """
@@ -35,49 +35,49 @@ IterationOrder: TypeAlias = Callable[[range], Iterable[int]]
 
 
 class Assignment(Protocol):
-    """One assignment of the loops, ready to run."""
+    """An assignment compiled to Python functions."""
 
     def evaluate(self, variables: Mapping[str, int]) -> Any:
-        """All that the instance reads."""
+        """Read all operands of the instance."""
 
     def write(self, variables: Mapping[str, int], evaluated: Any) -> None:
-        """What it does with what was read."""
+        """Compute and store the result from the operands."""
 
 
 class Semantics(Protocol):
-    """What loops mean beyond their control flow."""
+    """The meaning of assignments and lifetimes, for :func:`compile_loops`."""
 
     def read(self, array: str, position: tuple[int, ...]) -> Any:
-        """An element of an array that a bound or a condition uses."""
+        """Read an element of an array in a bound or a condition."""
 
     def assignment(self, node: Assign, around: Around) -> Assignment:
-        """What an assignment does; ``around`` are the loops around it, the outermost first."""
+        """Compile an assignment; ``around`` are the loops around it, the outermost first."""
 
     def born(self, array: str, variables: Mapping[str, int]) -> None:
-        """The lifetime of a buffer begins."""
+        """Begin the lifetime of a buffer."""
 
     def dies(self, array: str) -> None:
-        """The lifetime of a buffer ends."""
+        """End the lifetime of a buffer."""
 
 
 def ascending(values: range) -> Iterable[int]:
-    """The iterations of a parallel loop as if it were sequential."""
+    """Run the iterations of a parallel loop in sequential order."""
     return values
 
 
 def descending(values: range) -> Iterable[int]:
-    """The iterations of a parallel loop from the last to the first."""
+    """Run the iterations of a parallel loop from the last to the first."""
     return reversed(values)
 
 
 def shuffled(seed: int) -> IterationOrder:
-    """Every run of a parallel loop in a random order of its own."""
+    """Run the iterations of a parallel loop in a random order, a new one each time."""
     generator = random.Random(seed)
     return lambda values: generator.sample(values, len(values))
 
 
 def compile_loops(node: LoopNode, meaning: Semantics, order: IterationOrder = ascending) -> Run:
-    """The function from parameters that runs ``node``.
+    """Compile a node to a function of the parameters that runs it.
 
     Args:
         order: of the iterations of parallel loops.
@@ -90,7 +90,7 @@ def compile_loops(node: LoopNode, meaning: Semantics, order: IterationOrder = as
 
 @dataclass(frozen=True)
 class _Compiler:
-    """Turns nodes into Python functions that run them."""
+    """Compiles nodes to Python functions."""
 
     meaning: Semantics
     order: IterationOrder

@@ -1,4 +1,4 @@
-"""Running a loop program as it is written, one element at a time: the meaning of the loop IR."""
+"""Reference interpreter: run a loop program one element at a time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from polysched.loops.ir.nodes import Allocate, Assign, LoopProgram, walk
 
 Observer: TypeAlias = Callable[[str, tuple[int, ...]], None]
 Interpreter: TypeAlias = Callable[[Mapping[str, AnyArray], Mapping[str, int]], dict[str, AnyArray]]
-"""From arrays and parameters to what :func:`interpret` returns."""
+"""A function from arrays and parameters to the results of :func:`interpret`."""
 
 
 def interpret(
@@ -36,7 +36,7 @@ def interpret(
     *,
     order: IterationOrder = ascending,
 ) -> dict[str, AnyArray]:
-    """Run ``program``.
+    """Interpret a loop program.
 
     The lanes of a vector loop run together: a statement reads in all lanes before it writes in any.
     Every entry of an ``Allocate`` makes a new buffer of undefined elements.
@@ -87,14 +87,14 @@ def interpreter(
 
 
 def lasting_arrays(program: LoopProgram) -> dict[str, Array]:
-    """The arrays that live over the whole call: all but those that an ``Allocate`` names."""
+    """The arrays that live over the whole call: all except those of an ``Allocate``."""
     buffers = {node.array for node in walk(program.body) if isinstance(node, Allocate)}
     return {name: array for name, array in program.arrays.items() if name not in buffers}
 
 
 @dataclass(frozen=True)
 class _Values:
-    """Loops that compute values."""
+    """The meaning of loops that compute values."""
 
     program: LoopProgram
     memory: Memory
@@ -135,7 +135,7 @@ class _Store:
     instance: Callable[[Mapping[str, int]], tuple[int, ...]]
 
     def evaluate(self, variables: Mapping[str, int]) -> tuple[tuple[int, ...], Scalar]:
-        """The element to write and its value: all that the instance reads."""
+        """Read the operands: return the element to write and its value."""
         try:
             return self.position(variables), self.value(variables)
         except KernelError as error:

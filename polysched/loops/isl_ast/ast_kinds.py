@@ -1,8 +1,8 @@
-"""What kind of thing a node or an expression of isl's AST is.
+"""The kinds of nodes and expressions in isl's AST.
 
-islpy's type stubs say that the getters return integers and leave out the members whose names C
-keeps for itself (``for_``, ``if_``, ``and_``, ``or_``); at run time all are members of
-enumerations. This file is the one place that knows.
+islpy's type stubs declare that the getters return integers, and omit the members whose names are
+keywords (``for_``, ``if_``, ``and_``, ``or_``). At run time they return members of enumerations.
+Only this file depends on that.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""Loops over simple bounds, in which conditions say which instances run.
+"""Generate loops over simple bounds, with a condition around every assignment.
 
-Every loop of the tree becomes one loop over a range that contains all its values, and every
-assignment stands under the exact condition that its statement has an instance at that time::
+Every loop of the tree becomes one loop over a range that contains all its values. Every assignment
+gets the exact condition under which its statement has an instance in that iteration::
 
     for i in 0..n:                     for io in 0..(n + 3) // 4:
       if i % 3 == 0:                     for ii in 0..4:
         y[i] = x[i]            ->          if 4*io + ii < n and (4*io + ii) % 3 == 0:
                                              y[4*io + ii] = x[4*io + ii]
 
-The loops are slow, for they also count iterations in which nothing runs, and they test every
-instance. But there is nothing to separate, so they exist where isl does not come to an end or loses
-instances, and the order is that of the tree by construction.
+The loops are slow, because they include iterations in which nothing runs, and test every instance.
+But their order is that of the tree by construction, and they exist even if isl's AST generation
+exceeds its quota or loses instances.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ def guarded_loops(
     """The loops of a tree, with a condition around every assignment.
 
     Args:
-        tree: the program's tree as it is executed.
-        iterators: names of the tree's loops by depth, as the requests have them.
+        program: the scheduled program.
+        tree: its schedule tree in execution order.
+        iterators: names of the tree's loops by depth, as used in ``requests``.
         known: intervals of the parameters.
         requests: the prefetches of loops of the tree, by identity.
 
@@ -58,7 +59,7 @@ def guarded_loops(
 
 @dataclass(frozen=True, eq=False)
 class _Generator:
-    """Makes loops of nodes of the tree; ``variables`` are those of the loops around."""
+    """Generates the loops of nodes; ``variables`` are the variables of the loops around."""
 
     program: Program
     tree: Node
@@ -125,7 +126,7 @@ class _Generator:
         return replace(made, prefetches=prefetches) if prefetches else made
 
     def _ends(self, loop: Loop, variables: tuple[str, ...]) -> tuple[Expression, Expression]:
-        """The first value of a loop, and the value after the last one, of all statements inside."""
+        """The bounds of a loop for all statements inside; the upper bound is exclusive."""
         lowers, uppers = [], []
         for name in loop.values:
             statement = self.program.statements[name]

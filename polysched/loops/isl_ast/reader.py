@@ -1,4 +1,4 @@
-"""Reading isl's finished AST: the loop IR, with the names and kinds of the loop tree."""
+"""Convert isl's AST to the loop IR, with the names and kinds of the loops of the tree."""
 
 from __future__ import annotations
 
@@ -49,31 +49,33 @@ def read_ast(
     known: Intervals,
     requests: Mapping[int, tuple[PrefetchSpec, ...]],
 ) -> LoopNode:
-    """The loop IR of an AST.
+    """Convert an AST to the loop IR.
 
     Args:
-        marks: what the marks in it stand for.
-        iterators: the names of its iterators by depth.
+        program: the scheduled program.
+        node: the root of the AST.
+        marks: the objects that the marks in the AST stand for, by number.
+        iterators: the names of the AST's iterators by depth.
         known: intervals of the parameters.
-        requests: what loops of the tree, by identity, ask for ahead.
+        requests: prefetches of the tree's loops, by the identity of the loop.
 
     Raises:
-        LoweringError: isl made something that the loop IR cannot say.
+        LoweringError: the AST contains a construct that the loop IR does not have.
     """
     return _Reader(program, marks, iterators, requests).node(node, _Scope({}, known, None))
 
 
 @dataclass(frozen=True, eq=False)
 class _Scope:
-    """What is known at a place of the AST.
+    """Facts about isl's iterators around a node of the AST.
 
     Attributes:
-        values: isl's iterator names with the expressions they stand for.
+        values: the values of isl's iterators, by name.
         known: intervals of the loop variables in scope.
-        nest: the innermost mark of a band around; None outside of all.
-        renaming: what stands for the statements and loops that isl was given.
-        steps: of the iterators that have a loop, from one iteration to the next.
-        shifted: the loops of the tree whose values isl's iterators may be less than a step off.
+        nest: the innermost mark of a band around the node; None outside of all bands.
+        renaming: maps the statements and loops given to isl to those of the repetition's member.
+        steps: the steps of the iterators that have a loop.
+        shifted: loops of the tree whose values may differ from isl's iterator by less than a step.
     """
 
     values: Mapping[str, Expression]
@@ -85,7 +87,7 @@ class _Scope:
 
 
 class _Reader:
-    """Turns isl's AST into the loop IR."""
+    """Converts the nodes of isl's AST."""
 
     def __init__(
         self,
@@ -116,18 +118,19 @@ class _Reader:
         return self._user(node, scope)
 
     def _mark(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
-        what = self.marks[mark_number(node.mark_get_id())]
+        marked = self.marks[mark_number(node.mark_get_id())]
         inner = node.mark_get_node()
-        if isinstance(what, BufferLifetime):
+        if isinstance(marked, BufferLifetime):
             body = self.node(inner, scope)
             iteration = (
-                self._loop_value(name, scope, body) for name in self.iterators[: what.depth]
+                self._loop_value(name, scope, body) for name in self.iterators[: marked.depth]
             )
-            return Allocate(what.array, body, tuple(iteration))
-        if isinstance(what, Repetition):
-            readings = [scope.renaming.to(what.members[0], member) for member in what.members]
-            return block([self.node(inner, replace(scope, renaming=one)) for one in readings])
-        return self.node(inner, replace(scope, nest=what))
+            return Allocate(marked.array, body, tuple(iteration))
+        if isinstance(marked, Repetition):
+            first = marked.members[0]
+            renamings = [scope.renaming.to(first, member) for member in marked.members]
+            return block([self.node(inner, replace(scope, renaming=each)) for each in renamings])
+        return self.node(inner, replace(scope, nest=marked))
 
     def _for(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
         iterator = node.for_get_iterator().get_id().get_name()
@@ -152,7 +155,7 @@ class _Reader:
         unrolled = loop.kind is LoopKind.UNROLLED
         values = self._values(loop, step) if unrolled else UNBOUNDED
         kind, lanes, strategy = loop.kind, loop.lanes, loop.transposition
-        made = For(
+        generated = For(
             variable,
             loop.name,
             lower,
@@ -165,15 +168,15 @@ class _Reader:
             strategy,
             instruction=loop.instruction,
         )
-        asked = self.requests.get(id(loop), ())
-        requests = tuple(one.made(made, scope.values, scope.steps, known) for one in asked)
-        return replace(made, prefetches=requests) if requests else made
+        specs = self.requests.get(id(loop), ())
+        prefetches = tuple(spec.made(generated, scope.values, scope.steps, known) for spec in specs)
+        return replace(generated, prefetches=prefetches) if prefetches else generated
 
     def _values(self, loop: Loop, step: int) -> Interval:
         """Literal bounds of isl's iterator.
 
-        Statements that run at different remainders of the step may share an iterator, to which
-        they then add less than a step.
+        Statements that run at different remainders of the step may share an iterator. Each then
+        adds an offset below the step to the iterator.
         """
         first, last = value_range(self.program, loop)
         return (
@@ -190,7 +193,7 @@ class _Reader:
         return replace(scope, values=values, shifted={**scope.shifted, iterator: shifted})
 
     def _loop_value(self, iterator: str, scope: _Scope, body: LoopNode) -> Expression | None:
-        """The value of a loop of the tree for what is below; None if it is not the iterator's."""
+        """The value of a loop of the tree below a node; None if no iterator has this value."""
         value, loop = scope.values.get(iterator), scope.shifted.get(iterator)
         if loop is None or value == value_below(loop, body, scope.known):
             return value
@@ -203,7 +206,7 @@ class _Reader:
         return name
 
     def _upper(self, condition: isl.AstExpr, iterator: str, scope: _Scope) -> Expression:
-        """The exclusive upper end in isl's ``iterator < e`` or ``iterator <= e``."""
+        """The exclusive upper bound in isl's ``iterator < e`` or ``iterator <= e``."""
         kind = operator_kind(condition)
         left, right = condition.get_op_arg(0), condition.get_op_arg(1)
         if expression_kind(left) != isl.ast_expr_type.id or left.get_id().get_name() != iterator:
@@ -292,7 +295,7 @@ def resolved(
     arrays: Mapping[str, Array],
     known: Intervals,
 ) -> Assign:
-    """The assignment that one instance of a statement makes, over the loop variables."""
+    """The assignment of a statement instance, over the loop variables."""
     values = dict(zip(statement.indices, instance, strict=True))
 
     def subscripts(array: str, given: tuple[Expression, ...]) -> tuple[Expression, ...]:

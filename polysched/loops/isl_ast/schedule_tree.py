@@ -1,7 +1,7 @@
-"""The loop tree as an isl schedule tree, one band a nest, with marks and options.
+"""Convert the loop tree to an isl schedule tree: one band per nest, with marks and options.
 
-Every band and every buffer's lifetime is put under a *mark* that carries its number, so that isl's
-finished AST can be walked without callbacks and each ``for`` be given its name and kind back.
+Every band and every buffer's lifetime is put under a numbered *mark*. The marks stay in isl's AST,
+where they identify the loops of the tree.
 """
 
 from __future__ import annotations
@@ -40,10 +40,14 @@ Mark: TypeAlias = Nest | BufferLifetime | Repetition
 
 
 def isl_ast(program: Program, tree: Node) -> tuple[isl.AstNode, list[Mark]]:
-    """Generate isl's AST of a tree; also return what the marks in the AST stand for.
+    """Generate isl's AST of a tree.
 
     Args:
-        tree: the program's tree as it is executed.
+        program: the scheduled program.
+        tree: its schedule tree in execution order.
+
+    Returns:
+        The AST, and the objects that its marks stand for, by number.
     """
     builder = _TreeBuilder(program, tree)
     schedule, marks = builder.schedule(tree, 0), builder.marks
@@ -56,13 +60,13 @@ def isl_ast(program: Program, tree: Node) -> tuple[isl.AstNode, list[Mark]]:
 
 
 def iterator_names(tree: Node) -> list[str]:
-    """The names of isl's iterators by depth; no parameter can be named so."""
+    """The names of isl's iterators by depth; no parameter can have such a name."""
     depth = max((len(path(tree, name)) for name in statements(tree)), default=0)
     return [f"depth.{number}" for number in range(depth)]
 
 
 def births(program: Program, tree: Node) -> dict[int, list[str]]:
-    """The buffers that are born at each node, by its identity."""
+    """The buffers whose lifetime begins at each node, by the identity of the node."""
     born: dict[int, list[str]] = {}
     for array in program.arrays.values():
         life = lifetime(program, tree, array) if array.tile else None
@@ -75,7 +79,7 @@ class _TreeBuilder:
     """Builds the schedule tree of a program from the leaves upwards.
 
     Attributes:
-        marks: what the marks in it stand for.
+        marks: the objects that the marks stand for, by number.
     """
 
     def __init__(self, program: Program, tree: Node) -> None:
@@ -86,7 +90,7 @@ class _TreeBuilder:
         self._left_out = frozenset(left_out(self._repetitions))
 
     def schedule(self, node: Node, depth: int) -> isl.Schedule:
-        """The schedule of a node with so many loops around."""
+        """The schedule of a node inside ``depth`` loops."""
         match node:
             case Leaf(statement=statement):
                 domain = self._statements[statement].domain
@@ -129,7 +133,7 @@ class _TreeBuilder:
 
 
 def _nest(outermost: Loop, lifetimes: dict[int, list[str]]) -> tuple[Loop, ...]:
-    """The loops from ``outermost`` inwards with nothing but each other in between."""
+    """The perfect nest that begins with ``outermost``."""
     nest = [outermost]
     while isinstance(nest[-1].body, Loop) and id(nest[-1].body) not in lifetimes:
         nest.append(nest[-1].body)
@@ -137,7 +141,7 @@ def _nest(outermost: Loop, lifetimes: dict[int, list[str]]) -> tuple[Loop, ...]:
 
 
 def _with_options(node: isl.ScheduleNode, marks: list[Mark]) -> isl.ScheduleNode:
-    """Keep each vector loop one loop: isl must not split one with holes into a loop for each part.
+    """Keep isl from splitting a vector loop with holes into several loops.
 
     Options come last, because a band with options cannot be moved any more.
     """
@@ -152,5 +156,5 @@ def _with_options(node: isl.ScheduleNode, marks: list[Mark]) -> isl.ScheduleNode
 
 
 def mark_number(mark: isl.Id) -> int:
-    """The position of what a mark stands for."""
+    """The number of a mark."""
     return int(mark.get_name().removeprefix("mark"))

@@ -1,4 +1,4 @@
-"""Loop programs as one self-contained function, in what C99 and C++17 have in common.
+"""Print a loop program as one self-contained function that is valid C99 and C++17.
 
 The function is ``int NAME(arrays..., parameters...)``: the argument arrays in declaration order,
 row-major or with their strides, then the parameters as ``int64_t``. It returns 0, or 1 if its
@@ -65,7 +65,7 @@ _PROLOGUE = """\
 
 
 def print_c(program: LoopProgram) -> str:
-    """The text of a file that defines the program as a function; it is C99, and C++17 as well.
+    """Print a file that defines the program as a function, in C99 that is also C++17.
 
     Compilers do not warn of it, with ``-Wall -Wextra -Wpedantic``.
 
@@ -80,7 +80,7 @@ def print_c(program: LoopProgram) -> str:
 
 
 def print_c_functions(programs: Sequence[LoopProgram]) -> str:
-    """The text of a file that defines several programs as functions; see `print_c`."""
+    """Print a file that defines several programs as functions; see `print_c`."""
     for program in programs:
         _require_c_types(program)
     helpers = list(dict.fromkeys(helper for program in programs for helper in _helpers(program)))
@@ -128,14 +128,14 @@ def _helpers(program: LoopProgram) -> list[Helper]:
 
 
 def _nodes(expression: Expression, in_subscript: bool) -> Iterator[tuple[Expression, bool]]:
-    """All nodes, an operand first, and whether each is part of a subscript."""
+    """All nodes, operands first, each with whether it is part of a subscript."""
     for operand in operands_of(expression):
         yield from _nodes(operand, in_subscript or isinstance(expression, Load))
     yield expression, in_subscript
 
 
 def _expressions(program: LoopProgram) -> Iterator[tuple[Expression, bool, bool]]:
-    """All expressions, and whether each is a subscript, and whether a value that is assigned."""
+    """All expressions, each with whether it is a subscript, and whether it is an assigned value."""
     for array in program.arrays.values():
         yield from ((extent, False, False) for extent in array.stored_shape)
         yield from ((stride, True, False) for stride in array.strides or ())
@@ -189,7 +189,7 @@ class _Printer:
         ]
 
     def promised_values(self, array: Array) -> list[str]:
-        """A comment on what the caller has to see to: values of index arrays in their range."""
+        """A comment on the caller's duties: the values of index arrays lie in their range."""
         if array.values is None:
             return []
         lower, upper = (self.expressions.text(end) for end in array.values)
@@ -280,7 +280,7 @@ class _Printer:
         return f"if ({joined}) {{"
 
     def vector_assignment(self, loop: For, masked: MaskedAssign) -> list[str]:
-        """All lanes of one assignment; where one lane writes what another reads, through a copy."""
+        """All lanes of an assignment; through a copy if a lane reads what another lane writes."""
         target, value = masked.assign.target, masked.assign.value
         element = self.expressions.element(target.array, target.subscripts)
         result = self.expressions.value(value)
@@ -346,7 +346,7 @@ def _stack_elements(array: Array) -> int | None:
 
 
 def _lanes_interfere(loop: For, assign: Assign) -> bool:
-    """Whether a lane may read what another lane writes; true whenever that is not plain to see."""
+    """Whether a lane may read an element that another lane writes; true if in doubt."""
     target = assign.target
     own = [load for load in loads(assign.value) if load.array == target.array]
     if any(load.subscripts != target.subscripts for load in own):

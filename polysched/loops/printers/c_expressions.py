@@ -1,4 +1,4 @@
-"""Expressions as C99."""
+"""Print expressions as C99."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _SYMBOLS: Mapping[Operator, str] = MappingProxyType({Operator.AND: "&&", Operato
 
 @dataclass(frozen=True)
 class CExpressions:
-    """Prints expressions, given the arrays and the names that all things have in C.
+    """Prints expressions, given the arrays and their names in C.
 
     ``in_subscript`` and ``in_value`` say where they stand, as for
     :func:`polysched.loops.printers.c_helpers.helper_for`.
@@ -64,7 +64,7 @@ class CExpressions:
         return self._within(expression, Precedence.WHOLE)
 
     def value(self, expression: Expression) -> str:
-        """The expression as what is assigned."""
+        """The expression as an assigned value."""
         return replace(self, in_value=True).text(expression)
 
     def element(self, array: str, subscripts: Sequence[Expression]) -> str:

@@ -1,8 +1,8 @@
-"""The small C functions behind operations for which C's own operators mean something else.
+"""Helper functions in C for operations whose C operators have another meaning.
 
-C leaves signed overflow undefined, rounds integer division toward zero, and leaves it to the
-compiler which zero ``fmin(0.0, -0.0)`` is; these functions wrap around, round down and give the
-second one. They define what C leaves undefined as :mod:`polysched.ir.semantics.scalar` does.
+In C, signed overflow is undefined, integer division rounds toward zero, and the sign of
+``fmin(0.0, -0.0)`` is unspecified. These functions wrap around, round down and return -0.0. For
+operands that are undefined in C they follow :mod:`polysched.ir.semantics.scalar`.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def c_type(dtype: DType) -> str:
 def helper_for(
     node: Expression, *, in_subscript: bool = False, in_value: bool = False
 ) -> Helper | None:
-    """The function that a node is printed as; None where C has the meaning itself.
+    """The helper function for a node; None if a C operator has the same meaning.
 
     The arithmetic of subscripts, bounds and conditions does not overflow at the sizes that a
     program takes (:mod:`polysched.loops.analysis.size_limits`).

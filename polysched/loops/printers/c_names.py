@@ -1,4 +1,4 @@
-"""The names that arrays and variables have in C: their own, unless these are taken."""
+"""Names of arrays and variables in C: their own names unless these are taken."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class CNames:
 
 
 def c_names(program: LoopProgram, taken: Collection[str]) -> CNames:
-    """Names that differ from each other, from C's own and from those ``taken``."""
+    """Choose names that differ from each other, from C's keywords and from those ``taken``."""
     used = {*_RESERVED, *taken}
     variables = [node.variable for node in walk(program.body) if isinstance(node, For)]
     function = _named([program.name], used)

@@ -1,4 +1,4 @@
-"""Loop programs as readable pseudo-code.
+"""Print loop programs as readable pseudocode.
 
 ::
 
@@ -45,7 +45,7 @@ _INDENT = "  "
 
 
 def print_loops(program: LoopProgram) -> str:
-    """The whole program: what it is given, then its loops."""
+    """Print a program: its arguments, then its loops."""
     arguments = [a for a in program.arrays.values() if a.role is not Role.TEMPORARY]
     lines = [
         f"program {program.name}",
@@ -82,7 +82,7 @@ def _lines(program: LoopProgram, node: LoopNode) -> list[str]:
 
 
 def format_prefetch(request: Prefetch) -> str:
-    """A request as text: ``prefetch b[k + 8, 0..32]``."""
+    """Format a prefetch: ``prefetch b[k + 8, 0..32]``."""
     box = ", ".join(
         format_expression(start)
         if extent == 1

@@ -1,4 +1,4 @@
-"""Who wrote what every read of the declared program sees, found by running it."""
+"""The source of every read of the declared program, found by running the program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polysched.loops.verify.sources import Instance, SourceNumbers, Sources, Wri
 
 @dataclass(frozen=True, eq=False)
 class DeclaredFlow:
-    """Who wrote what each read of a kernel sees, at some values of the parameters.
+    """The source of each read of a kernel, for given values of the parameters.
 
     Attributes:
         reads: for each statement instance the number of the source of each read, in order.
@@ -34,7 +34,7 @@ def declared_flow(
     parameters: Mapping[str, int],
     arrays: Mapping[str, AnyArray] | None = None,
 ) -> DeclaredFlow:
-    """Run the kernel as declared, with sources for values.
+    """Run the kernel as declared, computing sources instead of values.
 
     Args:
         arrays: the contents of the arrays that subscripts read.
@@ -69,7 +69,7 @@ def _visible(kernel: Kernel) -> list[str]:
 
 
 def free_reduction(statement: Statement | None) -> Reduction | None:
-    """The statement's reduction if its order is free."""
+    """The statement's reduction if its order is free; else None."""
     reduction = None if statement is None else statement.reduction
     return reduction if reduction is not None and reduction.order is Order.ANY else None
 
@@ -81,7 +81,7 @@ def declared_source(
     instance: Instance,
     seen: tuple[int, ...],
 ) -> int | None:
-    """The source that an instance of a declared statement writes; None if it contributes twice."""
+    """The source written by an instance of a declared statement; None for a second contribution."""
     reduction = free_reduction(statement)
     if reduction is None:
         return sources.number(Written(statement.name, instance))

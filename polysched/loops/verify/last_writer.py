@@ -1,9 +1,9 @@
-"""A last-writer run: every read of the loops sees the value of the instance that the program says.
+"""Last-writer run: check that every read in the loops sees the value of the declared writer.
 
-The kernel is run as declared, with a source instead of a value in every array element, which says
-for each read of each instance who wrote what it reads. Then the loops run in the same way, with
-buffers, lanes and threads as they are. It needs no dependence and no proof, and finds what equal
-results may hide. After Bao, Krishnamoorthy, Pouchet, Rastello, Sadayappan: "PolyCheck: dynamic
+The kernel is run as declared, with a source instead of a value in every array element. This gives
+the source of each read of each instance. Then the loops run in the same way, with their buffers,
+lanes and threads. The check uses no dependences and no proof, and finds errors that equal results
+may hide. After Bao, Krishnamoorthy, Pouchet, Rastello, Sadayappan: "PolyCheck: dynamic
 verification of iteration space transformations on affine programs", POPL 2016.
 """
 
@@ -57,20 +57,21 @@ def last_writer_errors(
     arrays: Mapping[str, AnyArray] | None = None,
     limit: int = 16,
 ) -> tuple[Mismatch, ...]:
-    """Run the loops of a schedule with sources for values, and compare with the declared program.
+    """Run the loops of a schedule on sources instead of values; compare with the declared run.
 
-    Every read of a declared statement must see the same source, through whatever buffers; the
-    contributions of a reduction whose order is free must be the same set, each of them once; no
-    iteration of a parallel loop may touch what another one writes; every instance runs; and the
-    caller must find the same sources in the end.
+    Every read of a declared statement must see the same source, also through buffers. A reduction
+    whose order is free must have the same set of contributions, each once. No iteration of a
+    parallel loop may touch an element that another iteration writes. Every instance must run once,
+    and the caller's arrays must hold the same sources at the end.
 
     Args:
-        loops: the loops of the program; generated if absent. They may be a later stage, with
-            unrolled loops written out and accumulators in registers.
-        order: of the iterations of parallel loops.
-        declared: the outcome of :func:`declared_flow` for these parameters and arrays, if at hand.
+        program: the scheduled program.
+        parameters: the value of each parameter.
+        loops: the loops of the program, also after the vector passes; generated if absent.
+        order: the order of the iterations of parallel loops.
+        declared: the result of :func:`declared_flow` for these parameters and arrays, if known.
         arrays: the contents of the arrays that subscripts read.
-        limit: how many mismatches are enough.
+        limit: the largest number of mismatches to return.
 
     Raises:
         CallError: the parameters violate the context, or an array that subscripts read is missing.
@@ -92,7 +93,7 @@ def last_writer_errors(
 
 @dataclass
 class _Tags:
-    """Loops that pass sources on."""
+    """The meaning of loops that propagate sources."""
 
     program: Program
     loops: LoopProgram
@@ -142,7 +143,7 @@ class _Tags:
                 self.report(Mismatch(MismatchKind.COUNT, name, instance, "", "once", "never"))
 
     def compare_results(self) -> None:
-        """Report elements of the caller's arrays that hold something else in the end."""
+        """Report elements of the caller's arrays that hold another source at the end."""
         difference = self.flow.sources.difference
         for name, expected in self.flow.results.items():
             got = self.memory.tags.arrays[name]
@@ -154,7 +155,7 @@ class _Tags:
 
 @dataclass(frozen=True)
 class _Passing:
-    """An assignment that passes sources on."""
+    """An assignment that propagates sources."""
 
     tags: _Tags
     node: Assign
@@ -168,7 +169,7 @@ class _Passing:
     def evaluate(
         self, variables: Mapping[str, int]
     ) -> tuple[tuple[int, ...], int | None, Instance]:
-        """The element to write, its source (None: nothing can be said of it), and the instance."""
+        """The element to write, its source (None if unknown), and the instance."""
         instance = self.instance(variables)
         try:
             target, seen = self.references.evaluate(self.tags.memory, variables)
@@ -206,7 +207,7 @@ class _Passing:
             raise KernelError(f"{bracketed(self.node.statement, instance)}: {error}") from error
 
     def _count(self, instance: Instance) -> None:
-        """Report an instance that runs again."""
+        """Report an instance that runs a second time."""
         if self.statement is None:
             return
         ran = (self.node.statement, instance)
@@ -233,7 +234,7 @@ class _Passing:
                 self._report(MismatchKind.READ, instance, element, *texts)
 
     def _derived(self, instance: Instance, seen: tuple[int, ...]) -> int | None:
-        """The source that a statement writes which the kernel does not declare."""
+        """The source written by a statement that the kernel does not declare."""
         sources = self.tags.flow.sources
         match self.node.value:
             case Load() as copied:

@@ -1,4 +1,4 @@
-"""What a last-writer run finds."""
+"""Mismatches that a last-writer run reports."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Mismatch:
     """One difference between the loops and the declared program.
 
     Attributes:
-        statement: the statement that runs; the array for what is left at the end.
-        instance: its instance; the element for what is left at the end.
-        element: the element that it touches, as text; empty for a number of runs.
-        declared: what the program says, as text.
-        found: what the loops do.
+        statement: the statement that runs; for a final value, the array.
+        instance: its instance; for a final value, the element.
+        element: the accessed element, as text; empty for a wrong number of runs.
+        declared: the behavior of the declared program, as text.
+        found: the behavior of the loops, as text.
     """
 
     kind: MismatchKind

@@ -33,7 +33,7 @@ class Threads:
 
 @dataclass
 class _Touches:
-    """Who touched an element: the strands of its last write and of the reads since."""
+    """The strands of an element's last write and of the reads since."""
 
     write: Strand | None = None
     reads: set[Strand] = field(default_factory=set)
@@ -41,7 +41,7 @@ class _Touches:
 
 @dataclass
 class Races:
-    """The accesses so far of the threads of one run."""
+    """The accesses of the threads of one run so far."""
 
     numbers: dict[int, int] = field(default_factory=dict)
     touches: dict[str, dict[tuple[int, ...], _Touches]] = field(default_factory=dict)
@@ -61,13 +61,13 @@ class Races:
         )
 
     def forget(self, array: str) -> None:
-        """The array is a new one from here on."""
+        """Forget the accesses to an array whose lifetime begins anew."""
         self.touches.pop(array, None)
 
     def touch(
         self, array: str, element: tuple[int, ...], strand: Strand, *, is_write: bool
     ) -> bool:
-        """Note an access; whether another thread's access is in its way."""
+        """Record an access; return whether it races with an access of another thread."""
         touches = self.touches.setdefault(array, {}).setdefault(element, _Touches())
         others = set() if touches.write is None else {touches.write}
         if is_write:

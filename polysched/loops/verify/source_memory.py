@@ -1,4 +1,4 @@
-"""Arrays of sources, and what an assignment touches of them."""
+"""Arrays of sources, and the elements that assignments access."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SourceMemory:
     tags: Memory = field(default_factory=lambda: Memory({}))
 
     def open(self, arrays: Mapping[str, Array], parameters: Mapping[str, int]) -> None:
-        """Make arrays as the caller gives them; temporaries are undefined."""
+        """Create arrays with the caller's contents; temporaries are undefined."""
         for name, array in arrays.items():
             shape = concrete_shape(array.stored_shape, parameters)
             self.tags.arrays[name] = (
@@ -60,7 +60,7 @@ class SourceMemory:
 
 @dataclass(frozen=True)
 class References:
-    """What an assignment writes and reads, as functions of the variables."""
+    """The elements that an assignment writes and reads, as functions of the variables."""
 
     target: str
     written: Subscripts

@@ -1,7 +1,7 @@
-"""Where the value of an array element came from, as a number that is equal for equal sources.
+"""Sources of array elements: where a value came from, as a number that is equal for equal sources.
 
 A *source* is the statement instance that wrote the element, the caller (its initial contents), or,
-for a reduction whose order is free, the set of contributions on top of what was there before.
+for a reduction whose order is free, the set of contributions on top of the earlier source.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SourceNumbers: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Undefined:
-    """Nobody has written the element."""
+    """The element has not been written."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Initial:
 
 @dataclass(frozen=True)
 class Written:
-    """What a statement instance wrote."""
+    """The value written by a statement instance."""
 
     statement: str
     instance: Instance
@@ -51,10 +51,9 @@ class Literal:
 
 @dataclass(frozen=True)
 class Accumulated:
-    """Contributions of a reduction whose order is free, each of them once.
+    """A set of contributions of a reduction whose order is free.
 
-    ``base`` is the number of the source on top of which they came; None where that is the neutral
-    element, as in a partial sum.
+    ``base`` is the number of the earlier source; None for the neutral element, as in a partial sum.
     """
 
     base: int | None
@@ -70,7 +69,7 @@ UNDEFINED = 0
 
 @dataclass
 class Sources:
-    """Numbers for sources; it grows as sources are met."""
+    """Numbers of sources; an unknown source gets the next number."""
 
     known: list[Source] = field(default_factory=lambda: [Undefined()])
     numbers: dict[Source, int] = field(default_factory=lambda: {Undefined(): UNDEFINED})
@@ -83,12 +82,12 @@ class Sources:
         return found
 
     def initial(self, array: str, shape: tuple[int, ...]) -> SourceNumbers:
-        """The numbers of the caller's contents of a whole array."""
+        """The numbers of an array's initial contents."""
         elements = [self.number(Initial(array, element)) for element in np.ndindex(shape)]
         return np.array(elements, np.int64).reshape(shape)
 
     def text(self, number: int) -> str:
-        """A source as a person reads it."""
+        """A source as text."""
         match self.known[number]:
             case Undefined():
                 return "undefined contents"
@@ -103,7 +102,7 @@ class Sources:
                 return f"{_listed(statement, contributions)} on {below}"
 
     def difference(self, one: int, other: int) -> tuple[str, str]:
-        """Two sources as text, in which what is only in one of them is seen at once."""
+        """Two sources as text; of two sets of contributions only the difference is listed."""
         match self.known[one], self.known[other]:
             case (
                 Accumulated(base=base, statement=statement, contributions=these),
@@ -119,10 +118,10 @@ class Sources:
     def accumulated(
         self, own: int, statement: str, added: frozenset[Instance], operator: Operator, dtype: DType
     ) -> int | None:
-        """The source after contributions to an element; None if one of them is in it already.
+        """The source after contributions to an element; None if a contribution is repeated.
 
         Args:
-            own: what the element holds before.
+            own: the number of the element's source before.
         """
         match self.known[own]:
             case Accumulated(base=base, statement=earlier, contributions=there) if (
@@ -138,7 +137,7 @@ class Sources:
 
 
 def is_neutral(operator: Operator, value: Number, dtype: DType) -> bool:
-    """Whether ``operator`` leaves every value of ``dtype`` as it is beside ``value``.
+    """Whether ``value`` is a neutral operand of ``operator``.
 
     A positive zero counts as neutral for a sum: it changes a negative zero only.
     """
