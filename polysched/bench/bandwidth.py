@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polysched.bench.race import Result
+from polysched.bench.speedup import Speedup
 from polysched.bench.table import contestant_cell
 from polysched.runtime.memory import aligned_zeros
 
@@ -35,6 +36,7 @@ class Moved:
         max_abs_err: largest absolute difference of the output from the reference.
         held_back: why the contestant's kernels are not the best that this processor could run; None
             if that is not known.
+        spread: interquartile range of the fraction of a copy, divided by its median.
     """
 
     work: str
@@ -45,6 +47,7 @@ class Moved:
     runs: int
     max_abs_err: float
     held_back: str | None = None
+    spread: float = 0.0
 
 
 def moved(result: Result) -> Moved:
@@ -58,6 +61,7 @@ def moved(result: Result) -> Moved:
         result.runs,
         result.max_abs_err,
         result.held_back,
+        result.spread,
     )
 
 
@@ -82,15 +86,6 @@ def copy_burst(size: int, clock: Callable[[], float] = time.perf_counter) -> Cal
     return burst
 
 
-@dataclass(frozen=True)
-class Speedup:
-    """How many times as fast as a peer polysched is, at one work."""
-
-    work: str
-    peer: str
-    ratio: float
-
-
 def speedups(results: Iterable[Moved], own: str, others: Collection[str]) -> tuple[Speedup, ...]:
     """The contestant ``own`` beside each of those named ``others`` at the same work.
 
@@ -100,7 +95,7 @@ def speedups(results: Iterable[Moved], own: str, others: Collection[str]) -> tup
     for result in results:
         by_work.setdefault(result.work, []).append(result)
     return tuple(
-        Speedup(work, peer.contestant, mine.fraction_of_copy / peer.fraction_of_copy)
+        Speedup(work, peer.contestant, mine.fraction_of_copy / peer.fraction_of_copy, own)
         for work, group in by_work.items()
         for mine in group
         if mine.contestant == own

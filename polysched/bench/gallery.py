@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +25,7 @@ from polysched.bench.gallery_code import (
 from polysched.bench.gallery_works import Make, uniform
 from polysched.bench.peers import PeerKernels
 from polysched.bench.race import Result
+from polysched.bench.speedup import OWN, Speedup
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.semantics.memory import concrete_shape
 from polysched.llvm.export.c_function import CFunction
@@ -34,7 +34,6 @@ from polysched.machine.load import as_machine
 from polysched.runtime.memory import aligned_zeros
 from polysched.schedule.schedule import Schedule
 
-OWN = "polysched"
 PLAIN = "unscheduled"
 AUTO = "auto"
 TOLERANCES = {4: 1e-4, 8: 1e-9}
@@ -251,19 +250,6 @@ def runner_of(calls: Calls, expected: Expected, library: ctypes.CDLL) -> Runner:
     )
 
 
-@dataclass(frozen=True)
-class Speedup:
-    """How many times as fast as another contestant polysched is, at one program.
-
-    ``own``: which of polysched's two it is, the scheduled one where there is a schedule.
-    """
-
-    program: str
-    own: str
-    over: str
-    ratio: float
-
-
 def speedups(program: str, results: Iterable[Result]) -> tuple[Speedup, ...]:
     """polysched beside each other contestant of one program's race that is not held back."""
     by_name = {result.contestant: result for result in results}
@@ -271,15 +257,7 @@ def speedups(program: str, results: Iterable[Result]) -> tuple[Speedup, ...]:
     if own is None:
         return ()
     return tuple(
-        Speedup(program, own.contestant, name, own.fraction_of_peak / one.fraction_of_peak)
-        for name, one in by_name.items()
-        if name not in {OWN, own.contestant} and one.held_back is None
+        Speedup(program, name, own.fraction_of_peak / other.fraction_of_peak, own.contestant)
+        for name, other in by_name.items()
+        if name not in {OWN, own.contestant} and other.held_back is None
     )
-
-
-def geometric_means(found: Iterable[Speedup]) -> dict[str, float]:
-    """The geometric mean of the ratios over each contestant."""
-    by_name: dict[str, list[float]] = {}
-    for one in found:
-        by_name.setdefault(one.over, []).append(math.log(one.ratio))
-    return {name: math.exp(statistics.fmean(logs)) for name, logs in by_name.items()}

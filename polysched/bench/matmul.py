@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,6 +19,7 @@ from polysched.bench.contestant import (
 )
 from polysched.bench.peer_libraries import blas_kernels
 from polysched.bench.race import Result
+from polysched.bench.speedup import OWN, Speedup
 from polysched.bench.torch_libraries import torch_kernels
 from polysched.errors import BenchError
 from polysched.library.matmul.dispatch.call import matmul
@@ -28,8 +27,6 @@ from polysched.library.matmul.dispatch.dispatch import dispatch
 from polysched.library.matmul.dispatch.views import operand_of
 from polysched.machine.description import Machine
 from polysched.runtime.memory import aligned_zeros
-
-OWN = "polysched"
 
 
 @dataclass(frozen=True)
@@ -225,47 +222,22 @@ def prepare_onednn(data: MatmulData, threads: int) -> Runner:
     return warm(Runner(run, output))
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """polysched's rate divided by that of the fastest peer, for one product.
+def ratios(results: Iterable[Result]) -> tuple[Speedup, ...]:
+    """The speedup of polysched over its fastest peer, for each product.
 
-    `is_bound`: the fastest peer is held back and could be faster still, so the ratio is at most
-    that.
-    """
-
-    kernel: str
-    peer: str
-    ratio: float
-    is_bound: bool = False
-
-
-def ratios(results: Iterable[Result]) -> tuple[Ratio, ...]:
-    """The ratios of polysched to its fastest peer.
-
-    Products are left out that were raced without a peer, or with held back peers only. Where a held
-    back peer is the fastest, it counts: to leave it out would make the ratio larger.
+    A product without a peer that is not held back is left out. If the fastest peer is held back, it
+    still counts, because the ratio to a slower peer would be larger.
     """
     by_kernel: dict[str, list[Result]] = {}
     for result in results:
         by_kernel.setdefault(result.kernel, []).append(result)
-    found = []
+    speedups = []
     for kernel, group in by_kernel.items():
-        own = [one for one in group if one.contestant == OWN]
-        peers = [one for one in group if one.contestant != OWN]
-        if own and any(one.held_back is None for one in peers):
-            best = max(peers, key=lambda one: one.fraction_of_peak)
+        own = [result for result in group if result.contestant == OWN]
+        peers = [result for result in group if result.contestant != OWN]
+        if own and any(peer.held_back is None for peer in peers):
+            best = max(peers, key=lambda peer: peer.fraction_of_peak)
             ratio = own[0].fraction_of_peak / best.fraction_of_peak
             is_bound = best.held_back is not None
-            found.append(Ratio(kernel, best.contestant, ratio, is_bound))
-    return tuple(found)
-
-
-def geometric_mean(values: Sequence[Ratio]) -> float:
-    """The geometric mean of ratios.
-
-    Raises:
-        BenchError: there are none.
-    """
-    if not values:
-        raise BenchError("no product was raced against a peer, so there is no mean of ratios")
-    return math.exp(statistics.fmean(math.log(value.ratio) for value in values))
+            speedups.append(Speedup(kernel, best.contestant, ratio, is_bound=is_bound))
+    return tuple(speedups)

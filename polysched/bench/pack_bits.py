@@ -14,6 +14,7 @@ import numpy.typing as npt
 from polysched.bench.contestant import Contestant, Runner, warm
 from polysched.bench.peer_libraries import numpy_kernels
 from polysched.bench.peers import PeerKernels
+from polysched.bench.speedup import OWN
 from polysched.errors import BenchError
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
@@ -34,7 +35,6 @@ from polysched.runtime.memory import aligned_zeros
 from polysched.runtime.pipeline import CompileOptions
 from polysched.schedule.schedule import Schedule
 
-OWN = "polysched"
 CODE = "polysched, code alone"
 """Its machine code, called as LLVM's own is: without the checks that a call makes."""
 

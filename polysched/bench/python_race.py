@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import importlib
 import json
-import math
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from types import FunctionType
 from typing import Any
@@ -177,11 +176,6 @@ def race_function(
         form,
         len(ratios),
     )
-
-
-def geometric_mean(results: Sequence[PythonResult]) -> float:
-    """The geometric mean of the ratios."""
-    return math.exp(statistics.fmean(math.log(result.ratio) for result in results))
 
 
 def _times(

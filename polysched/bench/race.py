@@ -40,6 +40,7 @@ class Result:
         max_abs_err: largest absolute difference of the output from the reference.
         held_back: why the contestant's kernels are not the best that this processor could run; None
             if that is not known. No ratio is formed with such a result.
+        spread: interquartile range of (rate / peak beside the run), divided by its median.
     """
 
     kernel: str
@@ -50,6 +51,7 @@ class Result:
     runs: int
     max_abs_err: float
     held_back: str | None = None
+    spread: float = 0.0
 
     def as_json(self) -> str:
         """The fields as a JSON object on one line."""
@@ -326,16 +328,26 @@ def _seconds(runner: Runner, calls: int, clock: Clock) -> float:
 
 def _result(kernel: str, entry: _Entry, runs: Sequence[_Run], peer: PeerKernels | None) -> Result:
     """The medians over an entry's runs."""
+    fractions = [run.rate / run.peak for run in runs]
     return Result(
         kernel=kernel,
         contestant=entry.name,
-        fraction_of_peak=statistics.median(run.rate / run.peak for run in runs),
+        fraction_of_peak=statistics.median(fractions),
         gflops=statistics.median(run.rate for run in runs) / 1e9,
         peak_gflops=statistics.median(run.peak for run in runs) / 1e9,
         runs=len(runs),
         max_abs_err=entry.max_abs_err,
         held_back=None if peer is None else peer.held_back,
+        spread=_spread(fractions),
     )
+
+
+def _spread(fractions: Sequence[float]) -> float:
+    """The interquartile range relative to the median; 0 for a single run."""
+    if len(fractions) < 2:
+        return 0.0
+    low, middle, high = statistics.quantiles(fractions, n=4, method="inclusive")
+    return (high - low) / middle
 
 
 def _silent(_: str) -> None:

@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from polysched.bench.contestant import Contestant, Runner, optional_module, warm
 from polysched.bench.peer_libraries import numpy_kernels
+from polysched.bench.speedup import OWN
 from polysched.bench.torch_libraries import torch_kernels
 from polysched.errors import BenchError
 from polysched.library.transpose.call import dispatch, transpose
 from polysched.machine.description import Machine
 from polysched.runtime.memory import aligned_zeros
 
-OWN = "polysched"
 PEERS = ("numpy", "torch")
 TYPES = ("u8", "u16", "f32", "f64")
 

@@ -8,8 +8,9 @@ from dataclasses import asdict
 
 import click
 
-from polysched.bench.bandwidth import Moved, Speedup, bandwidth_table
+from polysched.bench.bandwidth import Moved, bandwidth_table
 from polysched.bench.race import Withdrawn
+from polysched.bench.speedup import Speedup
 from polysched.cli.failures import ExitCode
 from polysched.cli.terminal import errors, print_error
 
@@ -24,7 +25,7 @@ def print_bandwidths(
     elif results:
         click.echo(bandwidth_table(results))
         for speedup in speedups:
-            click.echo(f"{speedup.work}: {speedup.ratio:.2f} times {speedup.peer}")
+            click.echo(f"{speedup.work}: {speedup.ratio:.2f} times {speedup.over}")
 
 
 def end_race(

@@ -19,6 +19,7 @@ from polysched.cli.bench_matmul import matmul
 from polysched.cli.bench_pack_bits import pack_bits
 from polysched.cli.bench_programs import programs
 from polysched.cli.bench_python import python
+from polysched.cli.bench_report import report
 from polysched.cli.bench_transpose import transpose
 from polysched.cli.commands import Invocation
 from polysched.cli.options import racing_machine_option
@@ -91,6 +92,7 @@ class _Benches(click.Group):
         pack_bits,
         programs,
         python,
+        report,
         transpose,
     ],
 )

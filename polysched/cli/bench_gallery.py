@@ -13,12 +13,9 @@ import click
 
 from polysched.bench.gallery import (
     AUTO,
-    OWN,
     PLAIN,
-    Speedup,
     contestants,
     expected_results,
-    geometric_means,
     prepared_calls,
     speedups,
 )
@@ -26,6 +23,7 @@ from polysched.bench.gallery_code import CCompiler, Program, installed_compilers
 from polysched.bench.gallery_works import WORKS
 from polysched.bench.peers import PeerKernels
 from polysched.bench.race import Outcome, Result, Withdrawn, race
+from polysched.bench.speedup import OWN, Speedup, geometric_means
 from polysched.cli.bandwidth import end_race
 from polysched.cli.options import Racing, race_options
 from polysched.cli.peers import print_peers

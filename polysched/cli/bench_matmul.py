@@ -10,12 +10,9 @@ import click
 import numpy as np
 
 from polysched.bench.matmul import (
-    OWN,
     SUITE,
     MatmulSize,
-    Ratio,
     contestants,
-    geometric_mean,
     random_data,
     ratios,
     reference,
@@ -24,6 +21,7 @@ from polysched.bench.matmul import (
 from polysched.bench.peers import PeerKernels
 from polysched.bench.race import Result, Withdrawn, race
 from polysched.bench.region import region_seconds
+from polysched.bench.speedup import OWN, Speedup, geometric_mean
 from polysched.bench.table import markdown_table
 from polysched.cli.failures import ExitCode
 from polysched.cli.options import Racing, race_options
@@ -159,15 +157,16 @@ def matmul(
         context.exit(ExitCode.WRONG)
 
 
-def ratio_table(speedups: Sequence[Ratio]) -> str:
+def ratio_table(speedups: Sequence[Speedup]) -> str:
     """A line with the speedup for each shape, and the geometric mean."""
     if not speedups:
         return "no ratio: no peer was raced that is not held back"
     lines = [
-        f"{ratio.kernel}: at most {ratio.ratio:.2f} times {ratio.peer}, which is held back"
-        if ratio.is_bound
-        else f"{ratio.kernel}: {ratio.ratio:.2f} times {ratio.peer}"
-        for ratio in speedups
+        f"{speedup.work}: at most {speedup.ratio:.2f} times {speedup.over}, which is held back"
+        if speedup.is_bound
+        else f"{speedup.work}: {speedup.ratio:.2f} times {speedup.over}"
+        for speedup in speedups
     ]
-    bound = "at most " if any(ratio.is_bound for ratio in speedups) else ""
-    return "\n".join([*lines, f"geometric mean: {bound}{geometric_mean(speedups):.3f}"])
+    bound = "at most " if any(speedup.is_bound for speedup in speedups) else ""
+    mean = geometric_mean(speedup.ratio for speedup in speedups)
+    return "\n".join([*lines, f"geometric mean: {bound}{mean:.3f}"])

@@ -12,6 +12,7 @@ from polysched.bench.bandwidth import Moved, copy_burst, moved, speedups
 from polysched.bench.contestant import Contestant
 from polysched.bench.peers import PeerKernels
 from polysched.bench.race import Outcome, Progress, Withdrawn, race
+from polysched.bench.speedup import OWN
 from polysched.cli.bandwidth import end_race, print_bandwidths
 from polysched.cli.options import Racing, race_options
 from polysched.cli.peers import print_peers
@@ -118,10 +119,10 @@ def pack_bits(
             results += map(moved, outcome.results)
             peers += outcome.peers
             withdrawn += outcome.withdrawn
-    ratios = speedups(results, works.OWN, (*works.PEERS, *quantized.PEERS))
+    ratios = speedups(results, OWN, (*works.PEERS, *quantized.PEERS))
     print_bandwidths(results, ratios, as_records=as_records)
     print_peers(context, peers, as_records=as_records)
-    end_race(context, withdrawn, lambda name: name.startswith((works.OWN, "strategy")))
+    end_race(context, withdrawn, lambda name: name.startswith((OWN, "strategy")))
 
 
 def _gemv(rows: int, racing: Racing, tell: Progress) -> Outcome:

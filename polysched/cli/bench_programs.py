@@ -12,11 +12,12 @@ import click
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from polysched.bench.gallery import AUTO, PLAIN, Speedup, geometric_means
+from polysched.bench.gallery import AUTO, PLAIN
 from polysched.bench.gallery_code import C_FLAGS, STRICT_FLAGS, CCompiler, peer_compilers
 from polysched.bench.peers import PeerKernels
 from polysched.bench.program_races import PROGRAMS, Comparison, Contest, programs_of, raced
 from polysched.bench.race import Withdrawn
+from polysched.bench.speedup import Speedup, geometric_means
 from polysched.cli.bandwidth import end_race
 from polysched.cli.bench_gallery import parsed_compilers
 from polysched.cli.options import Racing, race_options
@@ -101,11 +102,11 @@ def programs(
     end_race(context, withdrawn, lambda name: name in {AUTO, PLAIN})
 
 
-def _speedups(found: Sequence[Comparison]) -> list[Speedup]:
+def _speedups(comparisons: Sequence[Comparison]) -> list[Speedup]:
     return [
-        Speedup(one.program, AUTO, over, ratio)
-        for one in found
-        for over, ratio in (*one.ratios.items(), (BEST, one.over_best_compiler))
+        Speedup(comparison.program, over, ratio, AUTO)
+        for comparison in comparisons
+        for over, ratio in (*comparison.ratios.items(), (BEST, comparison.over_best_compiler))
         if ratio is not None
     ]
 

@@ -13,10 +13,10 @@ from polysched.bench.python_race import (
     NAMES,
     PythonResult,
     Refused,
-    geometric_mean,
     numba_compiler,
     race_function,
 )
+from polysched.bench.speedup import geometric_mean
 from polysched.cli.terminal import output, progress
 from polysched.runtime.cache import ENVIRONMENT_VARIABLE, OFF
 
@@ -96,4 +96,5 @@ def _print(results: Sequence[PythonResult | Refused], *, fastmath: bool) -> None
         if isinstance(refused, Refused):
             click.echo(f"{refused.function}: {refused.reason}")
     if raced:
-        click.echo(f"geometric mean: {geometric_mean(raced):.2f} times numba")
+        mean = geometric_mean(result.ratio for result in raced)
+        click.echo(f"geometric mean: {mean:.2f} times numba")

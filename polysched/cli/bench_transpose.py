@@ -8,6 +8,7 @@ from polysched.bench import transpose as works
 from polysched.bench.bandwidth import Moved, copy_burst, moved, speedups
 from polysched.bench.peers import PeerKernels
 from polysched.bench.race import Withdrawn, race
+from polysched.bench.speedup import OWN
 from polysched.bench.transpose import SUITE, TransposeSize
 from polysched.cli.bandwidth import end_race, print_bandwidths
 from polysched.cli.options import Racing, race_options
@@ -101,10 +102,10 @@ def transpose(
             results += map(moved, outcome.results)
             peers += outcome.peers
             withdrawn += outcome.withdrawn
-    ratios = speedups(results, works.OWN, works.PEERS)
+    ratios = speedups(results, OWN, works.PEERS)
     print_bandwidths(results, ratios, as_records=as_records)
     print_peers(context, peers, as_records=as_records)
-    end_race(context, withdrawn, lambda name: name == works.OWN)
+    end_race(context, withdrawn, lambda name: name == OWN)
 
 
 def _sizes(

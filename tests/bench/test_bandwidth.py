@@ -5,13 +5,13 @@ import pytest
 
 from polysched.bench.bandwidth import (
     Moved,
-    Speedup,
     bandwidth_table,
     copy_burst,
     moved,
     speedups,
 )
 from polysched.bench.race import Result
+from polysched.bench.speedup import Speedup
 
 
 def one(work: str, contestant: str, fraction: float) -> Moved:
@@ -38,7 +38,7 @@ def test_speedups_over_the_peers_of_the_same_work() -> None:
         one("b", "peer", 0.1),
     ]
     (found,) = speedups(results, "own", ("peer",))
-    assert found == Speedup("a", "peer", pytest.approx(3.0))
+    assert found == Speedup("a", "peer", pytest.approx(3.0), "own")
 
 
 def test_there_is_no_ratio_to_a_peer_that_is_held_back() -> None:

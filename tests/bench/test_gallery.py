@@ -1,6 +1,5 @@
 """Calls of the gallery's programs, and what is said of them; speeds are not asserted."""
 
-import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +10,8 @@ import pytest
 from polysched.bench.contestant import UnavailableError
 from polysched.bench.gallery import (
     Expected,
-    Speedup,
     contestants,
     expected_results,
-    geometric_means,
     prepared_calls,
     speedups,
 )
@@ -157,11 +154,3 @@ def test_the_kernels_of_a_compiler() -> None:
     )
     assert found.version[0].isdigit()
     assert found.held_back is None
-
-
-def test_means_are_geometric() -> None:
-    found = [Speedup("a", "polysched", "gcc", 2.0), Speedup("b", "polysched", "gcc", 8.0)]
-    assert geometric_means([*found, Speedup("a", "polysched", "cc", 3.0)]) == pytest.approx(
-        {"gcc": 4.0, "cc": 3.0}
-    )
-    assert math.isclose(geometric_means(found)["gcc"], 4)

@@ -9,9 +9,7 @@ from polysched.bench.contestant import UnavailableError
 from polysched.bench.matmul import (
     SUITE,
     MatmulSize,
-    Ratio,
     contestants,
-    geometric_mean,
     prepare_onednn,
     random_data,
     ratios,
@@ -19,6 +17,7 @@ from polysched.bench.matmul import (
     tolerance,
 )
 from polysched.bench.race import Result
+from polysched.bench.speedup import Speedup
 from polysched.errors import BenchError
 
 TINY = MatmulSize(5, 9, 7)
@@ -95,7 +94,7 @@ def test_ratios_are_to_the_fastest_peer() -> None:
         result("x", "torch", 0.4),
         result("y", "polysched", 0.5),
     ]
-    assert ratios(results) == (Ratio("x", "torch", 0.5 / 0.4),)
+    assert ratios(results) == (Speedup("x", "torch", 0.5 / 0.4),)
 
 
 def test_ratios_to_peers_that_are_held_back() -> None:
@@ -104,12 +103,6 @@ def test_ratios_to_peers_that_are_held_back() -> None:
         replace(result("x", "torch", rate), held_back="its kernels are narrow")
         for rate in (0.2, 0.4)
     )
-    assert ratios([own, numpy, slow]) == (Ratio("x", "numpy", 0.6 / 0.3),)
-    assert ratios([own, numpy, fast]) == (Ratio("x", "torch", 0.6 / 0.4, is_bound=True),)
+    assert ratios([own, numpy, slow]) == (Speedup("x", "numpy", 0.6 / 0.3),)
+    assert ratios([own, numpy, fast]) == (Speedup("x", "torch", 0.6 / 0.4, is_bound=True),)
     assert ratios([own, fast]) == ()
-
-
-def test_geometric_mean() -> None:
-    assert geometric_mean([Ratio("x", "p", 0.5), Ratio("y", "p", 8.0)]) == pytest.approx(2)
-    with pytest.raises(BenchError, match="no product was raced against a peer"):
-        geometric_mean([])

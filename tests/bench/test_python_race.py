@@ -1,5 +1,4 @@
 import json
-import math
 
 import pytest
 
@@ -8,7 +7,6 @@ from polysched.bench.python_race import (
     NAMES,
     PythonResult,
     Refused,
-    geometric_mean,
     race_function,
 )
 
@@ -59,11 +57,6 @@ def test_a_form_that_the_peer_refuses_is_left_out(monkeypatch: pytest.MonkeyPatc
     result = raced("gray_scale", compiler)
     assert isinstance(result, PythonResult)
     assert result.numba_form == "loops"
-
-
-def test_geometric_mean() -> None:
-    results = [PythonResult("f", False, ratio, 1, 1, 1, "same", 5) for ratio in (1.0, 4.0)]
-    assert math.isclose(geometric_mean(results), 2)
 
 
 def test_the_peer_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from polysched.bench.contestant import Contestant, Runner, UnavailableError
 from polysched.bench.peers import PeerKernels
-from polysched.bench.race import Outcome, Result, Rules, Withdrawn, max_abs_err, race
+from polysched.bench.race import Outcome, Result, Rules, Withdrawn, _spread, max_abs_err, race
 from polysched.errors import BenchError
 
 REFERENCE = np.array([1.0, 2.0])
@@ -287,6 +287,7 @@ def test_a_result_is_one_json_line_with_the_agreed_keys() -> None:
         "runs": 15,
         "max_abs_err": 1e-5,
         "held_back": None,
+        "spread": 0.0,
     }
 
 
@@ -327,3 +328,8 @@ def test_max_abs_err(output: list[float], reference: list[float], expected: floa
 def test_max_abs_err_keeps_the_digits_of_a_float64_reference() -> None:
     output = np.array([1.0], np.float32)
     assert max_abs_err(output, np.array([1.0 + 1e-10])) == pytest.approx(1e-10, rel=1e-5)
+
+
+def test_the_spread_is_relative_to_the_median() -> None:
+    assert _spread([0.5]) == 0
+    assert _spread([1.0, 2.0, 3.0, 4.0, 5.0]) == pytest.approx(2 / 3)

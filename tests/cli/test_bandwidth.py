@@ -3,8 +3,9 @@ import json
 import click
 import pytest
 
-from polysched.bench.bandwidth import Moved, Speedup
+from polysched.bench.bandwidth import Moved
 from polysched.bench.race import Withdrawn
+from polysched.bench.speedup import Speedup
 from polysched.cli.bandwidth import end_race, print_bandwidths
 from polysched.cli.failures import ExitCode
 
@@ -16,7 +17,13 @@ def test_records_are_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
     print_bandwidths([RESULT], [FASTER], as_records=True)
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert first["fraction_of_copy"] == 0.5
-    assert second == {"work": "work", "peer": "numpy", "ratio": 2.0}
+    assert second == {
+        "work": "work",
+        "over": "numpy",
+        "ratio": 2.0,
+        "own": "polysched",
+        "is_bound": False,
+    }
 
 
 def test_text_is_a_table_and_lines(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from polysched.bench.contestant import Contestant, Runner
-from polysched.bench.matmul import MatmulData, Ratio
+from polysched.bench.matmul import MatmulData
 from polysched.bench.peers import PeerKernels
+from polysched.bench.speedup import Speedup
 from polysched.cli import bench_matmul
 from polysched.machine.description import Machine
 from tests.cli.conftest import Polysched
@@ -46,8 +47,8 @@ def test_json_lines(polysched: Polysched, monkeypatch: pytest.MonkeyPatch) -> No
     assert [record["contestant"] for record in records] == ["polysched", "numpy"]
     assert all(record["kernel"] == "5x9x7 f64" for record in records)
     assert all(record["max_abs_err"] < 1e-13 for record in records)
-    assert list(ratio) == ["kernel", "peer", "ratio", "is_bound"]
-    assert ratio["peer"] == "numpy"
+    assert list(ratio) == ["work", "over", "ratio", "own", "is_bound"]
+    assert ratio["over"] == "numpy"
     assert list(about) == ["processor", "vector_bits", "cleared"]
     assert list(peer) == ["name", "library", "version", "architecture", "held_back"]
     assert peer["name"] == "numpy"
@@ -78,7 +79,7 @@ def test_a_peer_that_is_held_back_has_no_ratio(
 
 
 def test_ratios_that_are_bounds() -> None:
-    found = [Ratio("x", "numpy", 2.0), Ratio("y", "torch", 0.5, is_bound=True)]
+    found = [Speedup("x", "numpy", 2.0), Speedup("y", "torch", 0.5, is_bound=True)]
     assert bench_matmul.ratio_table(found).splitlines() == [
         "x: 2.00 times numpy",
         "y: at most 0.50 times torch, which is held back",

@@ -21,7 +21,7 @@ def test_json_lines(polysched: Polysched) -> None:
     assert {record["work"] for record in moved} == {"pack u4 512", "unpack u4 512"}
     assert all(record["max_abs_err"] == 0 for record in moved)
     ratios = [record for record in records if "ratio" in record]
-    assert [record["peer"] for record in ratios] == ["numpy", "LLVM"] * 2
+    assert [record["over"] for record in ratios] == ["numpy", "LLVM"] * 2
 
 
 def test_table_with_strategies(polysched: Polysched) -> None:

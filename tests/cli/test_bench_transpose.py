@@ -27,7 +27,7 @@ def test_json_lines(polysched: Polysched) -> None:
     assert [record["contestant"] for record in moved] == ["polysched", "numpy"] * 2
     assert {record["work"] for record in moved} == {"transpose 20x37 u8", "transpose 20x37 f64"}
     assert all(record["max_abs_err"] == 0 for record in moved)
-    assert [record["peer"] for record in records if "ratio" in record] == ["numpy", "numpy"]
+    assert [record["over"] for record in records if "ratio" in record] == ["numpy", "numpy"]
 
 
 @pytest.mark.usefixtures("_without_torch")

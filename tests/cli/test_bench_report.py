@@ -1,0 +1,31 @@
+from pathlib import Path
+
+import pytest
+
+from polysched.bench.report import Section
+from tests.cli.conftest import Polysched
+
+
+def test_the_page_has_what_succeeds_and_what_fails(
+    polysched: Polysched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sections = (
+        Section("Transposes", ("transpose", "--shape", "20x37", "--rounds", "1")),
+        Section("Broken", ("calls", "--bursts", "0"), is_race=False),
+    )
+    monkeypatch.setattr("polysched.cli.bench_report.SECTIONS", sections)
+    page = tmp_path / "report.html"
+    result = polysched("bench", "report", "-o", str(page), "--seconds", "0.1")
+    assert result.exit_code == 1
+    assert f"wrote {page}" in result.stdout
+    assert "'polysched bench calls --bursts 0 --json' failed:" in result.stderr
+    text = page.read_text()
+    assert "polysched bench transpose --shape 20x37 --rounds 1 --seconds 0.1 --json" in text
+    assert "geometric mean" in text
+    assert "The benchmark failed" in text
+
+
+def test_an_unknown_benchmark(polysched: Polysched) -> None:
+    result = polysched("bench", "report", "-o", "x.html", "--only", "speed")
+    assert result.exit_code == 2
+    assert "'speed' is not one of 'gallery'" in result.stderr
