@@ -1,1 +1,1 @@
-"""Inspection: what the assembly of a kernel contains, and how its vectors fit the machine."""
+"""Inspection: instruction counts of assembly, and the fit of vectors to a machine."""

@@ -1,7 +1,7 @@
-"""LLVM's x86 assembly text (AT&T syntax, ELF) read back as functions, loops and their counts.
+"""Parse LLVM's x86 assembly text (AT&T syntax, ELF) into functions and loops.
 
-The speed of a kernel is decided by the instructions of its innermost loop; here they are read from
-what LLVM really emitted, so that a spill or a stray store is seen and can be tested for.
+The instructions of the innermost loop decide the speed of a kernel. They are read from LLVM's
+output, so that tests can find spills and superfluous stores.
 """
 
 import re
@@ -25,7 +25,7 @@ _SAVES_STACK_POINTER = re.compile(r"%r(bp|bx)")
 
 @dataclass(frozen=True)
 class Block:
-    """A basic block: its label (None where only the block before leads to it), its instructions."""
+    """A basic block: its label, None if only the block before leads to it, and its instructions."""
 
     label: str | None
     instructions: tuple[Instruction, ...]
@@ -33,7 +33,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Loop:
-    """A natural loop: the block `header` and every block that comes back to it.
+    """A natural loop: the block `header` and every block from which control returns to it.
 
     - `body`: the instructions of all its blocks in the order of the text, inner loops included.
     - `depth`: 1 for an outermost loop. `is_innermost`: no loop lies within it.
@@ -73,7 +73,7 @@ class Function:
 
 
 def parse(assembly: str) -> tuple[Function, ...]:
-    """The functions of an assembly text such as llvmlite's ``TargetMachine.emit_assembly`` returns.
+    """Parse the output of llvmlite's ``TargetMachine.emit_assembly`` into functions.
 
     Raises `AssemblyError` for Intel syntax, and for a jump to a label that the text does not have.
     """
@@ -86,9 +86,9 @@ def parse(assembly: str) -> tuple[Function, ...]:
 
 
 def hot_loop(function: Function) -> Loop | None:
-    """The innermost loop with most FMAs, else with most vector instructions; None without loops.
+    """The innermost loop with the most FMAs, else the most vector instructions; None without loops.
 
-    Among equals (the full and the masked partial tile, say) it is the one with fewest instructions.
+    Among equal loops, such as a full tile and a masked partial tile, the shortest is returned.
     """
     innermost = [loop for loop in function.loops if loop.is_innermost]
     return max(
@@ -99,7 +99,7 @@ def hot_loop(function: Function) -> Loop | None:
 
 
 def _split(assembly: str) -> list[tuple[str, list[str]]]:
-    """The lines of code, comments and directives dropped, under each label that is not local."""
+    """The lines of code under each label that is not local, without comments and directives."""
     functions: list[tuple[str, list[str]]] = []
     in_code = True
     for raw in assembly.splitlines():
@@ -128,7 +128,7 @@ def _has_code(lines: Iterable[str]) -> bool:
 
 
 def _table_targets(assembly: str) -> Iterable[str]:
-    """The labels that data refers to: where a jump through a table may go."""
+    """The labels in data: the targets of jumps through tables."""
     for line in assembly.splitlines():
         if line.strip().startswith((".long", ".quad", ".word")):
             yield from _LOCAL_LABEL.findall(line)
@@ -141,7 +141,7 @@ def _function(name: str, lines: list[str], table: frozenset[str]) -> Function:
 
 
 def _blocks(lines: list[str]) -> tuple[Block, ...]:
-    """Cut at labels and after jumps and returns. Aligning directives between them are gone."""
+    """Cut a function into blocks at labels and after jumps and returns."""
     blocks: list[Block] = []
     label: str | None = None
     instructions: list[Instruction] = []
@@ -166,7 +166,7 @@ def _blocks(lines: list[str]) -> tuple[Block, ...]:
 
 
 def _frame_registers(blocks: tuple[Block, ...]) -> frozenset[str]:
-    """The stack pointer and, where the function begins by copying it there, %rbp and %rbx.
+    """The stack pointer, and %rbp and %rbx if the function begins by copying it there.
 
     LLVM uses no other frame or base pointer; without such a copy they hold values like any other.
     """

@@ -1,7 +1,7 @@
-"""Advice on how a program's vectors and registers fit a machine; code is correct without it.
+"""Advice on how a program's vectors and registers fit a machine.
 
-LLVM cuts vectors that are too wide, and what does not fit the registers waits in memory; both cost
-time only.
+The advice concerns speed only: LLVM splits vectors that are too wide, and spills values that do not
+fit the registers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_VALUES = 256
 
 @dataclass(frozen=True)
 class VectorLoop:
-    """A vector loop: its name, its lanes, and the widest type that it reads or writes."""
+    """A vector loop: its name, its lanes, and the widest element type that it reads or writes."""
 
     loop: str
     lanes: int
@@ -33,7 +33,7 @@ class VectorLoop:
 
     @property
     def bits(self) -> int:
-        """Of all its lanes."""
+        """The bits of all lanes."""
         return self.lanes * self.dtype.bits
 
 
@@ -41,8 +41,8 @@ class VectorLoop:
 class Kept:
     """Values of an array that a loop keeps from one iteration to the next.
 
-    ``registers`` is how many of the machine's vector registers they take; ``in_registers`` says
-    whether polysched puts them there.
+    ``registers`` is the number of vector registers that they take; ``in_registers`` says whether
+    polysched keeps them in registers.
     """
 
     array: str
@@ -58,8 +58,8 @@ class Fit:
     Attributes:
         machine: the machine.
         vectors: the vector loops in which no value fills a register exactly.
-        kept: what is kept in registers at one time, where that takes most of them; and what would
-            be kept there, were there more of them.
+        kept: the values kept in registers at one time, in the region that needs the most; and the
+            values that more registers would keep.
     """
 
     machine: Machine
@@ -68,22 +68,22 @@ class Fit:
 
     @property
     def registers(self) -> int:
-        """Vector registers that are needed at one time."""
-        return sum(one.registers for one in self.kept if one.in_registers)
+        """The number of vector registers that are needed at one time."""
+        return sum(kept.registers for kept in self.kept if kept.in_registers)
 
     def lines(self) -> tuple[str, ...]:
         """The misfits, one line each."""
         size, count = self.machine.vector_bits, self.machine.vector_registers
-        lines = [_vector_line(one, size) for one in self.vectors]
+        lines = [_vector_line(loop, size) for loop in self.vectors]
         lines += [
-            f"array '{one.array}': {one.values} values to be kept in {one.registers} vector "
+            f"array '{kept.array}': {kept.values} values to be kept in {kept.registers} vector "
             f"registers; there are {count}, so they stay in memory: take smaller tiles"
-            for one in self.kept
-            if not one.in_registers
+            for kept in self.kept
+            if not kept.in_registers
         ]
         if self.registers > count:
             names = ", ".join(
-                f"{one.registers} for '{one.array}'" for one in self.kept if one.in_registers
+                f"{kept.registers} for '{kept.array}'" for kept in self.kept if kept.in_registers
             )
             lines.append(
                 f"{self.registers} vector registers are needed at one time ({names}); there are "
@@ -92,11 +92,11 @@ class Fit:
         return tuple(lines)
 
 
-def _vector_line(one: VectorLoop, size: int) -> str:
-    what = f"loop '{one.loop}': {one.lanes} lanes of {one.dtype} are {one.bits} bits"
-    if one.bits > size:
-        return f"{what}, {-(-one.bits // size)} vectors of {size}"
-    return f"{what}, and a vector has {size}: {size // one.dtype.bits} lanes fill it"
+def _vector_line(loop: VectorLoop, size: int) -> str:
+    lanes = f"loop '{loop.loop}': {loop.lanes} lanes of {loop.dtype} are {loop.bits} bits"
+    if loop.bits > size:
+        return f"{lanes}, {-(-loop.bits // size)} vectors of {size}"
+    return f"{lanes}, and a vector has {size}: {size // loop.dtype.bits} lanes fill it"
 
 
 def fit(program: LoopProgram, machine: Machine) -> Fit:
@@ -105,39 +105,39 @@ def fit(program: LoopProgram, machine: Machine) -> Fit:
     Raises:
         LoweringError: the program has no machine code.
     """
-    roomy = replace(machine, vector_registers=MOST_VALUES)
-    inside, wished = (
-        _kept(loops_after(program, target, "promote"), machine) for target in (machine, roomy)
+    unlimited = replace(machine, vector_registers=MOST_VALUES)
+    regions, unlimited_regions = (
+        _kept(loops_after(program, target, "promote"), machine) for target in (machine, unlimited)
     )
-    fullest = max(inside, key=_registers, default={})
-    found, hoped = _most(inside), _most(wished)
+    fullest = max(regions, key=_registers, default={})
+    most, unlimited_most = _most(regions), _most(unlimited_regions)
     outside = [
-        replace(one, in_registers=False)
-        for name, one in hoped.items()
-        if name not in found or one.values > found[name].values
+        replace(kept, in_registers=False)
+        for name, kept in unlimited_most.items()
+        if name not in most or kept.values > most[name].values
     ]
     vectors = tuple(_unfitting(loops_after(program, machine, "unroll"), machine))
     return Fit(machine, vectors, (*fullest.values(), *outside))
 
 
 def _registers(region: dict[str, Kept]) -> int:
-    return sum(one.registers for one in region.values())
+    return sum(kept.registers for kept in region.values())
 
 
 def _most(regions: list[dict[str, Kept]]) -> dict[str, Kept]:
-    """Of each array the region that keeps most of it."""
+    """For each array the largest number of values that a region keeps."""
     most: dict[str, Kept] = {}
     for region in regions:
-        for name, one in region.items():
-            if name not in most or one.values > most[name].values:
-                most[name] = one
+        for name, kept in region.items():
+            if name not in most or kept.values > most[name].values:
+                most[name] = kept
     return most
 
 
 def _kept(promoted: LoopProgram, machine: Machine) -> list[dict[str, Kept]]:
     """The register contents of each innermost region, by source array."""
     arrays, names = promoted.arrays, frozenset(promoted.registers)
-    found: list[dict[str, Kept]] = []
+    regions: list[dict[str, Kept]] = []
 
     def visit(node: LoopNode, around: dict[str, Kept]) -> None:
         if isinstance(node, Allocate) and node.array in names:
@@ -146,10 +146,10 @@ def _kept(promoted: LoopProgram, machine: Machine) -> list[dict[str, Kept]]:
         for child in below:
             visit(child, around)
         if not below and around:
-            found.append(around)
+            regions.append(around)
 
     visit(promoted.body, {})
-    return found
+    return regions
 
 
 def _added(around: dict[str, Kept], register: Array, machine: Machine) -> dict[str, Kept]:
@@ -169,9 +169,9 @@ def _unfitting(program: LoopProgram, machine: Machine) -> Iterator[VectorLoop]:
         if not isinstance(node, For) or node.kind is not LoopKind.VECTOR:
             continue
         types = [program.arrays[name].dtype.container for name in accessed_arrays(node.body)]
-        if not types or any(node.lanes * one.bits == machine.vector_bits for one in types):
+        if not types or any(node.lanes * dtype.bits == machine.vector_bits for dtype in types):
             continue
-        found = VectorLoop(node.loop, node.lanes, max(types, key=lambda one: one.bits))
-        if found not in seen:
-            seen.add(found)
-            yield found
+        loop = VectorLoop(node.loop, node.lanes, max(types, key=lambda dtype: dtype.bits))
+        if loop not in seen:
+            seen.add(loop)
+            yield loop

@@ -1,4 +1,4 @@
-"""One x86 instruction in AT&T syntax: its operands, and the class of work that it does."""
+"""An x86 instruction in AT&T syntax: its operands and its class."""
 
 import enum
 import re
@@ -103,7 +103,7 @@ class Instruction:
 
     @property
     def single_lane(self) -> bool:
-        """Whether it is floating-point work on the lowest lane only, such as ``vaddss``."""
+        """Whether it computes on the lowest lane only, such as ``vaddss``."""
         packed_integer = self.mnemonic.removeprefix("v").startswith("p")
         return (
             self.kind in (Kind.FMA, Kind.VECTOR_ARITHMETIC)
@@ -113,7 +113,7 @@ class Instruction:
 
     @property
     def is_masked(self) -> bool:
-        """Whether a mask register chooses the lanes that it works on or writes."""
+        """Whether a mask register selects lanes."""
         return any("{%k" in operand for operand in self.operands)
 
     @property
@@ -140,7 +140,7 @@ class Instruction:
 
     @property
     def target(self) -> str | None:
-        """The label a direct jump goes to."""
+        """The target label of a direct jump."""
         if self.kind is not Kind.JUMP or not self.operands or self.operands[0].startswith("*"):
             return None
         return self.operands[0]
@@ -154,20 +154,20 @@ _IMPLICIT_DESTINATION = re.compile(r"i?(mul|div)[bwlq]$")
 
 
 def memory_operand(operand: str) -> Memory | None:
-    """The memory operand that the text of an operand is, or None for a register or a number.
+    """Parse a memory operand; None for a register or a number.
 
-    A bare label is one (an absolute address), so this is not for the operands of jumps and calls.
+    A bare label counts as an absolute address, so operands of jumps and calls must not be passed.
     """
-    found = _MEMORY.fullmatch(operand)
-    if not found:
+    match = _MEMORY.fullmatch(operand)
+    if not match:
         return None
-    lanes = found["broadcast"]
-    return Memory(found["base"], found["index"], int(lanes) if lanes else None)
+    lanes = match["broadcast"]
+    return Memory(match["base"], match["index"], int(lanes) if lanes else None)
 
 
 def parse_instruction(line: str) -> Instruction:
-    """The instruction of one line of assembly, without label and comment."""
-    # `rep;movsq`, `lock addq`: the prefix says nothing of the class.
+    """Parse a line of assembly without label and comment."""
+    # `rep;movsq`, `lock addq`: the prefix does not decide the class.
     mnemonic, *rest = _PREFIX.sub("", line.strip()).split(None, 1)
     operands = tuple(_COMMA.split(rest[0])) if rest else ()
     return Instruction(mnemonic, operands, classify(mnemonic, operands))
@@ -206,7 +206,7 @@ _TABLE: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
 
 
 def classify(mnemonic: str, operands: tuple[str, ...]) -> Kind:
-    """The class of an instruction by its mnemonic and, where that leaves it open, its operands."""
+    """Classify an instruction by its mnemonic and, if that is ambiguous, by its operands."""
     if operands and re.match(r"%k\d", operands[-1]):
         return Kind.MASK  # also the vector comparisons
     kind = next((kind for kind, pattern in _TABLE if pattern.fullmatch(mnemonic)), None)
@@ -233,7 +233,7 @@ def _move(operands: tuple[str, ...]) -> Kind:
 
 
 def _vector_work(operands: tuple[str, ...]) -> Kind:
-    """Arithmetic and conversions; the narrowing conversions can write to memory."""
+    """Classify arithmetic and conversions; narrowing conversions may write to memory."""
     return Kind.VECTOR_STORE if _destination_is_memory(operands) else Kind.VECTOR_ARITHMETIC
 
 

@@ -1,4 +1,4 @@
-"""Counts of a code region's instructions, by class."""
+"""Count the instructions of a code region by class."""
 
 from collections import Counter
 from collections.abc import Sequence, Set
@@ -11,14 +11,14 @@ from polysched.inspect.instruction import REGISTER_WIDTHS, Instruction, Kind
 class InstructionCounts:
     """Static counts: each instruction once, however often it runs.
 
-    `fma` and the fields down to `other` sum up to `total`, save that a load or store of the stack
-    frame stands in `spill_stores` or `spill_reloads` instead of its class. The last group says more
-    of instructions that are counted already:
+    The fields from `fma` to `other` sum up to `total`; a load or store of the stack frame counts in
+    `spill_stores` or `spill_reloads` instead of its class. The last group counts properties of the
+    same instructions:
 
     - `fma_memory`: FMAs that read an operand from memory; `fma_broadcast`: those of them that
       repeat one element (``{1to16}``).
-    - `spill_folded`: other instructions, FMAs say, whose memory operand is in the stack frame.
-    - `single_lane`: floating-point work on one lane, which vector code has none of.
+    - `spill_folded`: other instructions, such as FMAs, with a memory operand in the stack frame.
+    - `single_lane`: floating-point instructions on one lane; vector code has none.
     - `masked`: vector instructions under a mask register.
     - `accumulators`: distinct destination registers of the FMAs.
     - `widest_register`: ``"zmm"``, ``"ymm"``, ``"xmm"``, or None without vectors.
@@ -56,17 +56,17 @@ class InstructionCounts:
 
     @property
     def spills(self) -> int:
-        """All that touches the stack frame: stores, reloads, folded operands."""
+        """Accesses to the stack frame: stores, reloads and folded operands."""
         return self.spill_stores + self.spill_reloads + self.spill_folded
 
     @property
     def stores(self) -> int:
-        """All stores that are not spills: vector, scalar, scattered."""
+        """Stores except spills: vector, scalar and scattered."""
         return self.vector_stores + self.scalar_stores + self.scatters
 
     @property
     def vector_work(self) -> int:
-        """The instructions that compute on vectors or move them, spills left out."""
+        """Instructions that compute on vectors or move them, without spills."""
         return (
             self.fma
             + self.vector_arithmetic
@@ -80,7 +80,7 @@ class InstructionCounts:
         )
 
     def summary(self) -> str:
-        """One line: what there is, FMAs first, and whether it spills or stores.
+        """Summarize the counts in a line, FMAs first, spills and stores last.
 
         For example ``"24 fma (24 accumulators, zmm; 4 from memory, 4 of them broadcast), 6 vector
         loads, 3 loop control; no spills, no stores"``.
@@ -136,10 +136,12 @@ def count(
     control: Set[int] = frozenset(),
     frame: Set[str] = frozenset({"%rsp"}),
 ) -> InstructionCounts:
-    """Count `instructions`.
+    """Count instructions.
 
-    `control` has the positions of those that count as loop control beside the jumps and
-    comparisons, `frame` the registers that point into the stack frame.
+    Args:
+        instructions: the instructions of the region.
+        control: positions that count as loop control, beside jumps and comparisons.
+        frame: registers that point into the stack frame.
     """
     kinds: Counter[Kind] = Counter()
     loop_control = spill_stores = spill_reloads = spill_folded = 0
@@ -191,10 +193,10 @@ def count(
 
 
 def in_frame(instruction: Instruction, frame: Set[str]) -> bool:
-    """Whether the memory operand is at a fixed place in the stack frame, as spilled values are.
+    """Whether the memory operand is at a fixed position in the stack frame, as spilled values are.
 
-    An array of the program's own on the stack is addressed with an index or through another
-    register; where LLVM has unrolled such accesses to fixed places, they too look like spills.
+    Arrays on the stack are addressed with an index or through another register. If LLVM unrolls
+    such accesses, they also look like spills.
     """
     memory = instruction.memory
     return memory is not None and memory.base in frame and memory.index is None

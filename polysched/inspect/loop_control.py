@@ -13,11 +13,11 @@ _LEA_STEP = re.compile(r"-?\d+\((%\w+)\)")
 
 
 def loop_control(body: Sequence[Instruction]) -> frozenset[int]:
-    """The positions in a loop's `body` of the instructions that only keep the loop going.
+    """The positions in a loop's `body` of the instructions that only control the loop.
 
-    They are all jumps and comparisons, the arithmetic whose flags a conditional jump reads, and the
-    steps: additions in place of a constant, or of a register that the loop does not change, to a
-    counter or pointer. Arithmetic that computes an address is not loop control.
+    These are jumps and comparisons, the arithmetic whose flags a conditional jump reads, and steps
+    of counters and pointers: in-place additions of a constant or of a register that the loop does
+    not change. Arithmetic that computes an address is not loop control.
     """
     written = {instruction.destination for instruction in body if not _only_reads(instruction)}
     return frozenset(
@@ -49,8 +49,8 @@ def _is_step(instruction: Instruction, written: set[str | None]) -> bool:
     if instruction.memory is not None or instruction.kind is not Kind.SCALAR_ARITHMETIC:
         return False
     if instruction.mnemonic.startswith("lea") and len(operands) == 2:
-        found = _LEA_STEP.fullmatch(operands[0])
-        return found is not None and found[1] == operands[1]
+        match = _LEA_STEP.fullmatch(operands[0])
+        return match is not None and match[1] == operands[1]
     if not _STEP.fullmatch(instruction.mnemonic):
         return False
     if len(operands) == 1:
