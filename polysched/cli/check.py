@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from polysched.autoscheduler.slowdown import slowdown
 from polysched.cli.failures import VERDICT_CODES
 from polysched.cli.options import WrittenFile
 from polysched.cli.schedule_file import Reading, auto_option, load_scheduled_target, reading_options
@@ -21,6 +22,7 @@ from polysched.legality.reports.sarif import as_sarif
 from polysched.legality.verdicts.verdict import VerdictKind
 from polysched.lower import lower
 from polysched.machine.description import Machine
+from polysched.machine.load import as_machine
 from polysched.schedule.schedule import Schedule
 from polysched.version import own_version
 
@@ -107,6 +109,9 @@ def check_command(
             print_answer(answered, with_label=len(answers) > 1)
             for line in lines:
                 output().print(line, highlight=False)
+            if answered.verdict.is_legal:
+                for line in _slow(answered.schedule, reading.machine):
+                    output().print(line)
             if reading.machine is not None and answered.verdict.is_legal:
                 for line in _advice(answered.schedule, reading.machine):
                     output().print(line)
@@ -142,3 +147,9 @@ def _advice(schedule: Schedule, machine: Machine) -> list[str]:
     result = fit(lower(schedule), machine)
     held = f"{result.registers} of {machine.vector_registers} vector registers hold what is kept"
     return [f"{machine.name}: {line}" for line in result.lines() or (f"it fits; {held}",)]
+
+
+def _slow(schedule: Schedule, machine: Machine | None) -> list[str]:
+    """A line that warns of a schedule that is predicted to be far slower than the program."""
+    slow = slowdown(schedule, as_machine(machine))
+    return [] if slow is None else [f"warning: {slow}"]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from polysched.errors import CallError, OutOfMemoryError
+from polysched.html import preformatted, titled
+from polysched.ir.core.kernel import Role
 from polysched.ir.semantics.value_range import require_values
 from polysched.machine.description import Machine
 from polysched.runtime.array_layout import Layout, layout_of
@@ -104,6 +107,39 @@ class CompiledKernel:
 
     def __repr__(self) -> str:
         return f"<CompiledKernel {self.signature} for {self.machine.name}>"
+
+    def _repr_html_(self) -> str:
+        lines = [*map(str, self.signature.arrays)]
+        lines += [f"parameter {name}" for name in self.signature.parameters]
+        lines += [condition.text for condition in self.signature.conditions]
+        title = f"compiled {self.name} for {self.machine.name}"
+        return titled(title, preformatted("\n".join(lines)))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"the compiled kernel '{self.name}' cannot be pickled: it is machine code of this "
+            "process. Pickle its schedule and compile that in the other process, which takes the "
+            "code from the object cache"
+        )
+
+    @cached_property
+    def __signature__(self) -> inspect.Signature:
+        """The arguments of a call, for ``inspect``; those with a default are optional."""
+        roles = [array.role for array in self.signature.arrays]
+        arrays = [
+            inspect.Parameter(
+                array.name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                # Python allows optional arguments last only.
+                default=None if set(roles[position:]) == {Role.OUTPUT} else inspect.Parameter.empty,
+            )
+            for position, array in enumerate(self.signature.arrays)
+        ]
+        named = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+            for name in (*self.signature.parameters, "threads")
+        ]
+        return inspect.Signature([*arrays, *named])
 
     def __call__(self, /, *arrays: Any, **named: Any) -> Any:
         """Run the kernel; see the class."""

@@ -76,6 +76,7 @@ def copies_for_lanes(case: Case) -> list[StepEdit]:
 
 def _lanes_with_copies(program: Program, step: Vectorize, shared: _Shared) -> tuple[Step, ...]:
     outer, inner = f"{step.loop}o", f"{step.loop}i"
+    assert step.lanes is not None  # Schedule.then has filled them in
     steps: list[Step] = [Split(step.loop, step.lanes)]
     if shared.reductions:
         steps.append(Reorder((inner, outer)))
