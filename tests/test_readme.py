@@ -155,7 +155,7 @@ def test_commands_are_found() -> None:
 
 
 def test_every_file_it_names_is_there() -> None:
-    named = re.findall(r"(?:\]\(|`)((?:examples|notes|polysched|tests)/[\w/.]*)", TEXT)
+    named = re.findall(r"(?:\]\(|`)((?:docs|examples|notes|polysched|tests)/[\w/.]*)", TEXT)
     assert [name for name in named if not (ROOT / name).exists()] == []
     assert len(named) > 10
 
