@@ -34,7 +34,7 @@ from polysched.runtime.pipeline import CompileOptions
 from polysched.runtime.plan import Allocation, Plan, bind_names, make_plan
 from polysched.runtime.signature import Declaration, Signature, signature_of
 from polysched.runtime.threads import number_of_threads, run_on_team
-from polysched.runtime.views import as_array
+from polysched.runtime.views import as_array, as_number
 
 if TYPE_CHECKING:
     from polysched.runtime._call_table import CallTable
@@ -59,7 +59,8 @@ class CompiledKernel:
     ``kernel(x, y, out)`` passes arrays by position in the order of declaration, ``kernel(x=...,
     y=...)`` by name. Outputs may be left out: they are then allocated and zeroed. Parameters
     are inferred from the shapes. Parameters that the shapes do not determine are passed by name,
-    ``kernel(x, n=5)``. The call returns the output, a tuple if there are several, or None.
+    ``kernel(x, n=5)``, or after all arrays. A Python number may stand for an input without
+    dimensions. The call returns the output, a tuple if there are several, or None.
 
     Arguments are numpy arrays, objects with the buffer protocol or DLPack tensors in the CPU's
     memory. They are not copied. Their strides are the declared ones, by default contiguous. Each
@@ -277,6 +278,11 @@ class CompiledKernel:
         names: tuple[str, ...] = ()
         parameters: tuple[tuple[str, int], ...] = ()
         threads = None
+        count = len(self.signature.arrays)
+        if len(arrays) > count:  # parameters may follow the arrays, as in the C interface
+            sizes = dict(zip(self.signature.parameters, arrays[count:], strict=False))
+            if len(sizes) == len(arrays) - count and not sizes.keys() & named.keys():
+                arrays, named = arrays[:count], {**named, **sizes}
         if named:
             arrays, names, parameters, threads = self._sort_arguments(arrays, named)
         views: tuple[NumpyArray, ...] = arrays
@@ -342,8 +348,14 @@ class CompiledKernel:
 
     def _views(self, arrays: Sequence[Any], names: tuple[str, ...]) -> tuple[NumpyArray, ...]:
         names = bind_names(self.signature, len(arrays) - len(names), names)
+        numbers = {one.name: one for one in self.signature.arrays if one.role is Role.INPUT}
         return tuple(
-            as_array(value, f"kernel '{self.name}': array '{name}'")
+            as_number(value, numbers[name].dtype, f"kernel '{self.name}': '{name}'")
+            if isinstance(value, int | float)
+            and not isinstance(value, np.generic)
+            and name in numbers
+            and not numbers[name].shape
+            else as_array(value, f"kernel '{self.name}': array '{name}'")
             for value, name in zip(arrays, names, strict=True)
         )
 
