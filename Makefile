@@ -14,7 +14,7 @@ TYPES := build/types
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint format-check types lint-fix bench fuzz mutants clean
+.PHONY: help demo test check lint format-check types lint-fix bench docs fuzz mutants clean
 
 help:
 	@echo "make demo      run the main example: a convolution, proved, compiled, checked, timed"
@@ -25,6 +25,7 @@ help:
 	@echo "make fuzz      random kernels and schedules, judged without the checker (SECONDS=60 SEED=0)"
 	@echo "make mutants   deliberate mistakes, one at a time: which test notices each (ARGS='NAME --markdown')"
 	@echo "make bench     race the convolution against numpy, oneDNN and Halide"
+	@echo "make docs      the documentation as pages in build/docs, and its lessons as notebooks beside them"
 	@echo "make clean     remove the virtual environment and everything built"
 
 demo: $(VENV)/.installed
@@ -57,6 +58,10 @@ lint-fix: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-bench
 	$(BIN)/polysched bench conv $(ARGS)
 
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx -W -q -b html docs build/docs
+	$(BIN)/python docs/notebooks.py build/docs/notebooks
+
 fuzz: $(VENV)/.installed-dev
 	$(BIN)/python -m polysched.fuzz --seconds $(SECONDS) --seed $(SEED) $(ARGS)
 
@@ -81,4 +86,8 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 
 $(VENV)/.installed-bench: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -e '.[bench]'
+	touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet -e '.[docs]'
 	touch $@

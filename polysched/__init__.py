@@ -21,12 +21,27 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from polysched.errors import (
+    AssemblyError,
+    BenchError,
+    CacheWarning,
     CallError,
+    CodeTooLargeError,
+    EmptyDomainError,
+    ExportError,
+    FrontendError,
+    InstructionError,
     KernelError,
+    LoopReferenceError,
     LoweringError,
     MachineError,
+    NoAttributeError,
+    OutOfMemoryError,
+    PlotError,
     PolyschedError,
     ScheduleError,
+    SlowScheduleWarning,
+    StepError,
+    TargetError,
 )
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
@@ -64,6 +79,7 @@ from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 
 if TYPE_CHECKING:
+    from polysched import library
     from polysched.frontends.einsum.call import einsum
     from polysched.frontends.python.annotations import Array
     from polysched.frontends.python.decorator import kernel
@@ -73,12 +89,19 @@ if TYPE_CHECKING:
     from polysched.legality.check import check
     from polysched.legality.repairs.search import repairs
     from polysched.legality.reports.loop_properties import explain_loops
+    from polysched.legality.verdicts.verdict import (
+        IllegalScheduleError,
+        RefusedScheduleError,
+        UnknownLegalityError,
+        Verdict,
+    )
     from polysched.library.matmul.dispatch.call import matmul
     from polysched.library.matmul.dispatch.computed import Computed, Input, computed
     from polysched.library.transpose.call import transpose
-    from polysched.lower import compile, export, show
+    from polysched.lower import export, show
     from polysched.runtime.kernel import CompiledKernel
-    from polysched.user import Schedule, optimize
+    from polysched.user import Schedule, compile, optimize
+    from polysched.version import __version__
 
 _LAZY = MappingProxyType(
     {
@@ -87,9 +110,14 @@ _LAZY = MappingProxyType(
         "Computed": "polysched.library.matmul.dispatch.computed",
         "Instruction": "polysched.instructions.declaration",
         "Input": "polysched.library.matmul.dispatch.computed",
+        "IllegalScheduleError": "polysched.legality.verdicts.verdict",
+        "RefusedScheduleError": "polysched.legality.verdicts.verdict",
         "Schedule": "polysched.user",
+        "UnknownLegalityError": "polysched.legality.verdicts.verdict",
+        "Verdict": "polysched.legality.verdicts.verdict",
+        "__version__": "polysched.version",
         "check": "polysched.legality.check",
-        "compile": "polysched.lower",
+        "compile": "polysched.user",
         "computed": "polysched.library.matmul.dispatch.computed",
         "einsum": "polysched.frontends.einsum.call",
         "explain_loops": "polysched.legality.reports.loop_properties",
@@ -111,6 +139,8 @@ They need the checker, LLVM and the runtime, whose import takes a third of the t
 
 
 def __getattr__(name: str) -> Any:
+    if name == "library":
+        return import_module("polysched.library")
     if name in _LAZY:
         value = getattr(import_module(_LAZY[name]), name)
         # Later lookups find the global and skip this function, which takes a microsecond.
@@ -128,21 +158,41 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Array",
+    "AssemblyError",
+    "BenchError",
+    "CacheWarning",
     "CallError",
+    "CodeTooLargeError",
     "CompiledKernel",
     "Computed",
     "DType",
+    "EmptyDomainError",
+    "ExportError",
+    "FrontendError",
+    "IllegalScheduleError",
     "Input",
     "Instruction",
+    "InstructionError",
     "Kernel",
     "KernelBuilder",
     "KernelError",
+    "LoopReferenceError",
     "LoweringError",
     "Machine",
     "MachineError",
+    "NoAttributeError",
+    "OutOfMemoryError",
+    "PlotError",
     "PolyschedError",
+    "RefusedScheduleError",
     "Schedule",
     "ScheduleError",
+    "SlowScheduleWarning",
+    "StepError",
+    "TargetError",
+    "UnknownLegalityError",
+    "Verdict",
+    "__version__",
     "absolute",
     "boolean",
     "cast",
@@ -163,6 +213,7 @@ __all__ = [
     "i64",
     "jit",
     "kernel",
+    "library",
     "load_machine",
     "matmul",
     "maximum",

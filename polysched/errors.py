@@ -100,6 +100,10 @@ class CacheWarning(UserWarning):
     """The object cache on disk is unusable or ignores a setting; the message gives the reason."""
 
 
+class SlowScheduleWarning(UserWarning):
+    """A legal schedule is predicted to be far slower than the program as written."""
+
+
 class FrontendError(PolyschedError):
     """A frontend's source text is malformed, or uses a construct that kernels do not support.
 

@@ -41,6 +41,7 @@ from polysched.ir.core.tree import executed
 from polysched.ir.isl.budget import SAFETY_SECONDS, time_budget
 from polysched.legality.check import check
 from polysched.legality.condition import Condition, legality_condition
+from polysched.legality.reports.answer import advice, answer_of
 from polysched.legality.reports.loop_properties import explain_loops
 from polysched.legality.reports.loop_reports import format_loop_reports
 from polysched.llvm.emit.module import emit_module
@@ -118,7 +119,8 @@ def compile(
             limit. LLVM's time does not count: the size of the code is limited instead.
 
     Raises:
-        IllegalScheduleError: the schedule breaks a dependence; the message holds the witness.
+        IllegalScheduleError: the schedule breaks a dependence; the message holds the witness, the
+            condition under which the schedule is legal, and repairs.
         UnknownLegalityError: legality could not be decided within the limits.
         LoweringError, MachineError: the schedule cannot be compiled for the machine.
     """
@@ -162,7 +164,8 @@ def export(
         seconds: as in :func:`compile`.
 
     Raises:
-        IllegalScheduleError: the schedule breaks a dependence; the message holds the witness.
+        IllegalScheduleError: the schedule breaks a dependence; the message holds the witness, the
+            condition under which the schedule is legal, and repairs.
         UnknownLegalityError: legality could not be decided within the limits.
         ExportError: a file cannot be written, a name is not a C identifier, or linking fails.
         LoweringError, MachineError: the schedule cannot be compiled for the machine.
@@ -193,7 +196,7 @@ def proved(schedule: Schedule, machine: Machine, *, guard: bool) -> LoopProgram:
     verdict = check(schedule)
     condition = legality_condition(schedule) if guard and not verdict.is_legal else None
     if condition is None:
-        verdict.raise_if_refused()
+        verdict.raise_if_refused(advice(answer_of("", schedule, verdict)))
         return limited_loops(schedule)
     return with_limited_sizes(
         guarded(lower(condition.schedule), condition, lower(schedule.first(0)))

@@ -6,6 +6,7 @@ calls: ``ps.Schedule(kernel).vectorize("i", 16).check()``.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self, cast
@@ -14,7 +15,8 @@ from polysched import lower
 from polysched.autoscheduler.driver import Optimized, optimize_schedule
 from polysched.autoscheduler.report import Report, report_of
 from polysched.autoscheduler.sizes import model_sizes
-from polysched.errors import ScheduleError
+from polysched.autoscheduler.slowdown import slowdown
+from polysched.errors import ScheduleError, SlowScheduleWarning
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.isl.budget import DEFAULT_SECONDS, SAFETY_SECONDS
 from polysched.legality import check as checker
@@ -111,8 +113,11 @@ class Schedule(BareSchedule):
         cache: ObjectCache | None = None,
         seconds: float = SAFETY_SECONDS,
     ) -> CompiledKernel:
-        """Prove the schedule legal and compile it: see :func:`polysched.lower.compile`."""
-        return lower.compile(self, machine, guard=guard, cache=cache, seconds=seconds)
+        """Prove the schedule legal and compile it: see :func:`polysched.user.compile`."""
+        target = as_machine(machine)
+        compiled = lower.compile(self, target, guard=guard, cache=cache, seconds=seconds)
+        _warn_if_slow(self, target)
+        return compiled
 
     def plot(self, view: View | None = None) -> Figure:
         """Plot iterations, dependences and witness: see :func:`polysched.plot.figure.plot`."""
@@ -120,6 +125,36 @@ class Schedule(BareSchedule):
 
     def _repr_html_(self) -> str:
         return notebook.schedule_html(self)
+
+
+def compile(
+    schedule: Kernel | BareSchedule,
+    machine: Machine | str | None = None,
+    *,
+    guard: bool = False,
+    cache: ObjectCache | None = None,
+    seconds: float = SAFETY_SECONDS,
+) -> CompiledKernel:
+    """Prove a schedule legal, compile it and return the callable kernel.
+
+    The arguments and the errors are those of :func:`polysched.lower.compile`.
+
+    Warns:
+        SlowScheduleWarning: the cost model predicts the schedule to be far slower than the program
+            as written. A schedule that comes from :func:`optimize` is not judged again.
+    """
+    target = as_machine(machine)
+    compiled = lower.compile(schedule, target, guard=guard, cache=cache, seconds=seconds)
+    _warn_if_slow(schedule, target)
+    return compiled
+
+
+def _warn_if_slow(schedule: Kernel | BareSchedule, machine: Machine) -> None:
+    if isinstance(schedule, BareSchedule) and getattr(schedule, "optimized", None) is None:
+        slow = slowdown(schedule, machine)
+        if slow is not None:
+            advice = "schedule.report() gives the prediction of each statement"
+            warnings.warn(f"{slow}. {advice}", SlowScheduleWarning, stacklevel=3)
 
 
 def optimize(

@@ -11,3 +11,7 @@ def own_version() -> str | None:
         return importlib.metadata.version("polysched")
     except importlib.metadata.PackageNotFoundError:
         return None
+
+
+__version__ = own_version() or "unknown"
+"""The version as text, for ``ps.__version__``."""

@@ -78,3 +78,25 @@ def test_the_extension_is_optional_and_has_its_sources_and_types(
     assert "#define NPY_TARGET_VERSION NPY_2_0_API_VERSION" in header
     assert "numpy>=2.0,<3" in PROJECT["build-system"]["requires"]
     assert "numpy>=2.0,<3" in PROJECT["project"]["dependencies"]
+
+
+def test_every_file_beside_the_modules_is_in_the_wheel_or_a_source_of_the_extension() -> None:
+    data = PROJECT["tool"]["setuptools"]["package-data"]
+    packed = {
+        path
+        for package, patterns in data.items()
+        for pattern in patterns
+        for path in (ROOT / package.replace(".", "/")).glob(pattern)
+    }
+    excluded = PROJECT["tool"]["setuptools"]["exclude-package-data"]["polysched.runtime"]
+    sources = {path for pattern in excluded for path in (ROOT / "polysched/runtime").glob(pattern)}
+    built = (".py", ".pyc", ".so")
+    beside = {
+        path
+        for top in ("polysched", "frontends")
+        for path in (ROOT / top).rglob("*")
+        if path.is_file() and path.suffix not in built
+    }
+    assert beside == packed | sources
+    assert {path.suffix for path in packed} == {".c", ".pyi", ".typed"}
+    assert not packed & sources

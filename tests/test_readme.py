@@ -4,13 +4,13 @@ import re
 import runpy
 import shlex
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import polysched as ps
 from polysched.cli.main import main
 from polysched.schedule.table import PRIMITIVES
 from tests.library.matmul.kernel.test_epilogue import expected as activated
@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
 PYTHON = [text for language, text in BLOCKS if language == "python"]
+C = [text for language, text in BLOCKS if language == "c"]
 SHELL = "\n".join(text for language, text in BLOCKS if language == "console")
 COMMANDS = re.findall(r"^\$ polysched (.*?)(?:  +#.*)?$", SHELL, re.MULTILINE)
 THERE = [command for command in COMMANDS if "examples/" in command]
@@ -29,62 +30,88 @@ def in_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-def test_the_kernels_and_schedules() -> None:
-    names: dict[str, object] = {}
-    for text in PYTHON[1:4]:
-        exec(text, names | {"ps": ps}, names)
-    assert np.shape(names["result"]) == (5, 80, 100, 128)
-    tiled, mended = names["tiled"], names["mended"]
-    assert isinstance(tiled, ps.Schedule)
-    assert isinstance(mended, ps.Schedule)
-    assert not tiled.check().is_legal
-    assert mended.check().is_legal
-    assert f"`{tiled.condition()}`" in TEXT
-    for repair in tiled.repairs():
-        assert f"\ntry: {repair}\n" in TEXT
+def run(text: str, folder: Path) -> dict[str, Any]:
+    """Run a block as a program of its own; the source of a function is read from its file."""
+    path = folder / "block.py"
+    path.write_text(text, encoding="utf-8")
+    return runpy.run_path(str(path))
+
+
+def block(part: str) -> str:
+    """The only block of Python that holds a text."""
+    (found,) = (text for text in PYTHON if part in text)
+    return found
+
+
+@pytest.mark.parametrize("text", PYTHON, ids=[str(number) for number in range(len(PYTHON))])
+def test_every_block_is_complete_and_prints(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(text, tmp_path)
+    assert capsys.readouterr().out.strip()
 
 
 def test_the_function_that_is_compiled_when_called(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    path = tmp_path / "blurred.py"  # the source of a function is read from its file
-    path.write_text(PYTHON[0], encoding="utf-8")
-    names = runpy.run_path(str(path))
+    names = run(block("ps.jit(blur)"), tmp_path)
     image = np.random.default_rng(0).random((9, 12))
-    assert np.array_equal(names["blur"](image), names["blur"].python(image))
-    assert "vectorize" in capsys.readouterr().out
+    assert np.array_equal(names["fast"](image), names["blur"](image))
+    shown = capsys.readouterr().out
+    assert shown.startswith("same bits: True\nnumpy: ")
+    assert "vectorize(" in shown
+
+
+def test_the_illegal_schedule(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = run(block('"seidel"'), tmp_path)
+    tiled, mended = names["tiled"], names["mended"]
+    assert not tiled.check().is_legal
+    assert mended.check().is_legal
+    assert f"`{tiled.condition()}`" in TEXT
+    shown = capsys.readouterr().out
+    for repair in tiled.repairs():
+        assert f"\ntry: {repair}\n" in TEXT
+        assert f"\ntry: {repair}\n" in shown
+    assert shown.endswith(f"{mended.check()}\n")
+
+
+def test_the_convolution(tmp_path: Path) -> None:
+    assert np.shape(run(block('"conv2d_relu"'), tmp_path)["result"]) == (5, 80, 100, 128)
 
 
 def test_the_function_is_a_kernel(tmp_path: Path) -> None:
-    path = tmp_path / "planes.py"
-    path.write_text(f"import numpy as np\nimport polysched as ps\n\n{PYTHON[5]}", encoding="utf-8")
-    sizes = [word for one in ("h=3", "w=5") for word in ("--size", one)]
-    result = CliRunner().invoke(main, ["run", str(path), "--repeat", "1", *sizes])
-    assert result.exit_code == 0, result.output
+    names = run(block("def planes"), tmp_path)
+    pixels, scale = names["pixels"], np.array([0.5, 1, 2], np.float32)
+    expected = (pixels.astype(np.float32) * scale).transpose(2, 0, 1)
+    assert np.array_equal(names["out"], expected)
 
 
-def test_what_is_ready_to_call() -> None:
-    random = np.random.default_rng(0)
+def test_what_is_ready_to_call(tmp_path: Path) -> None:
+    names = run(block("ps.computed"), tmp_path)
+    a, b = names["a"], names["b"]
+    expected = {
+        "gelu": activated("gelu_tanh", a @ b + names["c"]),
+        "scaled": a @ (names["codes"] * names["scales"]),
+    }
+    for name, right in expected.items():
+        np.testing.assert_allclose(names[name], right, rtol=1e-4, atol=1e-4)
+    product = a[:, :64] @ b.T[:32, :64].T
+    np.testing.assert_allclose(names["z"][:, 32:64], product, rtol=1e-4, atol=1e-4)
+    assert names["images"].shape == (2, 16, 40, 30)
+    assert names["stack"].shape == (3, 4, 6)
 
-    def floats(*shape: int) -> np.ndarray:
-        return random.random(shape, dtype=np.float32)
 
-    a, b, c = floats(9, 7), floats(7, 5), floats(5)
-    x, y, z = floats(50, 80), floats(130, 64), np.zeros((50, 100), np.float32)
-    codes, scales = random.integers(-9, 9, (7, 5), dtype=np.int8), floats(7, 5)
-    images, stack, others = floats(2, 40, 30, 16), floats(3, 4, 5), floats(3, 5, 6)
-    names = {"ps": ps, **locals()}
-    results = [eval(call, names) for call in PYTHON[4].splitlines()]
-    expected = (
-        activated("gelu_tanh", a @ b + c),
-        x[:, :64] @ y[64:128].T,
-        a @ (codes * scales),
-        images.transpose(0, 3, 1, 2),
-        stack @ others,
-    )
-    for found, right in zip(results, expected, strict=True):
-        np.testing.assert_allclose(found, right, rtol=1e-4, atol=1e-4)
-    assert z[:, 32:96].any()
+def test_the_c_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (text,) = C
+    assert text.startswith("// fir.c\n")
+    Path("fir.c").write_text(text, encoding="utf-8")
+    commands = [command for command in COMMANDS if "fir.c" in command]
+    assert [shlex.split(command)[0] for command in commands] == ["optimize", "check", "compile"]
+    for command in commands:
+        result = CliRunner().invoke(main, shlex.split(command))
+        assert result.exit_code == 0, result.output
+    assert Path("fir.o").read_bytes().startswith(b"\x7fELF")
 
 
 @pytest.mark.usefixtures("in_the_root")
@@ -128,7 +155,7 @@ def test_commands_are_found() -> None:
 
 
 def test_every_file_it_names_is_there() -> None:
-    named = re.findall(r"(?:\]\(|`)((?:examples|notes|polysched|tests)/[\w/.]*)", TEXT)
+    named = re.findall(r"(?:\]\(|`)((?:docs|examples|notes|polysched|tests)/[\w/.]*)", TEXT)
     assert [name for name in named if not (ROOT / name).exists()] == []
     assert len(named) > 10
 

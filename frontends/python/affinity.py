@@ -9,6 +9,7 @@ import islpy as isl
 
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.python.values import Value
+from polysched.ir.core.data_dependent import is_bounded
 from polysched.ir.expr.affine import to_pw_aff
 from polysched.ir.expr.dtypes import DType, i32, i64
 from polysched.ir.expr.expressions import Expression, Operation
@@ -64,7 +65,7 @@ def _reason(node: ast.expr, expression: Expression, space: isl.Space) -> str:
         except KernelError as error:
             return str(error)
         return ""
-    if all(load.values is not None for load in loads(expression)):
+    if all(map(is_bounded, loads(expression))):
         return ""
     return (
         f"'{ast.unparse(node)}' depends on data, so it is not affine; expected indices and sizes, "

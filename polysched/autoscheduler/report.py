@@ -11,6 +11,7 @@ from polysched.autoscheduler.cost import Cost
 from polysched.autoscheduler.driver import Optimized
 from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.program_cost import program_costs
+from polysched.html import preformatted, titled
 from polysched.ir.core.tree import Loop, LoopKind, loops
 from polysched.legality.reports.loop_properties import LoopReport, explain_loops
 from polysched.legality.reports.loop_reports import format_obstacle
@@ -62,7 +63,7 @@ class StatementEntry:
     registers: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """The report of a schedule.
 
@@ -89,6 +90,14 @@ class Report:
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
+
+    def __repr__(self) -> str:
+        """Format the first lines of the text; ``str(report)`` is the whole text."""
+        return f"<Report of {'; '.join(str(self).splitlines()[:2])}>"
+
+    def _repr_html_(self) -> str:
+        title, *lines = str(self).splitlines()
+        return titled(title, preformatted("\n".join(lines)))
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as dictionaries, lists, strings and numbers for ``json.dumps``."""

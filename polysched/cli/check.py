@@ -8,10 +8,13 @@ from typing import Any
 
 import click
 
+from polysched.autoscheduler.slowdown import slowdown
+from polysched.cli.completion import files
 from polysched.cli.failures import VERDICT_CODES
 from polysched.cli.options import WrittenFile
 from polysched.cli.schedule_file import Reading, auto_option, load_scheduled_target, reading_options
 from polysched.cli.terminal import output, print_answer, print_json
+from polysched.errors import PolyschedError
 from polysched.inspect.fit import fit
 from polysched.ir.isl.budget import time_budget
 from polysched.legality.check import DEFAULT_QUOTA
@@ -19,8 +22,10 @@ from polysched.legality.reports.answer import Answer, answer
 from polysched.legality.reports.report import answer_as_json
 from polysched.legality.reports.sarif import as_sarif
 from polysched.legality.verdicts.verdict import VerdictKind
-from polysched.lower import lower
+from polysched.llvm.emit.module import emit_module
+from polysched.lower import limited_loops, lower
 from polysched.machine.description import Machine
+from polysched.machine.load import as_machine
 from polysched.schedule.schedule import Schedule
 from polysched.version import own_version
 
@@ -28,7 +33,7 @@ _WORST_FIRST = (VerdictKind.ILLEGAL, VerdictKind.UNKNOWN, VerdictKind.LEGAL)
 
 
 @click.command("check")
-@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=files)
 @reading_options
 @auto_option
 @click.option(
@@ -70,6 +75,9 @@ def check_command(
     condition. It then searches, for about a second, for small changes that make the schedule legal.
     Each change printed after "try:" has been proved legal.
 
+    A legal schedule that 'polysched compile' would refuse, because no code can be generated for it,
+    or that is predicted to be far slower than the program as written, gets a warning.
+
     With --machine, the command also prints where a legal schedule needs wider vectors or more
     registers than that machine has. This is advice only: the code is correct anyway, and the
     verdict does not depend on the machine.
@@ -98,7 +106,11 @@ def check_command(
             file.write(f"{log}\n")
     if as_record:
         records = [
-            {**_record(answered, reading.machine), **({"notes": lines} if lines else {})}
+            {
+                **_record(answered, reading.machine),
+                **({"notes": lines} if lines else {}),
+                **({"warnings": warned} if (warned := _warnings(answered, reading)) else {}),
+            }
             for answered, lines in zip(answers, notes, strict=True)
         ]
         print_json(records[0] if len(records) == 1 else records, indent=2)
@@ -107,6 +119,8 @@ def check_command(
             print_answer(answered, with_label=len(answers) > 1)
             for line in lines:
                 output().print(line, highlight=False)
+            for line in _warnings(answered, reading):
+                output().print(line)
             if reading.machine is not None and answered.verdict.is_legal:
                 for line in _advice(answered.schedule, reading.machine):
                     output().print(line)
@@ -142,3 +156,17 @@ def _advice(schedule: Schedule, machine: Machine) -> list[str]:
     result = fit(lower(schedule), machine)
     held = f"{result.registers} of {machine.vector_registers} vector registers hold what is kept"
     return [f"{machine.name}: {line}" for line in result.lines() or (f"it fits; {held}",)]
+
+
+def _warnings(answered: Answer, reading: Reading) -> list[str]:
+    """Warnings about a legal schedule: it is refused by ``compile``, or predicted to be slow."""
+    if not answered.verdict.is_legal:
+        return []
+    machine = as_machine(reading.machine)
+    try:
+        with time_budget(reading.time_limit()):
+            emit_module(limited_loops(answered.schedule), machine)
+    except PolyschedError as error:
+        return [f"warning: 'polysched compile' refuses it: {error}"]
+    slow = slowdown(answered.schedule, machine)
+    return [] if slow is None else [f"warning: {slow}"]

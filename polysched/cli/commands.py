@@ -28,12 +28,31 @@ class CommandsByName(ReportingGroup):
     """A command group whose subcommands are imported on demand.
 
     Args:
-        places: ``"module:attribute"`` of each subcommand, in the order in which they are listed.
+        places: for each task, ``"module:attribute"`` of each of its subcommands, in the order in
+            which they are listed.
     """
 
-    def __init__(self, *arguments: Any, places: Mapping[str, str], **options: Any) -> None:
+    def __init__(
+        self, *arguments: Any, places: Mapping[str, Mapping[str, str]], **options: Any
+    ) -> None:
         super().__init__(*arguments, **options)
-        self.places = places
+        self.tasks = places
+        self.places = {name: place for group in places.values() for name, place in group.items()}
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the subcommands with their summaries, grouped by task."""
+        longest = max(map(len, self.places))
+        limit = formatter.width - 6 - longest
+        for task, group in self.tasks.items():
+            commands = [(name, self.get_command(ctx, name)) for name in group]
+            with formatter.section(task):
+                formatter.write_dl(
+                    [
+                        (name.ljust(longest), command.get_short_help_str(limit))
+                        for name, command in commands
+                        if command is not None
+                    ]
+                )
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         """Run the command on the given arguments; without any, on those of the process."""

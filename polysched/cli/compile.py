@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from polysched.cli.completion import files
 from polysched.cli.options import WrittenFile, output_option
 from polysched.cli.schedule_file import (
     Reading,
@@ -22,7 +23,7 @@ from polysched.runtime.export import export_files
 
 
 @click.command("compile")
-@click.argument("target")
+@click.argument("target", shell_complete=files)
 @reading_options
 @auto_option
 @output_option("The file to write, which ends in .o, .so, .ll, .s or .c.")

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 import click
 from click.exceptions import Exit
 
-from polysched.cli.terminal import print_error, print_verdict
+from polysched.cli.terminal import print_advice, print_error, print_verdict
 from polysched.errors import PolyschedError
 from polysched.legality.verdicts.verdict import RefusedScheduleError, VerdictKind
 
@@ -72,6 +72,7 @@ def _reported_failures() -> Iterator[None]:
     except RefusedScheduleError as refusal:
         with _written_if_possible():
             print_verdict(refusal.verdict, "the schedule", to_errors=True)
+            print_advice(refusal.advice, to_errors=True)
         raise Exit(VERDICT_CODES[refusal.verdict.kind]) from None
     except BrokenPipeError:  # the reader has closed the pipe
         _give_up(sys.stdout)

@@ -10,16 +10,26 @@ from polysched.cli.commands import CommandsByName
 @click.group(
     cls=CommandsByName,
     places={
-        "check": "polysched.cli.check:check_command",
-        "optimize": "polysched.cli.optimize:optimize_command",
-        "show": "polysched.cli.show:show_command",
-        "plot": "polysched.cli.plot:plot_command",
-        "run": "polysched.cli.run:run_command",
-        "compile": "polysched.cli.compile:compile_command",
-        "rewrite": "polysched.cli.rewrite:rewrite_command",
-        "bench": "polysched.cli.bench:bench",
-        "machine": "polysched.cli.machine:machine_command",
-        "cache": "polysched.cli.cache:cache_command",
+        "Find, prove and understand schedules": {
+            "optimize": "polysched.cli.optimize:optimize_command",
+            "check": "polysched.cli.check:check_command",
+            "explain": "polysched.cli.explain:explain_command",
+            "show": "polysched.cli.show:show_command",
+            "plot": "polysched.cli.plot:plot_command",
+        },
+        "Run and ship": {
+            "run": "polysched.cli.run:run_command",
+            "compile": "polysched.cli.compile:compile_command",
+            "rewrite": "polysched.cli.rewrite:rewrite_command",
+        },
+        "Measure": {
+            "bench": "polysched.cli.bench:bench",
+        },
+        "This machine": {
+            "machine": "polysched.cli.machine:machine_command",
+            "cache": "polysched.cli.cache:cache_command",
+            "completion": "polysched.cli.completion:completion_command",
+        },
     },
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -35,6 +45,7 @@ def main() -> None:
     \b
     polysched check examples/conv2d_relu.py:tutorial
     polysched optimize examples/gallery/gemm.c --fast-math -o gemm.sched
+    polysched explain examples/gallery/gemm.c k
     polysched show examples/conv2d_relu.py:tutorial --stage loops
     polysched plot examples/seidel.py:tiled -o tiled.png
     polysched run examples/conv2d_relu.py:tutorial --repeat 10

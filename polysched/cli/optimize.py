@@ -8,6 +8,7 @@ import click
 
 from polysched.autoscheduler.driver import Optimized, optimize_schedule
 from polysched.autoscheduler.report import report_of, schedule_text
+from polysched.cli.completion import files
 from polysched.cli.inputs import parsed_sizes
 from polysched.cli.options import WrittenFile
 from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
@@ -18,7 +19,7 @@ from polysched.machine.load import as_machine
 
 
 @click.command("optimize")
-@click.argument("target")
+@click.argument("target", shell_complete=files)
 @reading_options
 @click.option(
     "-o",

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from polysched.bench.race import Rules
+from polysched.cli.completion import machines
 from polysched.machine.description import Machine
 from polysched.machine.detect import detect_host
 from polysched.machine.load import load_machine
@@ -68,6 +69,7 @@ def _machine_option(
         "--machine",
         metavar="MACHINE",
         callback=callback,
+        shell_complete=machines,
         help="The machine to schedule and generate code for: a name (see 'polysched machine "
         "--help'), a .toml file, or 'host' for this machine, the default.",
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from polysched.cli.completion import files
 from polysched.cli.inputs import parsed_sizes
 from polysched.cli.options import output_option
 from polysched.cli.schedule_file import Reading, auto_option, load_scheduled_target, reading_options
@@ -47,7 +48,7 @@ def _kinds(
 
 
 @click.command("plot")
-@click.argument("target")
+@click.argument("target", shell_complete=files)
 @reading_options
 @auto_option
 @output_option("The picture to write, which ends in .png, .svg or .pdf.")

@@ -9,6 +9,7 @@ import click
 
 from polysched.autoscheduler.driver import optimize_schedule
 from polysched.cli.c_target import is_c_target
+from polysched.cli.completion import files
 from polysched.cli.options import WrittenFile, output_option
 from polysched.cli.schedule_file import Reading, auto_option, reading_options, with_floating_point
 from polysched.cli.terminal import output, print_error
@@ -27,7 +28,7 @@ from polysched.schedule.schedule import Schedule
 
 
 @click.command("rewrite")
-@click.argument("target", metavar="FILE.c")
+@click.argument("target", metavar="FILE.c", shell_complete=files)
 @reading_options
 @auto_option
 @output_option("The C file to write.")

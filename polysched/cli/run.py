@@ -13,6 +13,7 @@ import click
 import numpy as np
 
 from polysched.cli.comparison import Comparison, compare
+from polysched.cli.completion import files
 from polysched.cli.failures import ExitCode
 from polysched.cli.inputs import parameter_values, parsed_sizes, random_arrays
 from polysched.cli.schedule_file import (
@@ -69,7 +70,7 @@ class Report:
 
 
 @click.command("run")
-@click.argument("target")
+@click.argument("target", shell_complete=files)
 @reading_options
 @auto_option
 @click.option(

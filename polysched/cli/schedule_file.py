@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from polysched.autoscheduler.driver import optimize_schedule
+from polysched.cli.completion import files
 from polysched.cli.options import machine_option
 from polysched.cli.target import Target, load_target
 from polysched.cli.terminal import errors
@@ -91,6 +92,7 @@ def reading_options(command: _Command) -> Callable[..., Any]:
         "--schedule",
         "schedule_file",
         metavar="FILE",
+        shell_complete=files,
         help="Apply the steps in FILE to TARGET, one step on each line, as 'show --stage schedule' "
         "prints them.",
     )
@@ -148,6 +150,7 @@ def reading_options(command: _Command) -> Callable[..., Any]:
         "folders",
         multiple=True,
         metavar="FOLDER",
+        shell_complete=files,
         help="For C files: search FOLDER for included files.",
     )
     macro_option = click.option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from polysched.cli.completion import files
 from polysched.cli.schedule_file import Reading, auto_option, load_scheduled_target, reading_options
 from polysched.cli.terminal import print_code
 from polysched.dependence.graph import format_components, format_dot, statement_graph
@@ -18,7 +19,7 @@ _LEXERS = {"c": "c", "llvm": "llvm", "asm": "gas"}
 
 
 @click.command("show")
-@click.argument("target")
+@click.argument("target", shell_complete=files)
 @reading_options
 @auto_option
 @click.option(

@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.syntax import Syntax
 from rich.text import Text
 
-from polysched.legality.reports.answer import Answer
+from polysched.legality.reports.answer import CONDITION, REPAIR, Answer, advice
 from polysched.legality.verdicts.verdict import Verdict, VerdictKind
 
 _VERDICT_STYLES = {
@@ -76,17 +76,23 @@ def print_answer(answer: Answer, *, with_label: bool = False) -> None:
     if with_label and not answer.verdict.is_legal:
         output().print(Text(f"{answer.label}:", "bold"))
     print_verdict(answer.verdict, answer.label)
-    for line in answer.picture:
-        output().print(_colored(f"    {line}"))
-    if answer.condition is not None:
-        output().print(Text.assemble(("legal if and only if ", "bold cyan"), str(answer.condition)))
-    for repair in answer.repairs:
-        output().print(Text.assemble(("try: ", "bold cyan"), repair.description))
+    print_advice(advice(answer))
+
+
+def print_advice(lines: Sequence[str], *, to_errors: bool = False) -> None:
+    """Print the lines of :func:`polysched.legality.reports.answer.advice`."""
+    console = errors() if to_errors else output()
+    for line in lines:
+        console.print(_colored(line))
 
 
 def _colored(line: str) -> Text:
-    """Color the two instances of the witness in a line of the picture."""
+    """Color the lead of an advice, or the two instances of the witness in a line of the picture."""
     text = Text(line)
+    for lead in (CONDITION, REPAIR):
+        if line.startswith(lead):
+            text.stylize("bold cyan", 0, len(lead))
+            return text
     text.highlight_regex(r"(?<=[ \d])A(?= |$)", "bold green")
     text.highlight_regex(r"(?<=[ \d])B(?= |$)", "bold red")
     return text

@@ -34,6 +34,7 @@ from polysched.schedule.primitives.tile import Tile
 from polysched.schedule.primitives.transpose import Transpose
 from polysched.schedule.primitives.unroll import Unroll
 from polysched.schedule.primitives.vectorize import Vectorize
+from polysched.schedule.primitives.vectorize_reduction import VectorizeReduction
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import Step
 
@@ -81,7 +82,8 @@ def _pack(choosing: Choosing) -> Step:
     array = choosing.array(written=chance(choosing.integers, 1, 4))
     dimensions = choosing.program.arrays[array].dimensions
     order = dimensions[::-1] if chance(choosing.integers, 1, 3) else None
-    return Pack(array, choosing.at(array), order, into=choosing.name("packed"))
+    at = None if chance(choosing.integers, 1, 5) else choosing.at(array)
+    return Pack(array, at, order, into=choosing.name("packed"))
 
 
 def _parallel(choosing: Choosing) -> Step:
@@ -149,6 +151,15 @@ def _rfactor(choosing: Choosing) -> Step:
     loop = choose(choosing.integers, choosing.around(statement) or ["none"])
     target = statements[statement].target.array
     return Rfactor(statement, loop, choosing.name("part"), _new_order(choosing, target, loop))
+
+
+def _vectorize_reduction(choosing: Choosing) -> Step:
+    statements = choosing.program.statements
+    reductions = [name for name in statements if statements[name].reduction]
+    statement = choose(choosing.integers, reductions or [choosing.statement()])
+    loop = choose(choosing.integers, choosing.around(statement)[-1:] or ["none"])
+    lanes = choose(choosing.integers, choosing.lanes)
+    return VectorizeReduction(statement, loop, lanes, choose(choosing.integers, [1, 2, 3]))
 
 
 def _shift(choosing: Choosing) -> Step:
@@ -239,6 +250,7 @@ PROGRAM_MAKERS: Mapping[type[Any], Maker] = MappingProxyType(
         ComputeAt: _recompute,
         Privatize: _privatize,
         Rfactor: _rfactor,
+        VectorizeReduction: _vectorize_reduction,
         Stream: _stream,
     }
 )

@@ -38,8 +38,12 @@ from polysched.schedule.table import format_step
 DEFAULT_QUOTA = 2_000_000
 """isl operations for one check; when they are spent, the verdict is unknown."""
 
-_LEGAL: WeakKeyDictionary[Schedule, Verdict] = WeakKeyDictionary()
-"""Cached verdicts of legal schedules; schedules are immutable, so an entry never goes stale."""
+_LEGAL: WeakKeyDictionary[Program, Verdict] = WeakKeyDictionary()
+"""Cached verdicts of legal schedules, by the program after all steps.
+
+Programs are immutable and compare by identity, so an entry never goes stale, and no proof depends
+on the equality of schedules.
+"""
 
 
 def check(
@@ -47,7 +51,7 @@ def check(
 ) -> Verdict:
     """Judge a schedule.
 
-    The verdict of a legal schedule is cached while the schedule is alive. So compiling a checked
+    The verdict of a legal schedule is cached while its program is alive. So compiling a checked
     schedule needs no second proof and cannot exceed a limit.
 
     Args:
@@ -63,7 +67,7 @@ def check(
     """
     schedule = as_schedule(schedule)
     with time_budget(seconds):
-        return _LEGAL.get(schedule) or _judged(schedule, quota)
+        return _LEGAL.get(schedule.program) or _judged(schedule, quota)
 
 
 def _judged(schedule: Schedule, quota: int) -> Verdict:
@@ -76,7 +80,7 @@ def _judged(schedule: Schedule, quota: int) -> Verdict:
         return Verdict(VerdictKind.UNKNOWN, reason=f"isl gave up: {error}")
     if violation is None:
         legal = Verdict(VerdictKind.LEGAL, checked=_counts(schedule.program))
-        _LEGAL[schedule] = legal
+        _LEGAL[schedule.program] = legal
         return legal
     judged = schedule.programs[0] if violation.in_kernel else schedule.program
     doubt = unconfirmed(judged, violation)

@@ -15,9 +15,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from polysched.dependence.relations import DependenceKind
+from polysched.legality.verdicts.verdict import VERDICT_COLORS
 from polysched.plot.captions import subtitle, tile_label, title
 from polysched.plot.frame import Frame
-from polysched.plot.lines import INK, PATH_COLOR, RED, VERDICT_COLORS, line_of, marker
+from polysched.plot.lines import INK, PATH_COLOR, RED, line_of, marker
 from polysched.plot.palette import ORDER_MAP, legend_tiles
 from polysched.plot.picture import Picture
 

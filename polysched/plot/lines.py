@@ -8,14 +8,10 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from polysched.dependence.relations import DependenceKind
-from polysched.legality.verdicts.verdict import VerdictKind
+from polysched.legality.verdicts.verdict import VERDICT_COLORS, VerdictKind
 
-RED = "#d1001f"
+RED = VERDICT_COLORS[VerdictKind.ILLEGAL]
 INK = "#333333"
-
-VERDICT_COLORS: Mapping[VerdictKind, str] = MappingProxyType(
-    {VerdictKind.LEGAL: "#1a7f37", VerdictKind.ILLEGAL: RED, VerdictKind.UNKNOWN: "#9a6700"}
-)
 
 _MARKERS = "osD^vphX"
 

@@ -1,16 +1,16 @@
-"""HTML of schedules and verdicts for notebooks (``_repr_html_``)."""
+"""HTML of schedules for notebooks (``_repr_html_``)."""
 
 from __future__ import annotations
 
 from html import escape
 
 from polysched.errors import LoweringError, PolyschedError
+from polysched.html import preformatted
 from polysched.legality.check import check
 from polysched.legality.verdicts.verdict import Verdict
 from polysched.loops.generate import generate_loops
 from polysched.loops.printers.pseudo import print_loops
 from polysched.plot.figure import plot, svg_text
-from polysched.plot.lines import VERDICT_COLORS
 from polysched.plot.view import View
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import format_step
@@ -32,20 +32,12 @@ def schedule_html(schedule: Schedule, view: View | None = None) -> str:
             "<div>",
             f"<b>{escape(schedule.kernel.name)}</b>",
             _steps_html(schedule),
-            verdict_html(verdict),
+            verdict._repr_html_(),
             _details("picture", _picture_html(schedule, view, verdict), is_open=True),
             _details("loops", _loops_html(schedule), is_open=False),
             "</div>",
         )
     )
-
-
-def verdict_html(verdict: Verdict) -> str:
-    """A verdict as HTML: the verdict in its color, and the reason if it is not legal."""
-    word = verdict.kind.value
-    reason = verdict.reason.removeprefix(f"{word}: ")
-    head = f'<b style="color: {VERDICT_COLORS[verdict.kind]}">{word}</b>'
-    return f"<div>{head}{_preformatted(reason) if reason else ''}</div>"
 
 
 def svg_of(schedule: Schedule, view: View | None = None, *, verdict: Verdict | None = None) -> str:
@@ -74,7 +66,7 @@ def _picture_html(schedule: Schedule, view: View | None, verdict: Verdict) -> st
 
 def _loops_html(schedule: Schedule) -> str:
     try:
-        return _preformatted(print_loops(generate_loops(schedule.program)))
+        return preformatted(print_loops(generate_loops(schedule.program)))
     except LoweringError as error:
         return f"<i>{escape(str(error))}</i>"
 
@@ -82,7 +74,3 @@ def _loops_html(schedule: Schedule) -> str:
 def _details(summary: str, content: str, *, is_open: bool) -> str:
     opened = ' open=""' if is_open else ""
     return f"<details{opened}><summary>{summary}</summary>{content}</details>"
-
-
-def _preformatted(text: str) -> str:
-    return f'<pre style="line-height: 1.25">{escape(text)}</pre>'

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from polysched.errors import CallError, OutOfMemoryError
+from polysched.html import preformatted, titled
+from polysched.ir.core.kernel import Role
 from polysched.ir.semantics.value_range import require_values
 from polysched.machine.description import Machine
 from polysched.runtime.array_layout import Layout, layout_of
@@ -31,7 +34,7 @@ from polysched.runtime.pipeline import CompileOptions
 from polysched.runtime.plan import Allocation, Plan, bind_names, make_plan
 from polysched.runtime.signature import Declaration, Signature, signature_of
 from polysched.runtime.threads import number_of_threads, run_on_team
-from polysched.runtime.views import as_array
+from polysched.runtime.views import as_array, as_number
 
 if TYPE_CHECKING:
     from polysched.runtime._call_table import CallTable
@@ -56,7 +59,8 @@ class CompiledKernel:
     ``kernel(x, y, out)`` passes arrays by position in the order of declaration, ``kernel(x=...,
     y=...)`` by name. Outputs may be left out: they are then allocated and zeroed. Parameters
     are inferred from the shapes. Parameters that the shapes do not determine are passed by name,
-    ``kernel(x, n=5)``. The call returns the output, a tuple if there are several, or None.
+    ``kernel(x, n=5)``, or after all arrays. A Python number may stand for an input without
+    dimensions. The call returns the output, a tuple if there are several, or None.
 
     Arguments are numpy arrays, objects with the buffer protocol or DLPack tensors in the CPU's
     memory. They are not copied. Their strides are the declared ones, by default contiguous. Each
@@ -104,6 +108,39 @@ class CompiledKernel:
 
     def __repr__(self) -> str:
         return f"<CompiledKernel {self.signature} for {self.machine.name}>"
+
+    def _repr_html_(self) -> str:
+        lines = [*map(str, self.signature.arrays)]
+        lines += [f"parameter {name}" for name in self.signature.parameters]
+        lines += [condition.text for condition in self.signature.conditions]
+        title = f"compiled {self.name} for {self.machine.name}"
+        return titled(title, preformatted("\n".join(lines)))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"the compiled kernel '{self.name}' cannot be pickled: it is machine code of this "
+            "process. Pickle its schedule and compile that in the other process, which takes the "
+            "code from the object cache"
+        )
+
+    @cached_property
+    def __signature__(self) -> inspect.Signature:
+        """The arguments of a call, for ``inspect``; those with a default are optional."""
+        roles = [array.role for array in self.signature.arrays]
+        arrays = [
+            inspect.Parameter(
+                array.name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                # Python allows optional arguments last only.
+                default=None if set(roles[position:]) == {Role.OUTPUT} else inspect.Parameter.empty,
+            )
+            for position, array in enumerate(self.signature.arrays)
+        ]
+        named = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+            for name in (*self.signature.parameters, "threads")
+        ]
+        return inspect.Signature([*arrays, *named])
 
     def __call__(self, /, *arrays: Any, **named: Any) -> Any:
         """Run the kernel; see the class."""
@@ -241,6 +278,11 @@ class CompiledKernel:
         names: tuple[str, ...] = ()
         parameters: tuple[tuple[str, int], ...] = ()
         threads = None
+        count = len(self.signature.arrays)
+        if len(arrays) > count:  # parameters may follow the arrays, as in the C interface
+            sizes = dict(zip(self.signature.parameters, arrays[count:], strict=False))
+            if len(sizes) == len(arrays) - count and not sizes.keys() & named.keys():
+                arrays, named = arrays[:count], {**named, **sizes}
         if named:
             arrays, names, parameters, threads = self._sort_arguments(arrays, named)
         views: tuple[NumpyArray, ...] = arrays
@@ -306,8 +348,14 @@ class CompiledKernel:
 
     def _views(self, arrays: Sequence[Any], names: tuple[str, ...]) -> tuple[NumpyArray, ...]:
         names = bind_names(self.signature, len(arrays) - len(names), names)
+        numbers = {one.name: one for one in self.signature.arrays if one.role is Role.INPUT}
         return tuple(
-            as_array(value, f"kernel '{self.name}': array '{name}'")
+            as_number(value, numbers[name].dtype, f"kernel '{self.name}': '{name}'")
+            if isinstance(value, int | float)
+            and not isinstance(value, np.generic)
+            and name in numbers
+            and not numbers[name].shape
+            else as_array(value, f"kernel '{self.name}': array '{name}'")
             for value, name in zip(arrays, names, strict=True)
         )
 

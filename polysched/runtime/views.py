@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from polysched.errors import CallError
+from polysched.ir.expr.dtypes import DType, boolean
 
 
 class DLPackDevice(IntEnum):
@@ -49,6 +50,29 @@ def as_array(value: object, subject: str) -> np.ndarray[Any, Any]:
         ) from None
     except (ValueError, RuntimeError, BufferError) as error:
         raise CallError(f"{subject}: its buffer cannot be viewed as an array: {error}") from error
+
+
+def as_number(value: float, dtype: DType, subject: str) -> np.ndarray[Any, Any]:
+    """Make a Python number an array without dimensions, if the type holds its value.
+
+    Floats are rounded to the type.
+
+    Raises:
+        CallError: the type does not hold such a number; the message starts with ``subject``.
+    """
+    if isinstance(value, bool):
+        fits = dtype == boolean
+    elif dtype.is_integer and not dtype.is_odd_width:
+        fits = isinstance(value, int) and dtype.lowest <= value <= dtype.highest
+    else:
+        fits = dtype.is_float
+    if not fits:
+        raise CallError(f"{subject} is {value!r}, which is no number of type {dtype}")
+    try:
+        with np.errstate(over="ignore"):  # a float too large is infinity, as in numpy's conversion
+            return np.array(value, dtype.numpy())
+    except OverflowError:
+        raise CallError(f"{subject} is an integer too large for type {dtype}") from None
 
 
 def _from_dlpack(value: DLPackTensor, subject: str) -> np.ndarray[Any, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import islpy as isl
 
@@ -12,6 +12,7 @@ from polysched.instructions.declaration import Instruction
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.source import SourceLocation, caller_location
 from polysched.ir.isl.quota import QuotaExceededError, in_proportion, operation_quota
+from polysched.machine.load import as_machine
 from polysched.schedule.core.arguments import with_checked_arguments
 from polysched.schedule.core.foreign_names import replacement
 from polysched.schedule.core.program import Program, initial_program
@@ -38,7 +39,8 @@ from polysched.schedule.primitives.tensorize import Tensorize
 from polysched.schedule.primitives.tile import Tile
 from polysched.schedule.primitives.transpose import Transpose
 from polysched.schedule.primitives.unroll import Unroll
-from polysched.schedule.primitives.vectorize import Vectorize
+from polysched.schedule.primitives.vectorize import Vectorize, machine_lanes
+from polysched.schedule.primitives.vectorize_reduction import VectorizeReduction
 from polysched.schedule.table import (
     PRIMITIVES,
     Step,
@@ -95,6 +97,19 @@ class Schedule:
         steps = ".".join(map(format_step, self.steps)) or "no steps"
         return f"<Schedule of {self.kernel.name}: {steps}>"
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both hold the same steps of equal kernels; source lines do not count."""
+        if not isinstance(other, Schedule):
+            return NotImplemented
+        return self is other or (self.kernel, self.steps) == (other.kernel, other.steps)
+
+    def __hash__(self) -> int:
+        return hash((self.kernel, self.steps))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the kernel and the steps, which unpickling applies again."""
+        return _unpickled, (type(self), self.kernel, self.steps, self.locations)
+
     if not TYPE_CHECKING:  # type checkers report misspelled names themselves
 
         def __getattr__(self, name: str) -> NoReturn:
@@ -122,6 +137,7 @@ class Schedule:
         step = with_checked_arguments(primitive_name(step), step)
         try:
             with operation_quota(in_proportion(STEP_QUOTA, len(self.kernel.statements))):
+                step = _with_machine_lanes(step, self.program)
                 program = transform(self.program, step)
         except LoopReferenceError as error:
             history = loop_history(error.reference, self.steps, self.locations, self.programs)
@@ -225,9 +241,15 @@ class Schedule:
         """Run iterations on several threads: see :func:`.parallel`."""
         return self.then(Parallel(loop))
 
-    def vectorize(self, loop: str, lanes: int, into: str | None = None) -> Self:
+    def vectorize(self, loop: str, lanes: int | None = None, into: str | None = None) -> Self:
         """Run iterations as vector lanes: see :func:`.vectorize`."""
         return self.then(Vectorize(loop, lanes, into))
+
+    def vectorize_reduction(
+        self, statement: str, loop: str, lanes: int | None = None, accumulators: int = 1
+    ) -> Self:
+        """Run terms of a reduction as vector lanes: see :func:`.vectorize_reduction`."""
+        return self.then(VectorizeReduction(statement, loop, lanes, accumulators))
 
     def transpose(self, loop: str, across: str, strategy: str = "network", fewest: int = 2) -> Self:
         """Transpose tiles in registers: see :func:`.transpose`."""
@@ -248,7 +270,11 @@ class Schedule:
         return self.then(Stream(array))
 
     def pack(
-        self, array: str, at: str, order: tuple[str, ...] | None = None, into: str | None = None
+        self,
+        array: str,
+        at: str | None = None,
+        order: tuple[str, ...] | None = None,
+        into: str | None = None,
     ) -> Self:
         """Pack a tile that is read: see :func:`.pack`."""
         return self.then(Pack(array, at, order, into))
@@ -283,6 +309,28 @@ class Schedule:
     ) -> Self:
         """Factor a reduction: see :func:`.rfactor`."""
         return self.then(Rfactor(statement, loop, into, order))
+
+
+def _unpickled(
+    kind: type[Schedule],
+    kernel: Kernel,
+    steps: tuple[Step, ...],
+    locations: tuple[SourceLocation | None, ...],
+) -> Schedule:
+    schedule = kind(kernel)
+    for step, location in zip(steps, locations, strict=True):
+        schedule = schedule.then(step, location)
+    return schedule
+
+
+def _with_machine_lanes(step: Step, program: Program) -> Step:
+    """Fill in the lanes that a step leaves to the machine, so that it is the same everywhere."""
+    if isinstance(step, Vectorize | VectorizeReduction) and step.lanes is None:
+        loop = step.loop
+        if isinstance(step, VectorizeReduction) and "." not in loop:
+            loop = f"{step.statement}.{loop}"
+        return replace(step, lanes=machine_lanes(program, loop, as_machine()))
+    return step
 
 
 def as_schedule(value: Schedule | Kernel) -> Schedule:

@@ -32,6 +32,10 @@ from polysched.schedule.primitives.tile import Tile, tile
 from polysched.schedule.primitives.transpose import Transpose, transpose
 from polysched.schedule.primitives.unroll import Unroll, unroll
 from polysched.schedule.primitives.vectorize import Vectorize, vectorize
+from polysched.schedule.primitives.vectorize_reduction import (
+    VectorizeReduction,
+    vectorize_reduction,
+)
 
 Step: TypeAlias = (
     Collapse
@@ -57,6 +61,7 @@ Step: TypeAlias = (
     | Transpose
     | Unroll
     | Vectorize
+    | VectorizeReduction
 )
 
 PRIMITIVES: Mapping[type[Any], Callable[[Program, Any], Program]] = MappingProxyType(
@@ -84,6 +89,7 @@ PRIMITIVES: Mapping[type[Any], Callable[[Program, Any], Program]] = MappingProxy
         Transpose: transpose,
         Unroll: unroll,
         Vectorize: vectorize,
+        VectorizeReduction: vectorize_reduction,
     }
 )
 

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from polysched.errors import CodeTooLargeError
 from tests.cli.conftest import Polysched
 
 
@@ -16,6 +17,22 @@ def test_legal(polysched: Polysched, kernels: str) -> None:
     assert result.exit_code == 0
     assert result.stdout.startswith(f"legal: {kernels}:legal; proved: 1 statement, ")
     assert result.stderr == ""
+
+
+def test_what_compile_refuses_gets_a_warning(
+    polysched: Polysched, kernels: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(*_: object) -> str:
+        raise CodeTooLargeError("the code has 10 million instructions")
+
+    monkeypatch.setattr("polysched.cli.check.emit_module", refuses)
+    warning = "warning: 'polysched compile' refuses it: the code has 10 million instructions"
+    result = polysched("check", f"{kernels}:legal")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[1:] == [warning]
+    record = json.loads(polysched("check", f"{kernels}:legal", "--json").stdout)
+    assert record["warnings"] == [warning]
+    assert "warning" not in polysched("check", f"{kernels}:illegal").stdout
 
 
 def test_illegal_shows_the_witness(polysched: Polysched, kernels: str) -> None:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import click
+from click.testing import CliRunner
 
 from polysched.cli.commands import CommandsByName
 from polysched.cli.main import main
@@ -13,8 +14,8 @@ def test_every_command_is_where_it_is_said_to_be() -> None:
     assert isinstance(main, CommandsByName)
     context = click.Context(main)
     names = main.list_commands(context)
-    expected = "check optimize show plot run compile rewrite bench machine cache".split()
-    assert names == expected
+    expected = "optimize check explain show plot run compile rewrite bench machine cache completion"
+    assert names == expected.split()
     for name in names:
         command = main.get_command(context, name)
         assert command is not None
@@ -37,3 +38,15 @@ def test_a_command_does_not_import_the_others() -> None:
         [sys.executable, "-c", source], capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "['check']"
+
+
+def test_the_help_groups_commands_by_task() -> None:
+    text = CliRunner().invoke(main, ["--help"]).output
+    tasks = [line for line in text.splitlines() if line.endswith(":") and line[0].isupper()]
+    assert tasks == [
+        "Options:",
+        "Find, prove and understand schedules:",
+        "Run and ship:",
+        "Measure:",
+        "This machine:",
+    ]

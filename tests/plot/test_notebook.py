@@ -7,7 +7,7 @@ import pytest
 
 from polysched.legality.check import check
 from polysched.legality.verdicts.verdict import Verdict, VerdictKind
-from polysched.plot.notebook import schedule_html, svg_of, verdict_html
+from polysched.plot.notebook import schedule_html, svg_of
 from polysched.plot.view import View
 from polysched.schedule.schedule import Schedule
 from tests.support.kernels import grid, seidel
@@ -47,14 +47,14 @@ def test_everything_is_escaped() -> None:
     assert "program &lt;b&gt;&amp;" in html
     text_of(html)  # well-formed
     refused = Verdict(VerdictKind.UNKNOWN, reason="<i>&")
-    assert text_of(verdict_html(refused)) == "unknown\n<i>&"
+    assert text_of(refused._repr_html_()) == "unknown\n<i>&"
 
 
 def test_verdict() -> None:
-    assert verdict_html(check(Schedule(grid()))) == (
+    assert check(Schedule(grid()))._repr_html_() == (
         '<div><b style="color: #1a7f37">legal</b></div>'
     )
-    html = verdict_html(check(Schedule(seidel(3, 5)).reorder("i", "s")))
+    html = check(Schedule(seidel(3, 5)).reorder("i", "s"))._repr_html_()
     assert html.startswith('<div><b style="color: #d1001f">illegal</b><pre')
     assert len(re.findall("illegal", html)) == 1
 

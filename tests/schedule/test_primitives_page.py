@@ -32,7 +32,9 @@ The docstrings make this page: `pytest tests/schedule/test_primitives_page.py --
 """
 FAMILIES = {
     "Loops": "split tile divide reorder collapse fuse distribute skew shift reverse",
-    "Execution of loops": "unroll vectorize parallel tensorize prefetch transpose stream",
+    "Execution of loops": (
+        "unroll vectorize vectorize_reduction parallel tensorize prefetch transpose stream"
+    ),
     "Placement and storage of values": ("compute_at pack promote privatize rfactor fold_storage"),
 }
 

@@ -4,11 +4,15 @@ The accessed element is known only at run time. At compile time only the declare
 of the index array is known. Therefore the access gets a **may relation**, from an instance to every
 element that it could access: each loaded value may be anything in its range, and the rest of the
 subscript is exact. Subscripts are computed in 64 bits, whatever the type of the index array.
+
+The values of 8- and 16-bit integers, and of narrower ones, are bounded by their type: such an array
+needs no declared range, and calls need not check it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import islpy as isl
 
@@ -27,6 +31,9 @@ from polysched.ir.expr.expressions import (
     operation,
 )
 from polysched.ir.expr.traversal import children, loads, rebuild
+
+SMALL_BITS = 16
+"""Width in bits up to which the limits of a type bound a subscript."""
 
 
 def is_data_dependent(subscripts: Sequence[Expression]) -> bool:
@@ -97,7 +104,14 @@ def _extended(domain: isl.Set, index_loads: Sequence[Load]) -> isl.Set:
     return extended
 
 
+def is_bounded(load: Load) -> bool:
+    """Whether bounds of the loaded value are known: a declared range, or a small integer type."""
+    return load.values is not None or (load.type.is_integer and load.type.bits <= SMALL_BITS)
+
+
 def _declared_values(load: Load) -> tuple[Expression, Expression]:
+    if load.values is None and is_bounded(load):
+        return Constant(load.type.lowest), Constant(load.type.highest + 1)
     if load.values is None:
         raise KernelError(
             f"'{load}' stands in a subscript, but array '{load.array}' has no declared range of "
@@ -149,8 +163,8 @@ def _widened(expression: Expression) -> Expression:
                 raise KernelError(
                     f"'{expression}' is of type {dtype}; expected an array of integers as index"
                 )
-            _declared_values(expression)
-            return expression if dtype == i64 else Cast(expression, i64)
+            bounded = replace(expression, values=_declared_values(expression))
+            return bounded if dtype == i64 else Cast(bounded, i64)
         case Cast(operand=Load() as load, type=dtype) if dtype == i64:
             return _widened(load)
         case Cast(type=dtype):

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, lru_cache
+from typing import Any
 
 import islpy as isl
 
+from polysched.html import preformatted, titled
 from polysched.ir.core.data_dependent import is_data_dependent, may_relation
+from polysched.ir.core.fingerprint import fingerprint
 from polysched.ir.core.packing import Rows
 from polysched.ir.core.tree import Node
 from polysched.ir.expr.affine import instance_space, literal, to_pw_aff
@@ -61,6 +64,10 @@ class Array:
     rows: Rows | None = None
     strides: tuple[Expression, ...] | None = None
     streamed: bool = False
+
+    def __str__(self) -> str:
+        extents = ", ".join(map(str, self.shape))
+        return f"{self.role.value} {self.name}: {self.dtype}[{extents}]"
 
     @property
     def is_packed(self) -> bool:
@@ -175,11 +182,51 @@ class Kernel:
     location: SourceLocation | None = None
     fp_contract: bool = True
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the declaration, without source lines; kernels with equal ones are equal."""
+        parts = (self.name, self.parameters, self.context, self.arrays, self.statements)
+        return fingerprint(*parts, self.body, self.fp_contract)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        return self is other or self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the declaration; what a frontend has added, such as a function, stays behind."""
+        whole = Kernel(
+            self.name,
+            self.parameters,
+            self.context,
+            dict(self.arrays),  # Python does not pickle a mappingproxy
+            dict(self.statements),
+            self.body,
+            self.location,
+            self.fp_contract,
+        )
+        # isl may write a set that it has read in another way, so the digest goes along.
+        return _unpickled, ({**vars(whole), "fingerprint": self.fingerprint},)
+
     def __repr__(self) -> str:
         """Only the names; ``polysched show --stage domain`` prints the whole kernel."""
         arrays = (a.name for a in self.arrays.values() if a.role is not Role.TEMPORARY)
         arguments = ", ".join((*arrays, *self.parameters))
         return f"<Kernel {self.name}({arguments}): {', '.join(self.statements)}>"
+
+    def _repr_html_(self) -> str:
+        lines = [str(array) for array in self.arrays.values()]
+        lines += map(str, self.statements.values())
+        return titled(f"kernel {self.name}", preformatted("\n".join(lines)))
+
+
+def _unpickled(fields: dict[str, Any]) -> Kernel:
+    kernel = object.__new__(Kernel)
+    vars(kernel).update(fields)
+    return kernel
 
 
 def access_relation(statement: Statement, access: Access) -> isl.Map:

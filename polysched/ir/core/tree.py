@@ -119,6 +119,9 @@ class Loop:
         """The names of the statements below, in tree order."""
         return self.body.statements
 
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "values": dict(self.values)}
+
 
 @dataclass(frozen=True, eq=False)
 class Sequence:

@@ -75,6 +75,10 @@ def select(condition: Operand, if_true: Operand, if_false: Operand) -> Expressio
 def cast(value: Operand, dtype: DType | str) -> Expression:
     """Convert a value to ``dtype``: float to integer truncates, narrower integers wrap.
 
+    A float that does not fit the integer type, after truncation, becomes the smallest integer of
+    the type: -2**31 for i32, 0 for u8. So do NaN and infinities. ``saturate`` takes the nearest
+    integer instead. numpy leaves these values to the processor.
+
     Raises:
         KernelError: the element type is unknown, or a literal does not fit it.
     """

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Role
-from polysched.ir.core.tree import Loop
+from polysched.ir.core.tree import Leaf, Loop
 from polysched.ir.expr.expressions import Constant
 from polysched.legality.checks.carried import dependences_within
 from polysched.legality.repairs.repair import Case, StepEdit, replace_step
-from polysched.schedule.core.program import Program, find_loop, largest_extent
+from polysched.schedule.core.program import Program, base_name, find_loop, largest_extent
 from polysched.schedule.primitives.parallel import Parallel
 from polysched.schedule.primitives.privatize import Privatize
 from polysched.schedule.primitives.promote import Promote
@@ -22,6 +22,7 @@ from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.rfactor import Rfactor
 from polysched.schedule.primitives.split import Split
 from polysched.schedule.primitives.vectorize import Vectorize
+from polysched.schedule.primitives.vectorize_reduction import VectorizeReduction
 from polysched.schedule.table import Step, transform
 
 CHUNKS = 16
@@ -58,14 +59,19 @@ def copies_for_threads(case: Case) -> list[StepEdit]:
 def copies_for_lanes(case: Case) -> list[StepEdit]:
     """Propose a partial result and copies of temporaries per lane of an offending vector loop.
 
-    Split the loop, so that there are as many copies as lanes. For a reduction, move the lane loop
-    outside of the loop over the vectors, so that each lane accumulates its own partial result.
+    A reduction alone in the loop is vectorized in one step. Otherwise split the loop, so that there
+    are as many copies as lanes. For a reduction, move the lane loop outside of the loop over the
+    vectors, so that each lane accumulates its own partial result.
     """
     step = case.step
     if not isinstance(step, Vectorize):
         return []
     edits = []
-    for shared in _shared(case.before, find_loop(case.before, step.loop)):
+    loop = find_loop(case.before, step.loop)
+    for shared in _shared(case.before, loop):
+        if isinstance(loop.body, Leaf) and shared.reductions == (loop.body.statement,):
+            alone = VectorizeReduction(loop.body.statement, base_name(step.loop), step.lanes)
+            edits.append(replace_step(case.schedule, case.index, (alone,)))
         try:
             steps = _lanes_with_copies(case.before, step, shared)
         except ScheduleError:  # the steps do not fit this program
@@ -76,6 +82,7 @@ def copies_for_lanes(case: Case) -> list[StepEdit]:
 
 def _lanes_with_copies(program: Program, step: Vectorize, shared: _Shared) -> tuple[Step, ...]:
     outer, inner = f"{step.loop}o", f"{step.loop}i"
+    assert step.lanes is not None  # Schedule.then has filled them in
     steps: list[Step] = [Split(step.loop, step.lanes)]
     if shared.reductions:
         steps.append(Reorder((inner, outer)))

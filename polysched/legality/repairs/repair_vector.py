@@ -22,6 +22,7 @@ def fewer_lanes(case: Case) -> list[StepEdit]:
     step = case.step
     if not isinstance(step, Vectorize):
         return []
+    assert step.lanes is not None  # Schedule.then has filled them in
     smaller = (step.lanes >> shift for shift in range(1, step.lanes.bit_length() - 1))
     return [
         replace_step(case.schedule, case.index, (replace(step, lanes=lanes),)) for lanes in smaller

@@ -13,6 +13,9 @@ from polysched.legality.reports.picture import picture
 from polysched.legality.verdicts.verdict import Verdict, VerdictKind
 from polysched.schedule.schedule import Schedule
 
+CONDITION = "legal if and only if "
+REPAIR = "try: "
+
 
 @dataclass(frozen=True, eq=False)
 class Answer:
@@ -48,11 +51,13 @@ def answer(
         seconds: wall time of the call; 0: no limit.
     """
     with time_budget(seconds):
-        return _answer(label, schedule, quota)
+        return answer_of(label, schedule, check(schedule, quota=quota), quota)
 
 
-def _answer(label: str, schedule: Schedule, quota: int) -> Answer:
-    verdict = check(schedule, quota=quota)
+def answer_of(
+    label: str, schedule: Schedule, verdict: Verdict, quota: int = DEFAULT_QUOTA
+) -> Answer:
+    """Add picture, condition and repairs to the verdict of a schedule; arguments as `answer`."""
     if verdict.kind is not VerdictKind.ILLEGAL:
         return Answer(label, schedule, verdict)
     assert verdict.violation is not None
@@ -63,4 +68,14 @@ def _answer(label: str, schedule: Schedule, quota: int) -> Answer:
         picture(schedule.program, verdict.violation),
         legality_condition(schedule, quota=quota),
         repairs(schedule, verdict=verdict),
+    )
+
+
+def advice(answered: Answer) -> tuple[str, ...]:
+    """Format picture, condition and repairs, as ``polysched check`` prints them after a verdict."""
+    condition = answered.condition
+    return (
+        *(f"    {line}" for line in answered.picture),
+        *(() if condition is None else (f"{CONDITION}{condition}",)),
+        *(f"{REPAIR}{repair.description}" for repair in answered.repairs),
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 from typing import TypeAlias
 
 from polysched.dependence.relations import DependenceKind
 from polysched.errors import ScheduleError
+from polysched.html import preformatted, titled
 from polysched.ir.expr.source import SourceLocation
 
 Timestamp: TypeAlias = tuple[tuple[str, int], ...]
@@ -20,6 +23,16 @@ class VerdictKind(Enum):
     LEGAL = "legal"
     ILLEGAL = "illegal"
     UNKNOWN = "unknown"
+
+
+VERDICT_COLORS: Mapping[VerdictKind, str] = MappingProxyType(
+    {
+        VerdictKind.LEGAL: "#1a7f37",
+        VerdictKind.ILLEGAL: "#d1001f",
+        VerdictKind.UNKNOWN: "#9a6700",
+    }
+)
+"""Colors of verdicts in plots and notebooks."""
 
 
 class ViolationKind(Enum):
@@ -185,7 +198,7 @@ def _counted(number: int, singular: str, plural: str | None = None) -> str:
     return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """Verdict of the legality checker.
 
@@ -218,16 +231,28 @@ class Verdict:
             case VerdictKind.UNKNOWN:
                 return f"unknown: {self.reason}"
 
-    def raise_if_refused(self) -> None:
+    def __repr__(self) -> str:
+        """Format the first line of the text; ``str(verdict)`` is the whole text."""
+        return f"<Verdict {str(self).splitlines()[0]}>"
+
+    def _repr_html_(self) -> str:
+        reason = self.reason.removeprefix(f"{self.kind.value}: ")
+        body = preformatted(reason) if reason else ""
+        return titled(self.kind.value, body, VERDICT_COLORS[self.kind])
+
+    def raise_if_refused(self, advice: Sequence[str] = ()) -> None:
         """Raise an error unless the schedule is proved legal.
+
+        Args:
+            advice: lines to append to the explanation of an illegal schedule, such as its repairs.
 
         Raises:
             IllegalScheduleError: the schedule is illegal; the message is the explanation.
             UnknownLegalityError: legality is unknown; the message is the reason.
         """
         if self.kind is VerdictKind.ILLEGAL:
-            error = IllegalScheduleError(self.reason, self)
-            if self.violation is not None and not self.violation.in_kernel:
+            error = IllegalScheduleError("\n".join((self.reason, *advice)), self, tuple(advice))
+            if not advice and self.violation is not None and not self.violation.in_kernel:
                 error.add_note(
                     "For which parameters it is legal: schedule.condition(). What would make it "
                     "legal: schedule.repairs()."
@@ -238,11 +263,18 @@ class Verdict:
 
 
 class RefusedScheduleError(ScheduleError):
-    """Refused schedule: it is not proved legal; ``verdict`` holds the reason."""
+    """Refused schedule: it is not proved legal.
 
-    def __init__(self, message: str, verdict: Verdict) -> None:
+    Attributes:
+        verdict: the verdict, with the reason.
+        advice: the lines of the message after the reason: the picture of the witness, the condition
+            under which the schedule is legal, and the repairs.
+    """
+
+    def __init__(self, message: str, verdict: Verdict, advice: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.verdict = verdict
+        self.advice = advice
 
 
 class IllegalScheduleError(RefusedScheduleError):

@@ -48,7 +48,7 @@ class Buffering:
     Attributes:
         array: the array whose tile the buffer holds.
         buffer: the new array.
-        loop: the loop at which the buffer is made.
+        loop: the loop at which the buffer is made; None if it is made before all loops.
         around: the loops from the outermost to ``loop``; their values identify a tile.
         tile_names: a name for the value of each of these loops.
         element_names: the names of the array's dimensions.
@@ -65,7 +65,7 @@ class Buffering:
 
     array: Array
     buffer: Array
-    loop: Loop
+    loop: Loop | None
     around: tuple[Loop, ...]
     tile_names: tuple[str, ...]
     element_names: tuple[str, ...]
@@ -120,7 +120,7 @@ class Buffering:
 def plan_buffer(
     program: Program,
     array_name: str,
-    at: str,
+    at: str | None,
     into: str,
     order: tuple[str, ...] | None,
     *,
@@ -131,6 +131,7 @@ def plan_buffer(
     """Find the references to an array below a loop, and the box of the array that a tile needs.
 
     Args:
+        at: the loop; None for the whole program, which is one tile.
         users: the statements whose references count; by default all below the loop.
         expanded: whether every iteration of the loop gets memory of its own. If the expanded buffer
             replaces the array for all statements below the loop, and the array is itself a buffer,
@@ -144,16 +145,19 @@ def plan_buffer(
     """
     _require_names(program, array_name, into)
     array = program.arrays[array_name]
-    loop = insertion_loop(program, at)
-    around = prefix_loops(program, loop)
+    loop = None if at is None else insertion_loop(program, at)
+    where = "the program" if at is None else f"loop '{at}'"
+    user = where if loop is None else f"an iteration of {where}"
+    around = () if loop is None else prefix_loops(program, loop)
     tile_names = _tile_names(around)
-    names = [name for name in statements(loop) if users is None or name in users]
+    below = statements(program.tree if loop is None else loop)
+    names = [name for name in below if users is None or name in users]
     if not may:
-        require_exact_accesses(program, array_name, names, f"loop '{at}'")
+        require_exact_accesses(program, array_name, names, where)
     redirect = _redirections(program, names, around, array)
     if not redirect:
         raise ScheduleError(
-            f"no statement that ever runs below loop '{at}' accesses array '{array_name}'"
+            f"no statement that ever runs below {where} accesses array '{array_name}'"
         )
     touching = {reference.statement: None for reference in redirect}
     touched = reduce(isl.Set.union, (relation.range() for relation in redirect.values()))
@@ -163,22 +167,22 @@ def plan_buffer(
         lifetimes = touched.project_out(isl.dim_type.set, tiles, 1)
         _require_one_tile(from_tiles(lifetimes, tiles), array, f"loop '{at}'")
     else:
-        _require_one_tile(footprint, array, f"an iteration of loop '{at}'")
+        _require_one_tile(footprint, array, user)
     lowest = tuple(
-        lowest_by_indices(program, redirect, around, position, tile_names)
+        (lowest_by_indices(program, redirect, around, position, tile_names) if around else None)
         or lowest_subscript(footprint, position, tile_names)
         for position in range(len(array.shape))
     )
-    stored = _stored_order(array, own_dimension(loop, array) if expanded else None, order)
+    stored = _stored_order(array, own_dimension(loop, array) if expanded and loop else None, order)
     positions = tuple(position for position in stored if position != _OWN)
     names_of = {position: array.dimensions[position] for position in positions}
     extents = {
-        position: _box_extent(footprint, lowest[position], position, array, at)
+        position: _box_extent(footprint, lowest[position], position, array, user)
         for position in positions
     }
     first, own_position = None, 0
-    if expanded:
-        first, extents[_OWN] = iteration_range(footprint, tile_names, at)
+    if expanded and loop is not None:
+        first, extents[_OWN] = iteration_range(footprint, tile_names, str(at))
         own_position, names_of[_OWN] = stored.index(_OWN), own_dimension(loop, array)
     buffer = Array(
         into,
@@ -265,12 +269,12 @@ def _require_one_tile(footprint: isl.Map, array: Array, user: str) -> None:
 
 
 def _box_extent(
-    footprint: isl.Map, lowest: isl.PwAff, position: int, array: Array, at: str
+    footprint: isl.Map, lowest: isl.PwAff, position: int, array: Array, user: str
 ) -> Expression:
     """Return the largest extent that a tile needs of a dimension of the array."""
     unbounded = (
         f"dimension '{array.dimensions[position]}' of array '{array.name}' has no bounded extent "
-        f"in an iteration of loop '{at}'"
+        f"in {user}"
     )
     return extent(footprint, lowest, position, unbounded)
 

@@ -131,7 +131,8 @@ def with_copies(
 
     Args:
         copies: the statements of the nests, by name.
-        first: the nest that runs at the start of every iteration of the loop.
+        first: the nest that runs at the start of every iteration of the loop; without a loop,
+            at the start of the program.
         last: the nest that runs at the end of every iteration.
         after: the nest that runs after the loop.
     """
@@ -148,7 +149,7 @@ def with_copies(
             case _:
                 return node
 
-    return visit(tree)
+    return _sequence(first, tree, last) if plan.loop is None else visit(tree)
 
 
 def _sequence(*nodes: Node | None) -> Node:

@@ -22,7 +22,7 @@ class Pack:
     """Step record of :func:`pack`, which documents the fields."""
 
     array: str
-    at: str
+    at: str | None = None
     order: tuple[str, ...] | None = None
     into: str | None = None
 
@@ -30,12 +30,13 @@ class Pack:
 def pack(program: Program, step: Pack) -> Program:
     """Pack the tile of an array that a loop iteration reads into a contiguous, aligned buffer.
 
-    The copy runs at the start of the iteration. Its loops are named after the array's dimensions:
+    The copy runs at the start of the iteration. Without a loop, it runs before all loops, which
+    pays where another layout is read many times. Its loops are named after the array's dimensions:
     ``"<into>.<dimension>"``.
 
     Args:
         array (str): the array, which the statements below the loop only read.
-        at (str): the loop.
+        at (str | None): the loop; by default the whole array is copied once, before all loops.
         order (tuple[str, ...] | None): the array's dimensions in the buffer's order, the contiguous
             one last; by default the array's own order.
         into (str | None): name of the buffer and of the copying statement; by default
@@ -67,10 +68,12 @@ def pack(program: Program, step: Pack) -> Program:
     into = step.into or f"{step.array}_packed"
     plan = plan_buffer(program, step.array, step.at, into, step.order)
     if plan.writes:
+        where, remedy = f"at loop '{step.at}'", "use promote for an array that is updated"
+        if step.at is None:
+            where, remedy = "before all loops", "name a loop with at= that only reads it"
         raise ScheduleError(
-            f"array '{step.array}' cannot be packed at loop '{step.at}': statement "
-            f"'{plan.writes[0].statement}' writes it there; use promote for an array that is "
-            f"updated"
+            f"array '{step.array}' cannot be packed {where}: statement "
+            f"'{plan.writes[0].statement}' writes it there; {remedy}"
         )
     elements = None
     for relation in plan.redirect.values():

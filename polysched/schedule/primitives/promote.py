@@ -116,6 +116,7 @@ def _require_no_vector_around(plan: Buffering) -> None:
     Raises:
         ScheduleError: the copies would run inside a vector loop.
     """
+    assert plan.loop is not None
     for loop in plan.around:
         if loop.kind is LoopKind.VECTOR:
             raise ScheduleError(
@@ -131,6 +132,7 @@ def _require_few_copies(plan: Buffering, lanes: int) -> None:
     Raises:
         ScheduleError: the buffer has an extent that is not a literal, or takes too many copies.
     """
+    assert plan.loop is not None
     name, at = plan.array.name, plan.loop.name
     extents = [int(e.value) for e in plan.buffer.stored_shape if isinstance(e, Constant)]
     if len(extents) < len(plan.buffer.stored_shape):

@@ -175,6 +175,7 @@ def _require_free_names(program: Program, plan: Buffering, *names: str) -> None:
 
 def _combining_nest(plan: Buffering, combine: Statement) -> Node:
     assert plan.first is not None
+    assert plan.loop is not None
     index = Index(plan.tile_names[-1])
     value = to_pw_aff(index - from_pw_aff(plan.first), combine.domain.get_space())
     inner = copy_nest(plan, combine)

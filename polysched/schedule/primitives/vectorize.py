@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from polysched.errors import ScheduleError
-from polysched.ir.core.tree import Loop, LoopKind, path, rewrite
+from polysched.ir.core.tree import Loop, LoopKind, path, rewrite, statements
+from polysched.machine.description import Machine
 from polysched.schedule.core.program import (
     Program,
     base_name,
+    find_loop,
     require_fresh,
     require_positive,
     sequential_loop,
@@ -23,7 +25,7 @@ class Vectorize:
     """Step record of :func:`vectorize`, which documents the fields."""
 
     loop: str
-    lanes: int
+    lanes: int | None = None
     into: str | None = None
 
 
@@ -35,7 +37,9 @@ def vectorize(program: Program, step: Vectorize) -> Program:
 
     Args:
         loop (str): the loop.
-        lanes (int): lanes per vector, a power of two up to 64.
+        lanes (int | None): lanes per vector, a power of two up to 64; by default as many elements
+            of the widest type in the loop as a vector of this machine holds. The step that is
+            recorded, printed and saved has the number.
         into (str | None): name of the loop over the lanes; by default ``<loop>v``.
 
     before::
@@ -55,20 +59,15 @@ def vectorize(program: Program, step: Vectorize) -> Program:
         - Legality: the order in which vectors run keeps every dependence, else
           ``IllegalScheduleError``.
     """
-    require_positive(f"the number of lanes of vectorize('{step.loop}')", step.lanes)
-    if step.lanes & (step.lanes - 1) or step.lanes > LARGEST_LANES:
-        raise ScheduleError(
-            f"the number of lanes of vectorize('{step.loop}') is {step.lanes}; expected a power "
-            f"of two up to {LARGEST_LANES}"
-        )
+    count = required_lanes(f"vectorize('{step.loop}')", step.lanes)
     loop = sequential_loop(program, step.loop)
     name = base_name(step.loop)
     lane_name = step.into or f"{name}v"
     _require_no_vector_around(program, loop, step.loop)
     require_fresh(program, loop, lane_name)
-    pair = split_loop(loop, step.lanes, name, lane_name)
+    pair = split_loop(loop, count, name, lane_name)
     assert isinstance(pair.body, Loop)
-    lanes = replace(pair.body, kind=LoopKind.VECTOR, lanes=step.lanes)
+    lanes = replace(pair.body, kind=LoopKind.VECTOR, lanes=count)
     return program.with_tree(rewrite(program.tree, loop, lambda _: replace(pair, body=lanes)))
 
 
@@ -81,3 +80,35 @@ def _require_no_vector_around(program: Program, loop: Loop, reference: str) -> N
                     f"in the vector loop '{other.name}', and runs in one at most; for longer "
                     f"vectors give that one more than its {other.lanes} lanes"
                 )
+
+
+def required_lanes(step: str, lanes: int | None) -> int:
+    """Return the number of lanes of a step.
+
+    Raises:
+        ScheduleError: it is not a power of two from 1 to 64.
+    """
+    if lanes is None:
+        raise ScheduleError(f"the number of lanes of {step} is missing; expected a power of two")
+    require_positive(f"the number of lanes of {step}", lanes)
+    if lanes & (lanes - 1) or lanes > LARGEST_LANES:
+        raise ScheduleError(
+            f"the number of lanes of {step} is {lanes}; expected a power of two up to "
+            f"{LARGEST_LANES}"
+        )
+    return lanes
+
+
+def machine_lanes(program: Program, reference: str, machine: Machine) -> int:
+    """Return how many elements of the widest type below a loop fill one vector of a machine.
+
+    Raises:
+        ScheduleError: there is no such loop.
+    """
+    arrays = {
+        access.array
+        for name in statements(find_loop(program, reference))
+        for access in program.statements[name].accesses
+    }
+    widest = max(program.arrays[array].dtype.container.bits for array in arrays)
+    return min(LARGEST_LANES, max(1, machine.vector_bits // widest))

@@ -14,6 +14,7 @@ from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.rfactor import Rfactor
 from polysched.schedule.primitives.split import Split
 from polysched.schedule.primitives.vectorize import Vectorize
+from polysched.schedule.primitives.vectorize_reduction import VectorizeReduction
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import Step
 from tests.legality.kernels import copy_shifted, matmul
@@ -38,6 +39,7 @@ def proposed(schedule: Schedule) -> list[tuple[Step, ...]]:
 def test_a_vector_of_partial_results() -> None:
     schedule = Schedule(kernels.scalars()).vectorize("add.i", 4, into="lane")
     assert proposed(schedule) == [
+        (VectorizeReduction("add", "i", 4),),
         (
             Split("add.i", 4),
             Reorder(("add.ii", "add.io")),

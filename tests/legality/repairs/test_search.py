@@ -94,8 +94,7 @@ OFFERED: dict[str, tuple[Callable[[], Schedule], list[str]]] = {
     "lanes along a reduction": (
         lambda: Schedule(matmul("any")).vectorize("k", 8),
         [
-            "split(loop='k', factor=8).reorder(order=('ki', 'ko'))"
-            ".rfactor(statement='update', loop='ki').vectorize(loop='ki', lanes=8) instead of "
+            "vectorize_reduction(statement='update', loop='k', lanes=8) instead of "
             "vectorize(loop='k', lanes=8)",
             "vectorize(loop='update.j', lanes=8) instead of vectorize(loop='k', lanes=8)",
         ],
@@ -120,8 +119,7 @@ OFFERED: dict[str, tuple[Callable[[], Schedule], list[str]]] = {
         [
             "declare statement 'S' with order=\"any\", if its instances may combine in another "
             "order than the program's; then "
-            "split(loop='k', factor=8).reorder(order=('ki', 'ko'))"
-            ".rfactor(statement='S', loop='ki').vectorize(loop='ki', lanes=8) instead of "
+            "vectorize_reduction(statement='S', loop='k', lanes=8) instead of "
             "vectorize(loop='k', lanes=8)"
         ],
     ),

@@ -138,3 +138,19 @@ def test_the_array_must_not_be_written_before_its_tile_is_copied() -> None:
     assert check(fused).is_legal
     assert check(fused.shift("i", 1, "write")).is_legal
     assert check(fused.shift("i", -1, "write")).kind is VerdictKind.ILLEGAL
+
+
+def test_before_all_loops(check_golden: Callable[[str, str], None]) -> None:
+    schedule = Schedule(kernels.matmul()).pack("b", order=("d1", "d0"))
+    check_golden("schedule/pack_before_all_loops.txt", before_and_after(schedule))
+    assert_agrees(schedule, *spread("m", "n", "k", values=(0, 1, 5)))
+
+
+def test_before_all_loops_of_a_triangle() -> None:
+    schedule = Schedule(kernels.triangular_solve()).pack("L").split("i", 4)
+    assert_agrees(schedule, *spread("n", values=SIZES))
+
+
+def test_an_array_that_is_written_is_not_packed_before_all_loops() -> None:
+    with pytest.raises(ScheduleError, match=r"cannot be packed before all loops: .*at="):
+        Schedule(kernels.matmul()).pack("c")

@@ -1,0 +1,103 @@
+"""``polysched explain``: what the autoscheduler does with one loop, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from polysched.autoscheduler.driver import Optimized, optimize_schedule
+from polysched.autoscheduler.report import Report, report_of
+from polysched.cli.completion import files
+from polysched.cli.inputs import parsed_sizes
+from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
+from polysched.cli.terminal import output, progress
+from polysched.ir.core.tree import Loop, loops
+from polysched.ir.isl.budget import time_budget
+from polysched.legality.reports.loop_properties import explain_loops
+from polysched.legality.reports.loop_reports import format_loop_reports
+from polysched.machine.load import as_machine
+from polysched.schedule.core.program import find_loop
+from polysched.schedule.table import format_step
+
+
+@click.command("explain")
+@click.argument("target", shell_complete=files)
+@click.argument("loop", required=False)
+@reading_options
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="The number of threads that the code may use.",
+)
+@click.option(
+    "--size",
+    "sizes",
+    multiple=True,
+    callback=parsed_sizes,
+    metavar="NAME=NUMBER",
+    help="The value of a parameter for which to predict costs; may be repeated.",
+)
+def explain_command(
+    target: str, loop: str | None, reading: Reading, threads: int, sizes: dict[str, int]
+) -> None:
+    """Explain what 'optimize' does with a LOOP of TARGET, and why a loop stays scalar or serial.
+
+    LOOP is the name of one or more loops, or STATEMENT.LOOP. The answer has three parts: what would
+    be legal for the loop as it is, and which dependences stand in the way; the decisions of the
+    autoscheduler for the statements in the loop, with the numbers that decided; the loops in which
+    these statements run afterwards. Without LOOP, the first part is printed for all loops.
+
+    \b
+    polysched explain examples/gallery/gemm.c k
+    polysched explain examples/gallery/gemm.c k --fast-math
+    polysched explain examples/seidel.py:skewed S.j
+    """
+    with progress() as tell, time_budget(reading.time_limit(searches=True)):
+        loaded = load_scheduled_target(target, reading)
+        program = loaded.schedule.program
+        if loop is None:
+            output().print(format_loop_reports(explain_loops(loaded.schedule)))
+            return
+        every = list(loops(program.tree))
+        own = [one for one in every if one.name == loop] or [find_loop(program, loop)]
+        before = tuple(
+            report
+            for report, one in zip(explain_loops(loaded.schedule), every, strict=True)
+            if any(one is chosen for chosen in own)
+        )
+        made = optimize_schedule(
+            loaded.schedule, as_machine(reading.machine), threads=threads, sizes=sizes, tell=tell
+        )
+        after = report_of(made.schedule, made.machine, made.sizes, made)
+    output().print(format_loop_reports(before))
+    for line in _lines(own, made, after):
+        output().print(line)
+
+
+def _lines(chosen: list[Loop], made: Optimized, report: Report) -> Iterator[str]:
+    """The decisions for the statements of loops, and the loops in which they run afterwards."""
+    inside = {statement for loop in chosen for statement in loop.statements}
+    yield ""
+    yield f"optimize for {report.machine}:"
+    concerned = [d for d in made.decisions if inside & set(d.statements)]
+    for decision in concerned:
+        yield f"  {', '.join(decision.statements)}: {decision.reason}"
+        yield from (f"    {format_step(step)}" for step in decision.steps)
+    if not concerned:
+        yield "  no change of this loop is predicted to gain"
+    for decision, reason in made.dropped:
+        if inside & set(decision.statements):
+            yield f"  left out, since it is not proved: {reason.splitlines()[0]}"
+    yield ""
+    yield "afterwards:"
+    for entry in report.loops:
+        if inside & set(entry.statements):
+            indent = "  " * (entry.depth + 1)
+            yield f"{indent}{entry.kind} {entry.loop} (about {entry.trip:.4g} iterations)"
+            if entry.scalar is not None:
+                yield f"{indent}  scalar: {entry.scalar}"
+            if entry.serial is not None:
+                yield f"{indent}  serial: {entry.serial}"
