@@ -32,7 +32,9 @@ from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import (
     DType,
+    bf16,
     boolean,
+    f16,
     f32,
     f64,
     i8,
@@ -144,6 +146,7 @@ __all__ = [
     "Schedule",
     "ScheduleError",
     "absolute",
+    "bf16",
     "boolean",
     "cast",
     "check",
@@ -154,6 +157,7 @@ __all__ = [
     "exp",
     "explain_loops",
     "export",
+    "f16",
     "f32",
     "f64",
     "fma",
