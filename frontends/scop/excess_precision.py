@@ -10,7 +10,10 @@ from polysched.ir.expr.expressions import Cast, Expression, Operation, in_arithm
 
 
 def unrounded(value: Expression) -> Expression:
-    """Return the f32 result of an operation on half types before it is rounded; others unchanged."""
+    """Return the f32 result of an operation on half types, before it is rounded.
+
+    Other values are returned unchanged.
+    """
     match value:
         case Cast(operand=Operation() as result, type=dtype) if dtype.is_half:
             return result
