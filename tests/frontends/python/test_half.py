@@ -1,7 +1,5 @@
 """Functions of bf16 and f16 round where numpy and ml_dtypes round: after every operation."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import ml_dtypes
@@ -78,7 +76,7 @@ def test_sums_are_accumulated_in_f32(dtype: Any) -> None:
 
 def test_annotations() -> None:
     @ps.kernel
-    def scale(x: ps.Array[ps.bf16, n], y: f16[n], factor: bf16):  # type: ignore[no-untyped-def]
+    def scale(x: ps.Array[ps.bf16, "n"], y: "f16[n]", factor: "bf16"):  # noqa: F821
         for i in range(x.shape[0]):
             y[i] = np.float32(x[i]) * factor
 

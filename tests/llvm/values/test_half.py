@@ -112,10 +112,9 @@ def test_f32_is_rounded_to_nearest_even(dtype: DType, machine: str) -> None:
 def test_f64_is_rounded_once(dtype: DType, machine: str) -> None:
     """Numbers so near to a tie that an f32 between would be the tie."""
     middle = ties(dtype)[: len(ties(dtype)) // 3].astype(np.float64)
-    values = np.concatenate(
-        [middle, np.nextafter(middle, np.inf), np.nextafter(middle, -np.inf), middle * (1 + 1e-12)]
-        + [np.array([1e300, -1e300, 1e-300, -1e-300, np.inf, np.nan, 0.0, -0.0, 65519.9999999999])]
-    )
+    limits = [1e300, -1e300, 1e-300, -1e-300, np.inf, np.nan, 0.0, -0.0, 65519.9999999999]
+    beside = (np.nextafter(middle, np.inf), np.nextafter(middle, -np.inf), middle * (1 + 1e-12))
+    values = np.concatenate([middle, *beside, limits])
     got = converted(values, f64, dtype, 8, machine)
     exact = got.astype(np.float64)
     with np.errstate(all="ignore"):
