@@ -134,7 +134,8 @@ def _numpy_bfloat16() -> np.dtype[np.generic]:
         raise KernelError(
             "numpy has no type for bf16 without the package ml_dtypes: pip install ml_dtypes"
         ) from None
-    return np.dtype(ml_dtypes.bfloat16)
+    dtype: np.dtype[np.generic] = np.dtype(ml_dtypes.bfloat16)
+    return dtype
 
 
 bf16 = DType(NumberKind.BRAIN_FLOAT, 16)

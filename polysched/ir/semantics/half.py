@@ -16,7 +16,7 @@ _QUIET = 0x0040
 _BELOW_HALF = 0x7FFF
 
 
-def half_bits(value: float | np.floating[np.float32], dtype: DType) -> int:
+def half_bits(value: float | np.float32, dtype: DType) -> int:
     """Return the 16 bits of a number rounded to bf16 or f16.
 
     A number of f64 is rounded to odd first, which keeps the second rounding correct (Boldo and
@@ -39,8 +39,7 @@ def _rounded_to_odd(value: float) -> np.float32:
         near = np.float32(value)
     if not math.isfinite(value) or float(near) == value:
         return near
-    if not math.isfinite(near):  # the largest number is odd
-        return np.copysign(np.finfo(np.float32).max, near)
     if int(near.view(np.uint32)) & 1:
         return near
-    return np.nextafter(near, np.float32(math.copysign(math.inf, value - float(near))))
+    # Of infinity this is the largest number, which is odd.
+    return np.float32(np.nextafter(near, np.float32(math.copysign(math.inf, value - float(near)))))

@@ -23,6 +23,27 @@ _REBIASED = 112
 """The exponent bias of f32 minus that of f16."""
 
 
+class BrainFloat(ir.types.Type):  # type: ignore[misc]  # llvmlite is untyped and lacks the type
+    """LLVM's type ``bfloat``, which only the operands of intrinsics have."""
+
+    def _to_string(self) -> str:
+        return "bfloat"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BrainFloat)
+
+    def __hash__(self) -> int:
+        return hash(BrainFloat)
+
+
+def as_operand(builder: ir.IRBuilder, vector: Any, dtype: DType) -> Any:
+    """Return a vector as the operand of an intrinsic, which takes half types by their LLVM type."""
+    if not dtype.is_half:
+        return vector
+    element = BrainFloat() if dtype.kind is NumberKind.BRAIN_FLOAT else ir.HalfType()
+    return builder.bitcast(vector, vector_type(element, vector.type.count))
+
+
 def widened_half(builder: ir.IRBuilder, value: Any, dtype: DType, features: Set[str]) -> Any:
     """Convert a value of a half type, or a vector of them, to f32."""
     if dtype.kind is NumberKind.BRAIN_FLOAT:
