@@ -29,6 +29,7 @@ from polysched.library.matmul.kernel.epilogue import PLAIN, Bias, Epilogue, Fact
 from polysched.library.matmul.kernel.operands import Origin, Stored
 from polysched.library.matmul.plan.orientation import pays_transposed
 from polysched.library.matmul.plan.problem import Problem
+from polysched.library.matmul.plan.widening import widened
 from polysched.machine.description import Machine
 from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE, fault_of_output
 from polysched.runtime.call_cache import CallTarget
@@ -275,7 +276,9 @@ def _with_kernel(
     left, right = task.forms
     problem = replace(task.problem, strides_out=target.strides)
     count = min(threads or usable_threads(), LARGEST_TEAM)
-    kernel = product_kernel(problem, task.product.stacks, task.epilogue, count, machine)
+    outer = task.product.outer_of("a"), task.product.outer_of("b")
+    widened_problem = widened(problem, outer, machine or host())
+    kernel = product_kernel(widened_problem, task.product.stacks, task.epilogue, count, machine)
     needs_copy = left.is_copy or right.is_copy or problem.computed_a or problem.computed_b
     is_direct = not needs_copy and (bias is None or bias.is_whole)
     return DispatchEntry(

@@ -41,8 +41,8 @@ def element_type(a: np.dtype[Any], b: np.dtype[Any]) -> DType:
         dtype = None
     if dtype is None or not (dtype.is_float or (dtype.is_integer and dtype.is_signed)):
         raise CallError(
-            f"matmul: the operands have elements of type {a}; expected a floating-point type or a "
-            "signed integer"
+            f"matmul: the operands have elements of type {a}; expected float32, float64, float16, "
+            "bfloat16 or a signed integer"
         )
     return dtype
 
