@@ -47,7 +47,9 @@ from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import (
     DType,
+    bf16,
     boolean,
+    f16,
     f32,
     f64,
     i8,
@@ -194,6 +196,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "absolute",
+    "bf16",
     "boolean",
     "cast",
     "check",
@@ -204,6 +207,7 @@ __all__ = [
     "exp",
     "explain_loops",
     "export",
+    "f16",
     "f32",
     "f64",
     "fma",

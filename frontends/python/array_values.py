@@ -20,7 +20,7 @@ from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Constant, Expression, Index, Load
-from polysched.ir.expr.functions import equal
+from polysched.ir.expr.functions import cast, equal
 from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.traversal import walk
 
@@ -109,6 +109,11 @@ def mapped(build: KernelBuilder, function: Callable[..., Value], *operands: Oper
         return function(*parts)
 
     return ArrayValue(shape, sample.dtype, at)
+
+
+def cast_to(build: KernelBuilder, operand: Operand, dtype: DType) -> Operand:
+    """Convert a number or an array to another type, element by element."""
+    return mapped(build, lambda value: Value(cast(value.expression, dtype)), operand)
 
 
 def require_defined(array: ArrayValue) -> None:

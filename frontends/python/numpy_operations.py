@@ -17,8 +17,8 @@ from polysched.errors import KernelError
 from polysched.frontends.python.floor_division import differ, floor_quotient, floor_remainder
 from polysched.frontends.python.values import Value, converted, fits, python_type
 from polysched.ir.expr.dtypes import DType, as_dtype, boolean, f64, i64, u64
-from polysched.ir.expr.expressions import Constant, Expression, operation
-from polysched.ir.expr.functions import cast, not_equal
+from polysched.ir.expr.expressions import Constant, Expression, in_arithmetic, operation
+from polysched.ir.expr.functions import cast, not_equal, to_store
 from polysched.ir.expr.numpy_functions import NUMPY_FUNCTIONS, NUMPY_INTEGERS, NUMPY_OPERATORS
 from polysched.ir.expr.operators import COMPARISONS, SHIFTS, Operator
 
@@ -92,11 +92,13 @@ def applied(function: np.ufunc, *values: Value, is_operator: bool = False) -> Va
         _require_shift(values[1])
     if function is np.square or (function is np.power and values[1].literal == 2):
         base = converted(values[0], output)
-        return Value(operation(Operator.MULTIPLY, base, base))
+        return Value(to_store(operation(Operator.MULTIPLY, base, base), output))
     operands = [converted(value, dtype) for value, dtype in zip(values, inputs, strict=True)]
     if function is np.isnan:
         return Value(not_equal(operands[0], operands[0]))
-    return Value(_computed(function, inputs[0], operands))
+    result = _computed(function, inputs[0], operands)
+    # numpy rounds every operation on a half type.
+    return Value(to_store(result, output))
 
 
 def _computed(function: np.ufunc, dtype: DType, operands: list[Expression]) -> Expression:
@@ -106,6 +108,7 @@ def _computed(function: np.ufunc, dtype: DType, operands: list[Expression]) -> E
     if dtype == boolean:
         return _OF_BOOLEANS[function](*operands)
     if dtype.is_float:
+        operands = [in_arithmetic(operand) for operand in operands]
         if function is np.floor_divide:
             return floor_quotient(*operands)
         if function is np.remainder:
@@ -138,11 +141,6 @@ def _resolved(
             f"numpy does not define '{function.__name__}' for {names}; convert the operands first, "
             "as in np.int64(x) or np.float64(x)"
         ) from None
-    if np.float16 in (output, *inputs):
-        raise KernelError(
-            f"numpy computes '{function.__name__}' of {names} in float16, which is not supported; "
-            "convert the operands first, as in np.float32(x)"
-        )
     return [as_dtype(dtype) for dtype in inputs], as_dtype(output)
 
 

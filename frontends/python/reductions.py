@@ -23,6 +23,7 @@ from polysched.frontends.python.array_values import (
     ArrayValue,
     Operand,
     Subscripts,
+    cast_to,
     mapped,
     require_defined,
     require_same,
@@ -33,7 +34,7 @@ from polysched.frontends.python.axes import joined_indices, split_shape, with_on
 from polysched.frontends.python.functions import call
 from polysched.frontends.python.numpy_operations import applied
 from polysched.frontends.python.operations import combine
-from polysched.frontends.python.values import Value, converted, number
+from polysched.frontends.python.values import Value, converted, literal_of, number
 from polysched.ir.core.kernel import Order
 from polysched.ir.expr.dtypes import DType, as_dtype, boolean, i64
 from polysched.ir.expr.expressions import Constant, Expression, Index, operation
@@ -152,14 +153,8 @@ class Reductions:
         options = {str(keyword.arg): keyword.value for keyword in node.keywords}
         if arguments:
             options.setdefault("axis", arguments.pop(0))
-        allowed = (
-            {"axis", "keepdims", "dtype"}
-            if function in (np.sum, np.prod, np.mean)
-            else {
-                "axis",
-                "keepdims",
-            }
-        )
+        allowed = {"axis", "keepdims"}
+        allowed |= {"dtype"} if function in (np.sum, np.prod, np.mean) else set()
         allowed |= {"ddof"} if function in (np.var, np.std) else set()
         unknown = sorted(options.keys() - allowed)
         if arguments or unknown:
@@ -172,16 +167,34 @@ class Reductions:
             return self._position(node, array, axes, is_largest=function is np.argmax)
         if function is np.cumsum:
             return self._running(node, array, axes)
-        if function in (np.var, np.std):
-            result = self._variance(node, array, axes, options.pop("ddof", None))
-            if function is np.std:
-                result = mapped(self.stores.reader.build, partial(applied, np.sqrt), result)
-                result = self._stored(node, result, "std")
-        elif function is np.mean:
-            result = self._mean(node, array, axes, dtype)
-        else:
+        if function not in (np.mean, np.var, np.std):
             result = self._simple(node, array, axes, function, dtype)
+        elif array.dtype.is_half and dtype is None:  # numpy computes these in f32
+            wide = cast_to(self.stores.reader.build, array, array.dtype.arithmetic)
+            result = self._moment(node, function, wide, axes, dtype, options)
+            result = cast_to(self.stores.reader.build, result, array.dtype)
+            result = self._stored(node, result, "half")
+        else:
+            result = self._moment(node, function, array, axes, dtype, options)
         return with_ones(result, axes) if keep else result
+
+    def _moment(
+        self,
+        node: ast.AST,
+        function: Any,
+        array: Operand,
+        axes: tuple[int, ...],
+        dtype: DType | None,
+        options: dict[str, ast.expr],
+    ) -> Operand:
+        assert isinstance(array, ArrayValue)
+        if function is np.mean:
+            return self._mean(node, array, axes, dtype)
+        result = self._variance(node, array, axes, options.pop("ddof", None))
+        if function is np.var:
+            return result
+        result = mapped(self.stores.reader.build, partial(applied, np.sqrt), result)
+        return self._stored(node, result, "std")
 
     def _dotted(
         self, node: ast.Call, function: Any, array: Operand, arguments: list[ast.expr]
@@ -229,7 +242,7 @@ class Reductions:
             operator = {np.min: Operator.AND, np.max: Operator.OR}.get(function, operator)
         kept, reduced = split_shape(array.shape, axes)
         is_extremum = function in (np.min, np.max)
-        start = _value_of(dtype, ufunc.identity) if not is_extremum else None
+        start = literal_of(ufunc.identity, dtype) if not is_extremum else None
 
         def term(outer: Subscripts, inner: Subscripts) -> Expression:
             value = array.at(joined_indices(outer, inner, axes))
@@ -354,10 +367,13 @@ class Reductions:
         rule: tuple[Operator, Any],
         term: Callable[[Subscripts, Subscripts], Expression],
     ) -> Operand:
-        """Store ``start op term op term ...`` for every element of the shape ``kept``."""
+        """Store ``start op term op term ...`` for every element of the shape ``kept``.
+
+        Sums of a half type are accumulated in f32.
+        """
         operator, start = rule
         stores, build = self.stores, self.stores.reader.build
-        made = whole(stores.declare(node, self._hint(kept), dtype, kept), kept)
+        made = whole(stores.declare(node, self._hint(kept), dtype.arithmetic, kept), kept)
         assert made.base is not None
         name = made.base.array.name
         with stores.loops(kept, name) as outer:
@@ -375,7 +391,10 @@ class Reductions:
                 self.labeled.add(label)
                 with build.statement(label, order=Order.ANY):
                     self._put(node, made, outer, Value(value))
-        return made if kept else made.at(())
+        result = made if kept else made.at(())
+        return (
+            self._stored(node, cast_to(build, result, dtype), "half") if dtype.is_half else result
+        )
 
     def _hint(self, kept: Subscripts) -> str:
         """The variable's name for an array; a number's variable has its own memory."""
@@ -385,11 +404,3 @@ class Reductions:
         assert array.base is not None
         assert array.place is not None
         self.stores.put(node, array.base, array.place(indices), value, is_new=True)
-
-
-def _value_of(dtype: DType, identity: Any) -> Expression:
-    return (
-        Constant(bool(identity), boolean)
-        if dtype == boolean
-        else Constant(float(identity) if dtype.is_float else int(identity), dtype)
-    )

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from polysched.errors import KernelError
-from polysched.ir.expr.dtypes import DType, as_dtype, boolean, f32, f64, i64
+from polysched.ir.expr.dtypes import DType, as_dtype, bf16, boolean, f16, f32, f64, i64
 from polysched.ir.expr.expressions import Cast, Constant, Expression, as_expression, operation
 from polysched.ir.expr.functions import cast
 from polysched.ir.expr.operators import Operator
@@ -244,8 +245,17 @@ def _is_kept(value: Value, dtype: DType) -> bool:
         return value.dtype == i64
     if value.dtype.is_float or dtype.is_integer:
         return not value.is_weak and bool(np.can_cast(value.dtype.numpy(), dtype.numpy()))
-    mantissa = np.finfo(np.float32 if dtype == f32 else np.float64).nmant
-    return value.dtype.bits <= mantissa
+    return value.dtype.bits <= _FRACTION_BITS[dtype]
+
+
+_FRACTION_BITS: Mapping[DType, int] = MappingProxyType({bf16: 7, f16: 10, f32: 23, f64: 52})
+
+
+def literal_of(number: float, dtype: DType) -> Constant:
+    """A number as a literal of a type."""
+    if dtype == boolean:
+        return Constant(bool(number), boolean)
+    return Constant(float(number) if dtype.is_float else int(number), dtype)
 
 
 def fits(literal: float, dtype: DType) -> bool:

@@ -32,8 +32,8 @@ _PRELUDE = " ".join(
         "intptr_t": "long",
         "uintptr_t": "unsigned long",
         "bool": "_Bool",
-        "_Float16": "float",  # refused by name where it is used
-        "__fp16": "float",
+        "_Float16": "float",  # known by name where it is used
+        "__fp16": "float",  # refused there
         "__bf16": "float",
         "FILE": "struct _file",
     }.items()

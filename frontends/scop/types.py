@@ -16,7 +16,9 @@ from polysched.frontends.scop.source_map import SourceMap
 from polysched.ir.expr.dtypes import (
     DType,
     NumberKind,
+    bf16,
     boolean,
+    f16,
     f32,
     f64,
     i8,
@@ -29,11 +31,8 @@ from polysched.ir.expr.dtypes import (
     u64,
 )
 
-_HALVES = frozenset({"_Float16", "__fp16", "__bf16"})
-_HALF = (
-    "type '{}' is not supported: C compilers differ in how they round its operations; expected "
-    "float or double"
-)
+_HALVES: Mapping[str, DType] = MappingProxyType({"_Float16": f16, "__bf16": bf16})
+_ONLY_ON_ARM = "__fp16"
 Typedefs = Mapping[str, c_ast.Typedef]
 
 _SIGNED_TYPES: Mapping[tuple[int, int], DType] = MappingProxyType(
@@ -117,7 +116,9 @@ def declared_type(
 
 def _of_typedef(name: str, typedefs: Typedefs, source_map: SourceMap, at: c_ast.Node) -> CType:
     if name in _HALVES:
-        raise source_map.error(at, _HALF.format(name))
+        return CType(_HALVES[name])
+    if name == _ONLY_ON_ARM:
+        raise source_map.error(at, f"type '{name}' is not supported; expected _Float16 or float")
     return declared_type(typedefs[name].type, typedefs, source_map, at)
 
 
@@ -155,7 +156,13 @@ def promoted(dtype: DType) -> DType:
 
 
 def common_type(left: DType, right: DType) -> DType:
-    """Return the type of a binary operation: C's usual arithmetic conversions (6.3.1.8)."""
+    """Return the type of a binary operation: C's usual arithmetic conversions (6.3.1.8).
+
+    C has no common type of ``_Float16`` and ``__bf16``; here it is float.
+    """
+    halves = {dtype for dtype in (left, right) if dtype.is_float}
+    if len(halves) == 1 and all(dtype.is_half for dtype in halves):
+        return halves.pop()
     if left.is_float or right.is_float:
         return f64 if f64 in (left, right) else f32
     left, right = promoted(left), promoted(right)
@@ -174,6 +181,8 @@ def type_range(dtype: DType) -> tuple[int, int]:
 def c_name(dtype: DType) -> str:
     """Return the C name of a type, for messages."""
     names = {
+        bf16: "__bf16",
+        f16: "_Float16",
         f32: "float",
         f64: "double",
         boolean: "_Bool",

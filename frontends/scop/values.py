@@ -12,6 +12,7 @@ from pycparser import c_ast
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine import COMPARISONS, EXTREMA, affine
 from polysched.frontends.scop.choices import Choice
+from polysched.frontends.scop.excess_precision import rounded, unrounded
 from polysched.frontends.scop.functions import BUILTIN, FUNCTIONS, KNOWN
 from polysched.frontends.scop.literals import literal
 from polysched.frontends.scop.scope import ArrayBinding, Scope
@@ -20,8 +21,8 @@ from polysched.frontends.scop.source_map import SourceMap
 from polysched.frontends.scop.subscripts import element_of
 from polysched.frontends.scop.types import c_name, common_type, declared_type, promoted
 from polysched.ir.expr.dtypes import DType, NumberKind, boolean, i32, i64, u64
-from polysched.ir.expr.expressions import Cast, Constant, Expression, Operation, operation, typed
-from polysched.ir.expr.functions import absolute, not_equal, select
+from polysched.ir.expr.expressions import Constant, Expression, Operation, operation, typed
+from polysched.ir.expr.functions import absolute, cast, not_equal, select
 from polysched.ir.expr.operators import Operator
 from polysched.ir.semantics.scalar import as_scalar, converter
 
@@ -124,7 +125,7 @@ class Values:
                     return operand
                 if isinstance(operand, Constant):
                     return folded(Constant(-operand.value, operand.type))
-                return -operand
+                return converted(-unrounded(operand), c_type_of(operand))
             case "!":
                 return ~self.truth(node.expr)
             case "sizeof":
@@ -202,7 +203,7 @@ class Values:
             operator = Operator.QUOTIENT if dtype.is_integer else Operator.DIVIDE
         else:
             operator = _ARITHMETIC[symbol]
-        return operation(operator, left, right)
+        return converted(operation(operator, unrounded(left), unrounded(right)), dtype)
 
     def shifted(
         self, node: c_ast.Node, symbol: str, left: Expression, right: c_ast.Node
@@ -258,7 +259,7 @@ class Values:
             raise self.scope.error(node, "a cast to a pointer; expected a cast to a number type")
         if target.dtype is None:
             raise self.scope.error(node, "a cast to void; remove it")
-        return converted(self.value(node.expr), target.dtype)
+        return rounded(converted(self.value(node.expr), target.dtype))
 
     def _call(self, node: c_ast.FuncCall) -> Expression:
         name = node.name.name if isinstance(node.name, c_ast.ID) else ""
@@ -329,7 +330,7 @@ def converted(value: Expression, dtype: DType) -> Expression:
         return converted(converted(value, _through(dtype)), dtype)
     if isinstance(value, Constant):
         return folded(Constant(converter(source, dtype)(as_scalar(value.value, source)), dtype))
-    return Cast(value, dtype)
+    return cast(value, dtype)
 
 
 def _through(dtype: DType) -> DType:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from polysched.bench.race import Result
 from polysched.bench.speedup import OWN, Speedup
 from polysched.bench.torch_libraries import torch_kernels
 from polysched.errors import BenchError
+from polysched.ir.expr.dtypes import DType, as_dtype, bf16, f16
 from polysched.library.matmul.dispatch.call import matmul
 from polysched.library.matmul.dispatch.dispatch import dispatch
 from polysched.library.matmul.dispatch.views import operand_of
@@ -114,11 +116,18 @@ def tolerance(size: MatmulSize, dtype: npt.DTypeLike = np.float32) -> float:
     A sum of n products of magnitude at most 1 has a rounding error of at most about n * n / 2 units
     in the last place of 1 (N. Higham, "Accuracy and Stability of Numerical Algorithms", section
     3.1); the reference's own error is as large where the operands are float64. Sums of integers of
-    8 bits have none.
+    8 bits have none. Those of half types are computed in float32, and rounded once more.
     """
     if _is_integer(dtype):
         return 0.0
+    if as_dtype(np.dtype(dtype)).is_half:
+        rounding = _HALF_UNITS[as_dtype(np.dtype(dtype))] * size.k
+        return tolerance(size, np.float32) + rounding
     return (size.k + 1) ** 2 * float(np.finfo(np.dtype(dtype)).eps)
+
+
+_HALF_UNITS: Mapping[DType, float] = MappingProxyType({bf16: 2.0**-9, f16: 2.0**-12})
+"""The largest relative error of rounding to a half type, which has 8 or 11 digits."""
 
 
 def _is_integer(dtype: npt.DTypeLike) -> bool:
@@ -132,7 +141,7 @@ def contestants(
 
     Products of float32 are also raced by oneDNN, as torch gives those of floating-point numbers to
     MKL, which is held back on processors of other makers. Numpy is left out of products of
-    integers: it sums them in their own type, by plain loops.
+    integers and of half types: it sums them in their own type, by plain loops.
 
     Args:
         data: the operands.
@@ -143,7 +152,7 @@ def contestants(
     numpy = Contestant("numpy", partial(prepare_numpy, data, threads), blas_kernels)
     torch = Contestant("torch", partial(prepare_torch, data, threads), torch_kernels)
     onednn = Contestant("oneDNN", partial(prepare_onednn, data, threads), torch_kernels)
-    if _is_integer(data.a.dtype):
+    if _is_integer(data.a.dtype) or as_dtype(data.a.dtype).is_half:
         return own, torch
     return (own, numpy, torch, onednn) if data.a.dtype == np.float32 else (own, numpy, torch)
 
@@ -188,9 +197,16 @@ def prepare_torch(data: MatmulData, threads: int) -> Runner:
     torch: Any = optional_module("torch")
     torch.set_num_threads(threads)
     out = data.output()
-    operands = torch.from_numpy(data.a), torch.from_numpy(data.b)
+    a, b, into = (_as_tensor(torch, array) for array in (data.a, data.b, out))
     multiply = torch._int_mm if _is_integer(data.a.dtype) else torch.mm
-    return warm(Runner(partial(multiply, *operands, out=torch.from_numpy(out)), lambda: out))
+    return warm(Runner(partial(multiply, a, b, out=into), lambda: out))
+
+
+def _as_tensor(torch: Any, array: npt.NDArray[Any]) -> Any:
+    """A tensor of an array's memory; torch does not know numpy's bf16."""
+    if as_dtype(array.dtype) != bf16:
+        return torch.from_numpy(array)
+    return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
 
 
 def prepare_onednn(data: MatmulData, threads: int) -> Runner:

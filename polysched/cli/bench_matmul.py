@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from types import MappingProxyType
 
 import click
-import numpy as np
 
 from polysched.bench.matmul import (
     SUITE,
@@ -28,10 +28,12 @@ from polysched.cli.options import Racing, race_options
 from polysched.cli.peers import print_peers
 from polysched.cli.terminal import errors, print_error, progress
 from polysched.errors import BenchError
+from polysched.ir.expr.dtypes import as_dtype
 from polysched.machine.load import load_machine
 from polysched.machine.peak import PeakMeter
 
-_TYPES = {"f32": np.float32, "f64": np.float64, "i8": np.int8}
+_RATES = MappingProxyType({"f32": 1.0, "f64": 0.5, "bf16": 2.0, "f16": 1.0, "i8": 4.0})
+"""The element types, and the peak in each as a multiple of that of f32."""
 
 
 def parsed_shapes(
@@ -76,7 +78,7 @@ def _extents(value: str) -> tuple[int, int, int]:
 @click.option(
     "--type",
     "dtype",
-    type=click.Choice(list(_TYPES)),
+    type=click.Choice(list(_RATES)),
     default="f32",
     show_default=True,
     help="Element type of the operands.",
@@ -96,10 +98,11 @@ def matmul(
     Each function is called as users call it, with an output array; packing and argument checks
     count. In f32, oneDNN, which comes with torch, races too. Before and after every run the peak of
     one core in that type is measured; the peak of i8 is four times that of f32, as a 32-bit lane
-    holds four products of bytes. After the table, the command prints polysched's speedup over the
-    fastest peer for each shape, and the geometric mean; with several threads also the cost of
-    starting and joining a parallel region. With --machine, polysched's code is planned and compiled
-    for another machine; this machine must have all instructions of that one.
+    holds four products of bytes, and the peak of bf16 twice that of f32. After the table, the
+    command prints polysched's speedup over the fastest peer for each shape, and the geometric mean;
+    with several threads also the cost of starting and joining a parallel region. With --machine,
+    polysched's code is planned and compiled for another machine; this machine must have all
+    instructions of that one.
 
     \b
     polysched bench matmul
@@ -113,12 +116,10 @@ def matmul(
     results: list[Result] = []
     peers: list[PeerKernels] = []
     withdrawn: list[Withdrawn] = []
-    element = _TYPES[dtype]
+    element = as_dtype(dtype).numpy()
     host = load_machine()
     meter = PeakMeter(host)
-    # The meter runs FMAs of float32. A vector holds half as many float64, and four times as many
-    # int8, so the peak scales with it.
-    share = np.dtype(np.float32).itemsize / np.dtype(element).itemsize
+    share = _RATES[dtype]  # the meter runs FMAs of f32
     with progress() as tell:
         for size in shapes or SUITE:
             label = f"{size} {dtype}"

@@ -125,6 +125,8 @@ def _random(
                 f"{values_text(array.values)}; choose other sizes"
             )
         return generator.integers(lower, upper, shape, dtype=dtype.numpy())
+    if dtype.is_half:
+        return (generator.random(shape, np.float32) * 2 - 1).astype(dtype.numpy())
     if dtype.is_float:
         return generator.random(shape, dtype=dtype.numpy()) * 2 - 1  # type: ignore[arg-type]
     if dtype.is_integer:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from polysched.fuzz.randomness import Integers, chance, choose
 from polysched.ir.expr.dtypes import (
     FLOAT_DTYPES,
+    HALF_DTYPES,
     INTEGER_DTYPES,
     ODD_DTYPES,
     DType,
@@ -63,7 +64,7 @@ def plain_limits(integers: Integers) -> Limits:
     """Choose limits for Mode.RUN; floats are exact, as the interpreter rounds each operation."""
     if not chance(integers, 1, 4):
         return Limits()
-    return Limits(others=_others(integers), exact=True)
+    return Limits(others=_others(integers, exact=True), exact=True)
 
 
 def machine_limits(integers: Integers) -> Limits:
@@ -71,16 +72,18 @@ def machine_limits(integers: Integers) -> Limits:
     dtype = choose(integers, [i32, i32, i32, i8, i64, f32, f64])
     if chance(integers, 1, 2):
         return Limits(largest=17, dtype=dtype)
+    exact = chance(integers, 1, 2)
     return Limits(
         largest=17,
-        dtype=dtype,
-        others=_others(integers) if chance(integers, 3, 4) else (),
-        exact=chance(integers, 1, 2),
+        dtype=choose(integers, HALF_DTYPES) if exact and chance(integers, 1, 6) else dtype,
+        others=_others(integers, exact=exact) if chance(integers, 3, 4) else (),
+        exact=exact,
         strided=chance(integers, 1, 2),
     )
 
 
-def _others(integers: Integers) -> tuple[DType, ...]:
-    """Choose one to three types: packed, narrow, or float."""
+def _others(integers: Integers, *, exact: bool) -> tuple[DType, ...]:
+    """Choose one to three types: packed, narrow, or float; half types only if floats are exact."""
     kinds = [_COMMON_ODD, _NARROW, FLOAT_DTYPES, ODD_DTYPES]
+    kinds += [HALF_DTYPES] if exact else []
     return tuple(choose(integers, choose(integers, kinds)) for _ in range(integers(1, 3)))

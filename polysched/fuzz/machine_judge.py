@@ -116,7 +116,7 @@ def _has_loops(schedule: Schedule) -> bool:
 
 def _agrees(got: AnyArray, expected: AnyArray, subject: Subject, sizes: Sizes) -> bool:
     if got.dtype.kind != "f" or not subject.kernel.fp_contract:
-        return np.array_equal(got, expected, equal_nan=got.dtype.kind == "f")
+        return np.array_equal(got, expected, equal_nan=True)
     information = np.finfo(got.dtype)
     if not (np.abs(expected) < information.max / 4).all():
         return True  # near an overflow: one summation order may overflow and another may not

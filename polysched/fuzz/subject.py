@@ -131,7 +131,8 @@ def _data(generator: np.random.Generator, array: Array, sizes: Sizes, *, signed:
     else:
         ordinary = generator.integers(-99, 99, shape)
         special = [array.dtype.lowest, array.dtype.highest, 0]
-    drawn = generator.choice(np.array(special, dtype), shape)
+    with np.errstate(over="ignore"):
+        drawn = generator.choice(np.array(special).astype(dtype), shape)
     return np.where(generator.random(shape) < SPECIAL, drawn, ordinary.astype(dtype))
 
 

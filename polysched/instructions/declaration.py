@@ -19,11 +19,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from polysched.errors import InstructionError, suggestion
 from polysched.ir.core.kernel import Kernel, Statement
@@ -37,6 +38,9 @@ from polysched.machine.x86_names import FEATURES
 
 LARGEST_NEST = 2**16
 """Largest number of iterations of a nest; an AMX product of bytes has 16 x 16 x 64."""
+
+Model: TypeAlias = Callable[[Any, Sequence[Mapping[str, Any]]], Any]
+"""The result of a lane: of the target's element before, and of each term's operands by name."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,6 +64,8 @@ class Instruction:
         reassociates: whether the instruction adds its terms in an order of its own. Then the
             statement must be a reduction with ``order="any"``. Sums of integers wrap, so that they
             have the same bits in any order.
+        model: computes a lane exactly as the instruction does, from the target's element before
+            and the operands of each term. None if that is the statement, term by term.
 
     Raises:
         InstructionError: the declaration is malformed.
@@ -71,6 +77,7 @@ class Instruction:
     features: tuple[str, ...] = ()
     broadcast: tuple[str, ...] = ()
     reassociates: bool = False
+    model: Model | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, Kernel):

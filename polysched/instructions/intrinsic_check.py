@@ -9,12 +9,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from functools import lru_cache
+from types import MappingProxyType
 
 from polysched.instructions.declaration import Instruction
-from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.dtypes import DType, bf16, f16, f32, f64
 from polysched.machine.description import Machine
 
 _SECONDS = 60
+_FLOATS = MappingProxyType({bf16: "bfloat", f16: "half", f32: "float", f64: "double"})
 _COMPILE = """
 import sys
 from llvmlite import binding
@@ -75,5 +77,5 @@ def _module(instruction: Instruction) -> str:
 
 def _vector(dtype: DType, lanes: int) -> str:
     """The LLVM type of a vector."""
-    element = {32: "float", 64: "double"}[dtype.bits] if dtype.is_float else f"i{dtype.bits}"
+    element = _FLOATS.get(dtype, f"i{dtype.bits}")
     return f"<{lanes} x {element}>"

@@ -1,8 +1,9 @@
-"""Instructions of x86 processors that add products of small integers to 32-bit sums.
+"""Instructions of x86 processors that add products of small numbers to 32-bit sums.
 
 ``vpdpbusd`` adds four products of unsigned and signed bytes to each sum, ``vpdpwssd`` two products
 of signed words. ``vpmaddwd`` makes the sum of two products of signed words, which is then added.
 None of them saturates: the sums wrap, as sums of single products do (Intel, "Intrinsics Guide").
+:mod:`polysched.instructions.bf16_dot` describes ``vdpbf16ps``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
+from polysched.instructions.bf16_dot import bf16_dot_forms
 from polysched.instructions.declaration import Instruction
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
@@ -38,6 +40,7 @@ def x86_instructions() -> Mapping[str, tuple[Instruction, ...]]:
                 _form("vpmaddwd", (i16, i16), (lanes, 2), intrinsic, (feature,), ("a", "b"))
                 for lanes, (intrinsic, feature) in _MULTIPLY_ADD.items()
             ),
+            "vdpbf16ps": bf16_dot_forms(),
         }
     )
 

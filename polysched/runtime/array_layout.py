@@ -11,6 +11,9 @@ import numpy as np
 # numpy's documented bits of `ndarray.flags.num`.
 C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0002, 0x0100, 0x0400
 
+_BUILT_IN = 1
+"""``isbuiltin`` of numpy's own element types."""
+
 _SIMPLE = C_CONTIGUOUS | WRITEABLE
 
 Layout: TypeAlias = tuple[np.dtype[Any], tuple[int, ...], int, tuple[int, ...]]
@@ -31,7 +34,12 @@ They count as writable, but their buffers are read-only.
 
 def is_simple(layout: Layout) -> bool:
     """Whether an array and its buffer are writable and contiguous in row-major order."""
-    return layout[2] & (_SIMPLE | _WARN_ON_WRITE) == _SIMPLE
+    return layout[2] & (_SIMPLE | _WARN_ON_WRITE) == _SIMPLE and has_buffer(layout[0])
+
+
+def has_buffer(dtype: np.dtype[Any]) -> bool:
+    """Whether arrays have the buffer protocol: not of a type that a package adds to numpy."""
+    return dtype.isbuiltin == _BUILT_IN
 
 
 def fault_of_output(

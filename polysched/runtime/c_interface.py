@@ -165,7 +165,10 @@ def _array(array: Array) -> str:
             f"on, its lowest bit first, {_ROWS[array.rows]}"
         )
     shape = shape_text(array) if array.shape else " (one element)"
-    return f"{array.name}: {array.role.value}, {c_type(array.dtype)}{shape}{strides_text(array)}"
+    element = c_type(array.dtype)
+    if array.dtype.is_half:
+        element = f"the bits of {array.dtype} in {element}"
+    return f"{array.name}: {array.role.value}, {element}{shape}{strides_text(array)}"
 
 
 def _values(array: Array) -> Iterator[str]:

@@ -16,7 +16,8 @@ import numpy as np
 
 from polysched.errors import CallError
 from polysched.ir.core.strides import elements_spanned
-from polysched.runtime.array_layout import ALIGNED, is_simple, layout_of
+from polysched.runtime.array_layout import ALIGNED, has_buffer, is_simple, layout_of
+from polysched.runtime.buffers import buffer_type
 from polysched.runtime.kernel import CompiledKernel
 from polysched.runtime.native_calls import CALL_TABLE, PlannedCall, on_team, planned_call
 from polysched.runtime.plan import Plan, overlaps
@@ -106,7 +107,12 @@ class CallCache:
             if source < len(given)
         }
         layouts = list(map(layout_of, given))
-        simple = (*map(is_simple, layouts), *(True for _ in arrays[len(given) :]))
+        omitted = (
+            has_buffer(buffer_type(array))
+            for array, source in zip(signature.arrays, target.sources, strict=True)
+            if source >= len(given)
+        )
+        simple = (*map(is_simple, layouts), *omitted)
         plan = Plan(target.sources, simple, target.parameters, overlaps(signature, sizes))
         if len(self._entries) >= self._size:
             self._entries.clear()

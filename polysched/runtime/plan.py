@@ -18,7 +18,14 @@ from polysched.ir.core.kernel import Array, Role
 from polysched.ir.core.printing import values_text
 from polysched.ir.core.strides import concrete_strides, elements_spanned
 from polysched.ir.expr.evaluate import evaluate
-from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE, Layout, is_simple
+from polysched.runtime.array_layout import (
+    ALIGNED,
+    C_CONTIGUOUS,
+    WRITEABLE,
+    Layout,
+    has_buffer,
+    is_simple,
+)
 from polysched.runtime.buffers import buffer_rank, buffer_shape, buffer_text, buffer_type
 from polysched.runtime.inference import Bindings, infer_parameters
 from polysched.runtime.linear import display
@@ -207,7 +214,10 @@ def make_plan(
         sources=tuple([*names, *omitted].index(name) for name in arrays),
         is_simple=(
             *map(is_simple, layouts),
-            *(arrays[name].strides is None for name in omitted),
+            *(
+                arrays[name].strides is None and has_buffer(buffer_type(arrays[name]))
+                for name in omitted
+            ),
         ),
         parameters=tuple(bindings.values.values()),
         overlaps=overlaps(signature, sizes),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+import math
 from enum import IntEnum
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from polysched.errors import CallError
-from polysched.ir.expr.dtypes import DType, boolean
+from polysched.ir.expr.dtypes import DType, bf16, boolean
 
 
 class DLPackDevice(IntEnum):
@@ -88,8 +90,54 @@ def _from_dlpack(value: DLPackTensor, subject: str) -> np.ndarray[Any, Any]:
             "one in the memory of the CPU (type 1): copy it there first"
         )
     try:
-        return np.from_dlpack(value)
+        return _bfloat16(value) if _is_bfloat16(value) else np.from_dlpack(value)
     except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
         raise CallError(
             f"{subject}: its DLPack export cannot be viewed as an array: {error}"
         ) from error
+
+
+class _Tensor(ctypes.Structure):
+    """The ``DLTensor`` of the DLPack standard."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("rank", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("offset", ctypes.c_uint64),
+    )
+
+
+_BFLOAT16 = (4, 16, 1)
+"""``kDLBfloat``, bits and lanes."""
+
+
+def _is_bfloat16(value: DLPackTensor) -> bool:
+    # numpy refuses to import this type only, and a name is cheaper to read than an export.
+    return "bfloat16" in str(getattr(value, "dtype", ""))
+
+
+def _bfloat16(value: DLPackTensor) -> np.ndarray[Any, Any]:
+    """View a tensor of bf16, which ``np.from_dlpack`` does not know, as an array of ml_dtypes."""
+    capsule = value.__dlpack__()
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    tensor = _Tensor.from_address(pointer(capsule, b"dltensor"))
+    if (tensor.code, tensor.bits, tensor.lanes) != _BFLOAT16:
+        raise BufferError("its element type is not bfloat16")
+    shape = tuple(tensor.shape[: tensor.rank])
+    strides = tuple(2 * step for step in tensor.strides[: tensor.rank]) if tensor.strides else None
+    if 0 in shape:
+        return np.empty(shape, bf16.numpy())
+    if strides is not None and min(strides, default=0) < 0:
+        raise BufferError("it has a negative stride")
+    steps = strides or tuple(2 * math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    size = 2 + sum((extent - 1) * step for extent, step in zip(shape, steps, strict=True))
+    memory = (ctypes.c_char * size).from_address((tensor.data or 0) + tensor.offset)
+    memory.capsule = capsule  # keeps the memory alive
+    return np.ndarray(shape, bf16.numpy(), memory, 0, steps)

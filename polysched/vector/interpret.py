@@ -234,16 +234,22 @@ class _Machine:
             return value if isinstance(value, np.generic) else np.int64(value)
 
         compute = compile_expression(form.statement.value, read)
+        runs = product(*(range(form.extents[name]) for name in terms))
+        every = [dict(zip(terms, numbers, strict=True)) for numbers in runs]
+
+        def modelled(variables: Variables, lane: int) -> Scalar:
+            assert form.model is not None
+            given = [{name: one(variables, lane, at) for name, one in operands} for at in every]
+            return form.model(0 if before is None else before(variables, lane), given)
 
         def value(variables: Variables, lane: int) -> Scalar:
             total[0] = 0 if before is None else before(variables, lane)
-            for numbers in product(*(range(form.extents[name]) for name in terms)):
-                at = dict(zip(terms, numbers, strict=True))
+            for at in every:
                 current.update({name: operand(variables, lane, at) for name, operand in operands})
                 total[0] = compute({**dict.fromkeys(form.lane_dimensions, 0), **at})
             return total[0]
 
-        return value
+        return value if form.model is None else modelled
 
     def _operand(
         self, node: ir.Call, name: str, operand: vector.Load | Constant

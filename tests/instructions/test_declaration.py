@@ -62,7 +62,7 @@ def test_a_tile() -> None:
 
 def test_known_instructions() -> None:
     known = x86_instructions()
-    assert sorted(known) == ["vpdpbusd", "vpdpwssd", "vpmaddwd"]
+    assert sorted(known) == ["vdpbf16ps", "vpdpbusd", "vpdpwssd", "vpmaddwd"]
     for name, forms in known.items():
         assert {form.name for form in forms} == {name}
         assert {form.lanes for form in forms} == {4, 8, 16}

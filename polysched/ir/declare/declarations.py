@@ -11,14 +11,17 @@ from polysched.errors import KernelError
 from polysched.integers import as_integer
 from polysched.ir.core.kernel import Access, Order, Reduction
 from polysched.ir.expr.affine import to_pw_aff
+from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import (
     DEEPEST,
     LARGEST,
+    Cast,
     Expression,
     Load,
     Operand,
     Operation,
     as_expression,
+    in_arithmetic,
     operation,
 )
 from polysched.ir.expr.operators import BITWISE, Operator
@@ -68,6 +71,8 @@ def as_reduction(
 ) -> tuple[Expression, Reduction | None]:
     """Recognize a reduction: ``target = target op e`` (for + * min max & | ^ also ``e op target``).
 
+    In an array of a half type, ``target`` is converted to f32 and the result is rounded.
+
     Args:
         order: the order policy. The default is ``any`` for integers, because wrapping arithmetic
             gives the same bits in any order, and ``exact`` for floating point.
@@ -76,9 +81,18 @@ def as_reduction(
         the value in the form ``target op e``, and the reduction; the value unchanged and None if
         the statement is not a reduction.
     """
-    if not isinstance(value, Operation) or value.operator not in _REDUCIBLE:
+    if isinstance(value, Cast) and value.type.is_half:
+        inner, reduction = _as_reduction(target, value.operand, order, value.type)
+        return (Cast(inner, value.type), reduction) if reduction else (value, None)
+    return _as_reduction(target, value, order, value.dtype)
+
+
+def _as_reduction(
+    target: Access, value: Expression, order: Order | None, stored: DType | None
+) -> tuple[Expression, Reduction | None]:
+    if not isinstance(value, Operation) or value.operator not in _REDUCIBLE or stored is None:
         return value, None
-    own = Load(target.array, target.subscripts, value.dtype) if value.dtype else None
+    own = in_arithmetic(Load(target.array, target.subscripts, stored))
     left, right = value.operands
     result: Expression = value
     if left != own:

@@ -16,7 +16,8 @@ from polysched.ir.core.limits import limited
 from polysched.ir.declare.declarations import as_reduction, bounded, require_identifier
 from polysched.ir.declare.nest import Nest
 from polysched.ir.declare.symbols import Symbols
-from polysched.ir.expr.expressions import Expression, Index, Operand, as_expression, typed
+from polysched.ir.expr.expressions import Expression, Index, Operand, as_expression
+from polysched.ir.expr.functions import to_store
 from polysched.ir.expr.source import SourceLocation
 from polysched.ir.expr.traversal import loads, walk
 
@@ -153,7 +154,7 @@ class Statements:
         location = self.here()
         name, order = self._next_label(array)
         target = Access(array.name, self.subscripts(array, subscripts), location)
-        expression = typed(bounded(as_expression(value)), array.dtype)
+        expression = to_store(bounded(as_expression(value)), array.dtype)
         self._require_own(name, expression)
         if expression.dtype != array.dtype:
             raise KernelError(

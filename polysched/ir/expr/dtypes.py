@@ -4,6 +4,11 @@ Integers have 1 to 32 bits, or 64. Integer types that numpy lacks (``i4``, ``u5`
 *odd*. In temporaries, registers and numpy arrays of values, an odd integer is stored sign- or
 zero-extended in the next larger numpy type, its *container*. Arguments of kernels are packed
 instead: see :mod:`polysched.ir.core.packing`.
+
+``f16`` (IEEE binary16) and ``bf16`` (the upper half of an f32) are *half* types: an array stores
+them, and all arithmetic is done in f32. An operator converts its half operands to f32, exactly; a
+store rounds the f32 value of the whole expression once, to nearest even. A stored copy keeps its
+bits.
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ import re
 import warnings
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import NoReturn
 
 import numpy as np
@@ -25,6 +31,7 @@ class NumberKind(Enum):
     __hash__ = object.__hash__  # faster than Enum's hash, as in `Operator`
 
     FLOAT = "f"
+    BRAIN_FLOAT = "bf"
     SIGNED = "i"
     UNSIGNED = "u"
     BOOLEAN = "b"
@@ -52,8 +59,18 @@ class DType:
 
     @property
     def is_float(self) -> bool:
-        """Whether values are IEEE binary floating-point numbers."""
-        return self.kind is NumberKind.FLOAT
+        """Whether values are binary floating-point numbers."""
+        return self.kind in (NumberKind.FLOAT, NumberKind.BRAIN_FLOAT)
+
+    @property
+    def is_half(self) -> bool:
+        """Whether values are only stored in this type, and computed with in f32."""
+        return self.is_float and self.bits == 16
+
+    @property
+    def arithmetic(self) -> DType:
+        """The type in which operators compute with values of this type."""
+        return f32 if self.is_half else self
 
     @property
     def is_integer(self) -> bool:
@@ -93,9 +110,15 @@ class DType:
         return max(1, self.container.bits // 8)
 
     def numpy(self) -> np.dtype[np.generic]:
-        """The numpy type of the same layout; for an odd type, that of its container."""
+        """The numpy type of the same layout; for an odd type, that of its container.
+
+        Raises:
+            KernelError: the type is bf16, and the package ml_dtypes is not installed.
+        """
         if self.kind is NumberKind.BOOLEAN:
             return np.dtype(np.bool_)
+        if self.kind is NumberKind.BRAIN_FLOAT:
+            return _numpy_bfloat16()
         letter = "f" if self.is_float else self.kind.value
         return np.dtype(f"{letter}{self.bytes}")
 
@@ -103,6 +126,20 @@ class DType:
         return self.name
 
 
+@cache
+def _numpy_bfloat16() -> np.dtype[np.generic]:
+    try:
+        import ml_dtypes  # noqa: PLC0415  # optional: only arrays of bf16 need it
+    except ImportError:
+        raise KernelError(
+            "numpy has no type for bf16 without the package ml_dtypes: pip install ml_dtypes"
+        ) from None
+    dtype: np.dtype[np.generic] = np.dtype(ml_dtypes.bfloat16)
+    return dtype
+
+
+bf16 = DType(NumberKind.BRAIN_FLOAT, 16)
+f16 = DType(NumberKind.FLOAT, 16)
 f32 = DType(NumberKind.FLOAT, 32)
 f64 = DType(NumberKind.FLOAT, 64)
 i8 = DType(NumberKind.SIGNED, 8)
@@ -116,6 +153,9 @@ u64 = DType(NumberKind.UNSIGNED, 64)
 boolean = DType(NumberKind.BOOLEAN, 1)
 
 FLOAT_DTYPES = (f32, f64)
+
+HALF_DTYPES = (bf16, f16)
+"""The floating-point types that are stored only; computations with them are done in f32."""
 
 INTEGER_DTYPES = (i8, i16, i32, i64, u8, u16, u32, u64)
 """The integer types that numpy has too."""
@@ -131,16 +171,18 @@ ODD_DTYPES = tuple(
 )
 """The integer types that numpy lacks: ``i1`` to ``i31`` and ``u1`` to ``u31`` without 8 and 16."""
 
-_BY_NAME = {dtype.name: dtype for dtype in (*ALL_DTYPES, *ODD_DTYPES)}
+_BY_NAME = {dtype.name: dtype for dtype in (*ALL_DTYPES, *HALF_DTYPES, *ODD_DTYPES)}
 _INTEGER = re.compile(r"[iu][0-9]+")
-_BY_NUMPY = {dtype.numpy(): dtype for dtype in ALL_DTYPES}
+_BY_NUMPY = {dtype.numpy(): dtype for dtype in (*ALL_DTYPES, f16)}
+_BFLOAT16 = "bfloat16"
 
 
 def as_dtype(what: DType | str | type | np.dtype[np.generic]) -> DType:
     """Convert a type or a name to an element type.
 
     Accepts a :class:`DType`, its short name (``"f32"``), a numpy type or its name (``"float32"``).
-    Short names count bits: ``"i4"`` has four bits, while numpy's ``"i4"`` has four bytes.
+    Short names count bits: ``"i4"`` has four bits, while numpy's ``"i4"`` has four bytes. The numpy
+    type of bf16 is that of the package ml_dtypes.
 
     Raises:
         KernelError: the name is unknown, or integers do not support that width.
@@ -157,10 +199,18 @@ def as_dtype(what: DType | str | type | np.dtype[np.generic]) -> DType:
         with warnings.catch_warnings():  # numpy accepts "a" with a deprecation warning
             warnings.simplefilter("ignore", DeprecationWarning)
             # numpy converts None to float64, which is hardly the user's intention.
-            dtype = None if what is None else _BY_NUMPY.get(np.dtype(what))
+            dtype = None if what is None else _of_numpy(what)
     except (TypeError, ValueError):  # ValueError: a tuple that numpy reads as a shape
         dtype = None
     if dtype is None:
-        known = [dtype.name for dtype in ALL_DTYPES]
+        known = [dtype.name for dtype in (*ALL_DTYPES, *HALF_DTYPES)]
         raise KernelError(f"unknown element type {what!r}{suggestion(str(what), known)}")
     return dtype
+
+
+def _of_numpy(what: str | type | np.dtype[np.generic]) -> DType | None:
+    # A name alone does not need ml_dtypes; numpy knows the name only once the package is loaded.
+    if isinstance(what, str) and what == _BFLOAT16:
+        return bf16
+    dtype = np.dtype(what)
+    return bf16 if dtype.name == _BFLOAT16 else _BY_NUMPY.get(dtype)

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from polysched.errors import KernelError
-from polysched.ir.expr.dtypes import DType, boolean, i64
+from polysched.ir.expr.dtypes import DType, bf16, boolean, f16, f32, f64, i64
 from polysched.ir.expr.numpy_functions import (
     EXCHANGED,
     NUMPY_FUNCTIONS,
@@ -45,8 +45,15 @@ ExpressionT = TypeVar("ExpressionT", bound="Expression")
 
 DEEPEST = 200
 """Maximum nesting depth of an expression; Python's recursion limit is about five times as large."""
-_ROUNDED_TO_INFINITY = MappingProxyType({32: 2**128 - 2**103 - 2**74, 64: 2**1024 - 2**970})
-"""The least number that rounds to infinity, by the bits of the floating-point type.
+_ROUNDED_TO_INFINITY = MappingProxyType(
+    {
+        f16: 2**16 - 2**4,
+        bf16: 2**128 - 2**119,
+        f32: 2**128 - 2**103 - 2**74,
+        f64: 2**1024 - 2**970,
+    }
+)
+"""The least number that rounds to infinity, by the floating-point type.
 
 For f32 the number is rounded to f64 first.
 """
@@ -410,6 +417,8 @@ def typed(expression: Expression, dtype: DType) -> Expression:
     if isinstance(expression, Operation):
         if not (dtype.is_float or dtype.is_integer):
             raise KernelError(f"'{expression}' is a number where a truth value is expected")
+        if dtype.is_half:
+            return Cast(typed(expression, dtype.arithmetic), dtype)
         operands = tuple(typed(operand, dtype) for operand in expression.operands)
         return replace(expression, operands=operands, type=dtype)
     return expression
@@ -422,7 +431,7 @@ def _fits(value: Number, dtype: DType) -> bool:
     """
     if dtype.is_float:
         is_finite = isinstance(value, int) or math.isfinite(value)
-        return not is_finite or abs(value) < _ROUNDED_TO_INFINITY[dtype.bits]
+        return not is_finite or abs(value) < _ROUNDED_TO_INFINITY[dtype]
     if dtype.is_integer:
         lowest = -(1 << (dtype.bits - 1)) if dtype.is_signed else 0
         return lowest <= value < lowest + (1 << dtype.bits)
@@ -432,16 +441,21 @@ def _fits(value: Number, dtype: DType) -> bool:
 def operation(operator: Operator, *operands: Operand) -> Expression:
     """Build an operation after checking that its operands have one type.
 
+    Operands of half types are converted to f32; a selection between two values of one half type
+    keeps it.
+
     Raises:
         KernelError: the operands have different types, or a type that the operator does not accept.
     """
     nodes = tuple(as_expression(operand) for operand in operands)
     if operator is Operator.SELECT:
         condition, *rest = nodes
+        if len({node.dtype for node in rest}) > 1:
+            rest = [in_arithmetic(node) for node in rest]
         _require(condition.dtype == boolean, operator, "a condition first", nodes)
         dtype, branches = _unified(operator, tuple(rest))
         return Operation(operator, (condition, *branches), dtype)
-    dtype, nodes = _unified(operator, nodes)
+    dtype, nodes = _unified(operator, tuple(map(in_arithmetic, nodes)))
     if operator in LOGICAL:
         _require(dtype == boolean, operator, _EXPECTED_LOGICAL_OPERANDS[operator], nodes)
         return Operation(operator, nodes, boolean)
@@ -452,6 +466,13 @@ def operation(operator: Operator, *operands: Operand) -> Expression:
         if operator in INTEGER_ONLY:
             _require(dtype.is_integer, operator, _expected_integers(operator), nodes)
     return Operation(operator, nodes, boolean if operator in COMPARISONS else dtype)
+
+
+def in_arithmetic(value: Expression) -> Expression:
+    """Return a value in the type in which operators compute with it."""
+    if value.dtype is None or not value.dtype.is_half:
+        return value
+    return Cast(value, value.dtype.arithmetic)
 
 
 _EXPECTED_LOGICAL_OPERANDS: Mapping[Operator, str] = MappingProxyType(

@@ -6,7 +6,15 @@ import numpy as np
 
 from polysched.errors import KernelError
 from polysched.ir.expr.dtypes import DType, as_dtype
-from polysched.ir.expr.expressions import Cast, Expression, Operand, as_expression, operation, typed
+from polysched.ir.expr.expressions import (
+    Cast,
+    Expression,
+    Operand,
+    as_expression,
+    in_arithmetic,
+    operation,
+    typed,
+)
 from polysched.ir.expr.operators import Operator
 
 
@@ -79,10 +87,28 @@ def cast(value: Operand, dtype: DType | str) -> Expression:
     the type: -2**31 for i32, 0 for u8. So do NaN and infinities. ``saturate`` takes the nearest
     integer instead. numpy leaves these values to the processor.
 
+    A half type is converted to f32 and from there to any other type. From f32 and f64 it is rounded
+    once, to nearest even; from an integer through f32.
+
     Raises:
         KernelError: the element type is unknown, or a literal does not fit it.
     """
     operand, target = as_expression(value), as_dtype(dtype)
     if operand.dtype is None:
         return typed(operand, target)
+    if operand.dtype == target:
+        return operand
+    operand = in_arithmetic(operand)
+    if target.is_half and operand.dtype is not None and not operand.dtype.is_float:
+        operand = Cast(operand, target.arithmetic)
     return operand if operand.dtype == target else Cast(operand, target)
+
+
+def to_store(value: Expression, dtype: DType) -> Expression:
+    """Return a value as an array of ``dtype`` stores it: f32 is rounded to a half type.
+
+    An untyped literal takes the type. A value of another type is returned unchanged.
+    """
+    value = typed(value, dtype)
+    is_rounded = dtype.is_half and value.dtype == dtype.arithmetic
+    return Cast(value, dtype) if is_rounded else value

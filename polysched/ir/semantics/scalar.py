@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from polysched.ir.expr.dtypes import DType, NumberKind, i64
+from polysched.ir.expr.dtypes import DType, NumberKind, f32, i64
 from polysched.ir.expr.expressions import (
     Cast,
     Constant,
@@ -34,9 +34,10 @@ from polysched.ir.expr.expressions import (
 )
 from polysched.ir.expr.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
 from polysched.ir.semantics.c_library import library_function
+from polysched.ir.semantics.half import half_bits
 
 Scalar: TypeAlias = Any
-"""An ``int``, a ``bool``, a ``np.float32`` or a ``np.float64``."""
+"""An ``int``, a ``bool``, or a numpy scalar of a floating-point type."""
 
 Read: TypeAlias = Callable[[str, tuple[int, ...]], Any]
 _WIDEST = 64
@@ -106,6 +107,8 @@ def _composed(function: Callable[..., Scalar], operands: list[Compiled]) -> Comp
 
 def as_scalar(value: Number, dtype: DType) -> Scalar:
     """Convert a literal to a value of ``dtype``; integers wrap around."""
+    if dtype.is_half:
+        return _half(float(value), dtype)
     if dtype.is_float:
         return dtype.numpy().type(value)
     if dtype.kind is NumberKind.BOOLEAN:
@@ -134,9 +137,23 @@ def scalar_function(operator: Operator, dtype: DType) -> Callable[..., Scalar]:
 
 
 def converter(source: DType, target: DType) -> Callable[[Scalar], Scalar]:
-    """Return the conversion function from ``source`` to ``target``."""
+    """Return the conversion function from ``source`` to ``target``.
+
+    Half types are converted to and from f32; an f64 is rounded to a half type once.
+    """
+    if source == target:
+        return lambda value: value
+    if source.is_half:
+        convert = converter(f32, target)
+        return lambda value: convert(np.float32(value))
     if target.kind is NumberKind.BOOLEAN:
         return bool
+    if target.is_half:
+        # An integer becomes an f32 first, as in numpy, ml_dtypes and torch.
+        if source.is_float:
+            return lambda value: _half(value, target)
+        to_single = converter(source, f32)
+        return lambda value: _half(to_single(value), target)
     if target.is_float:
         # Convert with numpy's scalar types, so that a 64-bit integer is rounded once, not twice.
         from_type, to_type = source.numpy().type, target.numpy()
@@ -145,6 +162,10 @@ def converter(source: DType, target: DType) -> Callable[[Scalar], Scalar]:
         return lambda value: _truncated(value, target)
     wrap = wrapper(target)
     return lambda value: wrap(int(value))
+
+
+def _half(value: Any, dtype: DType) -> Scalar:
+    return np.uint16(half_bits(value, dtype)).view(dtype.numpy())
 
 
 def _truncated(value: np.floating[Any], target: DType) -> int:

@@ -17,8 +17,8 @@ from polysched.llvm.memory.register_slots import RegisterSlots
 from polysched.llvm.values.expressions import (
     INDEX,
     Value,
-    element_type,
     emit_cast,
+    emit_constant,
     emit_operator,
     widened,
 )
@@ -104,7 +104,7 @@ class Evaluator:
                 return Value(result, value.dtype or dtype, width)
             case vector.Convert(operand=operand, dtype=dtype):
                 inner = self.value(operand, lanes)
-                converted = emit_cast(self.builder, inner.ir, inner.dtype, dtype)
+                converted = emit_cast(self.builder, inner.ir, inner.dtype, dtype, self.features)
                 return Value(converted, dtype, inner.lanes)
             case vector.Unpack(access=access, dtype=dtype):
                 return self.accesses.unpack(access, dtype, lanes)
@@ -119,7 +119,7 @@ class Evaluator:
         match value:
             case Constant(value=number, type=constant_type):
                 dtype = constant_type or (boolean if isinstance(number, bool) else i64)
-                return Value(ir.Constant(element_type(dtype), number), dtype)
+                return Value(emit_constant(number, dtype), dtype)
             case Index(name=name):
                 return Value(self.variables[name], i64)
             case Parameter(name=name):

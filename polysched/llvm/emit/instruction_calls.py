@@ -11,8 +11,10 @@ from polysched.instructions.declaration import Instruction
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Constant
 from polysched.ir.expr.operators import Operator
+from polysched.ir.semantics.half import half_bits
 from polysched.llvm.builder.intrinsics import constant, declared, vector_type
 from polysched.llvm.values.expressions import element_type, emit_operator
+from polysched.llvm.values.half import as_operand
 
 
 def emit_call(
@@ -37,12 +39,12 @@ def emit_call(
         count = instruction.lanes * instruction.lane_width(name)
         type_ = vector_type(element_type(dtype), count)
         if isinstance(operand, Constant):
-            given[name] = constant(type_, operand.value)
+            given[name] = as_operand(builder, constant(type_, _lane(operand, dtype)), dtype)
             continue
         vector, own = operand
         if own != dtype:
             vector = (builder.sext if own.is_signed else builder.zext)(vector, type_)
-        given[name] = vector
+        given[name] = as_operand(builder, vector, dtype)
     result = vector_type(element_type(arrays[target].dtype), instruction.lanes)
     passed = [given[name] for name in instruction.operands]
     signature = ir.FunctionType(result, [vector.type for vector in passed])
@@ -51,3 +53,7 @@ def emit_call(
     if before is None or target in instruction.operands:
         return called
     return emit_operator(builder, Operator.ADD, arrays[target].dtype, [before, called])
+
+
+def _lane(literal: Constant, dtype: DType) -> Any:
+    return half_bits(float(literal.value), dtype) if dtype.is_half else literal.value

@@ -137,7 +137,7 @@ def emit_c_function(
         module.get_global(name).linkage = "internal"
     passed = [_passed(argument) for argument in function.arguments]
     result = None if function.result is None else program.arrays[function.result].dtype
-    returned = ir.VoidType() if result is None else memory_type(result)
+    returned = ir.VoidType() if result is None else _by_value(result)
     defined, builder = new_function(module, function.name, ir.FunctionType(returned, passed))
     compile_for(defined, *BASELINE)
     meanings = _meanings(builder, function, defined)
@@ -207,7 +207,12 @@ def _either(
 def _passed(argument: CArgument) -> Any:
     if argument.is_pointer or argument.dtype is None:
         return _POINTER
-    return memory_type(argument.dtype)
+    return _by_value(argument.dtype)
+
+
+def _by_value(dtype: DType) -> Any:
+    """The LLVM type of a number that C passes by value; both half types in a vector register."""
+    return ir.HalfType() if dtype.is_half else memory_type(dtype)
 
 
 def _meanings(builder: ir.IRBuilder, function: CFunction, defined: ir.Function) -> dict[str, Any]:

@@ -6,7 +6,7 @@ in the tables here (and in the C printer and the scalar evaluator).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -16,6 +16,7 @@ from llvmlite import ir
 from polysched.errors import LoweringError
 from polysched.ir.expr.dtypes import DType, NumberKind
 from polysched.ir.expr.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
+from polysched.ir.semantics.half import half_bits
 from polysched.llvm.builder.c_library import library_call
 from polysched.llvm.builder.intrinsics import (
     Splat,
@@ -35,6 +36,7 @@ from polysched.llvm.math.hyperbolic import (
 )
 from polysched.llvm.math.logarithms import logarithm, logarithm_2, logarithm_10
 from polysched.llvm.math.trigonometric import cosine, sine, tangent
+from polysched.llvm.values.half import narrowed_half, widened_half
 
 CONTRACT = ("contract",)
 """The only freedom taken with floating point, unless the kernel forbids it: a * b + c may round
@@ -57,10 +59,11 @@ class Value:
 
 
 def element_type(dtype: DType) -> Any:
-    """The LLVM type of a value of ``dtype`` (a boolean value is one bit; in memory it takes a
-    byte).
+    """The LLVM type of a value of ``dtype``.
+
+    A boolean value is one bit; in memory it takes a byte. A half type is an integer of 16 bits.
     """
-    if dtype.is_float:
+    if dtype.is_float and not dtype.is_half:
         return ir.FloatType() if dtype.bits == 32 else ir.DoubleType()
     return ir.IntType(dtype.bits)
 
@@ -365,8 +368,37 @@ def emit_operator(
     return table[operator](builder, operands)
 
 
-def emit_cast(builder: ir.IRBuilder, value: Any, source: DType, target: DType) -> Any:
-    """Convert a value between element types."""
+def emit_constant(number: Any, dtype: DType) -> Any:
+    """The LLVM constant of a literal."""
+    type_ = element_type(dtype)
+    return ir.Constant(type_, half_bits(float(number), dtype) if dtype.is_half else number)
+
+
+def emit_cast(
+    builder: ir.IRBuilder,
+    value: Any,
+    source: DType,
+    target: DType,
+    features: Set[str] = frozenset(),
+) -> Any:
+    """Convert a value between element types.
+
+    Args:
+        builder: where the code is emitted.
+        value: a scalar or a vector.
+        source: the element type of the value.
+        target: the element type of the result.
+        features: LLVM's names of the instruction sets that may be used by name.
+    """
+    if source.is_half:
+        value = widened_half(builder, value, source, features)
+        return emit_cast(builder, value, source.arithmetic, target, features)
+    if target.is_half:
+        if not source.is_float:
+            value = emit_cast(builder, value, source, target.arithmetic)
+        return narrowed_half(builder, value, target, features)
+    if source == target:
+        return value
     type_ = element_type(target)
     if isinstance(value.type, ir.VectorType):
         type_ = ir.VectorType(type_, value.type.count)

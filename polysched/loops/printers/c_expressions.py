@@ -24,6 +24,7 @@ from polysched.ir.expr.expressions import (
 )
 from polysched.ir.expr.operators import BITWISE, LIBRARY_BINARY, LIBRARY_UNARY, Operator
 from polysched.ir.expr.traversal import walk
+from polysched.ir.semantics.half import half_bits
 from polysched.ir.semantics.scalar import Scalar, as_scalar, evaluate, wrapper
 from polysched.loops.printers.c_helpers import c_type, helper_for, is_index_arithmetic
 
@@ -182,6 +183,8 @@ def strided_index(subscripts: Sequence[Expression], strides: Sequence[Expression
 
 def c_constant(value: Number, dtype: DType) -> str:
     """A literal of type ``dtype``."""
+    if dtype.is_half:
+        return f"0x{half_bits(float(value), dtype):04x}"
     if dtype.is_float:
         return _float_constant(float(value), dtype)
     if not dtype.is_integer:

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from polysched.ir.expr.dtypes import DType, NumberKind, i64
+from polysched.ir.expr.dtypes import DType, NumberKind, f64, i64
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Index, Operation, Parameter
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import walk
+from polysched.loops.printers.c_half import half_conversion
 
 # Literals up to here keep sums of indices within 64 bits.
 _SMALL = 2**16
@@ -92,9 +93,11 @@ class Helper:
 
 
 def c_type(dtype: DType) -> str:
-    """The C99 type with the layout of an element."""
+    """The C99 type with the layout of an element; a half type, which C99 lacks, as its bits."""
+    if dtype.is_half:
+        return "uint16_t"
     match dtype.kind:
-        case NumberKind.FLOAT:
+        case NumberKind.FLOAT | NumberKind.BRAIN_FLOAT:
             return "float" if dtype.bits == 32 else "double"
         case NumberKind.SIGNED:
             return f"int{dtype.bits}_t"
@@ -119,7 +122,8 @@ def helper_for(
     match node:
         case Cast(operand=operand, type=dtype):
             source = operand.dtype or i64
-            return Helper(None, dtype, source) if source.is_float and dtype.is_integer else None
+            has_helper = source.is_float and (dtype.is_integer or dtype.is_half or source.is_half)
+            return Helper(None, dtype, source) if has_helper else None
         case Operation(operator=operator, operands=operands):
             dtype = operands[0].dtype or i64
             if operator in _ALWAYS:
@@ -184,6 +188,9 @@ def _function(kind: str, name: str, arguments: str, body: list[str]) -> str:
 def _conversion(helper: Helper) -> str:
     """Float to integer: truncated; where the result does not fit, the lowest value."""
     source, target = helper.source or helper.dtype, helper.dtype
+    if source.is_half or target.is_half:
+        argument = f"{c_type(source)} {'wide' if source == f64 else 'a'}"
+        return _function(c_type(target), helper.name, argument, half_conversion(source, target))
     kind, suffix = c_type(target), _suffix(source)
     lowest = f"INT{target.bits}_MIN" if target.is_signed else "0"
     lower = f"-0x1p{target.bits - 1}{suffix}" if target.is_signed else f"0.0{suffix}"

@@ -11,7 +11,8 @@ from polysched.errors import ScheduleError, suggestion
 from polysched.ir.core.kernel import Order, Reduction, Statement
 from polysched.ir.core.tree import Loop, Node, statements
 from polysched.ir.expr.affine import from_pw_aff, to_pw_aff
-from polysched.ir.expr.expressions import Index, Load, Operation
+from polysched.ir.expr.expressions import Index, Load, operation
+from polysched.ir.expr.functions import to_store
 from polysched.ir.expr.neutral import neutral_element
 from polysched.schedule.buffers.buffering import Buffering, own_dimension, plan_buffer
 from polysched.schedule.buffers.copies import (
@@ -152,6 +153,7 @@ def _partial_statements(
     combine = copy_statement(plan, f"{prefix}_combine", elements, outward=True)
     dtype = plan.array.dtype
     old = Load(combine.target.array, combine.target.subscripts, dtype)
+    total = operation(reduction.operator, old, combine.value)
     return (
         replace(
             initial,
@@ -160,7 +162,7 @@ def _partial_statements(
         ),
         replace(
             combine,
-            value=Operation(reduction.operator, (old, combine.value), dtype),
+            value=to_store(total, dtype),
             reduction=Reduction(reduction.operator, Order.ANY, read=1),
             location=statement.location,
         ),

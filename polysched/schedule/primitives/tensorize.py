@@ -26,7 +26,8 @@ def tensorize(program: Program, step: Tensorize) -> Program:
     The nest is the loop with all loops inside it. It must compute what the instruction computes: a
     vector loop over the lanes, an unrolled loop over the terms of each lane's sum, and one
     statement. The loops may be in any order. The names of known instructions are ``"vpdpbusd"``,
-    ``"vpdpwssd"`` and ``"vpmaddwd"``; :class:`polysched.Instruction` declares others.
+    ``"vpdpwssd"``, ``"vpmaddwd"`` and ``"vdpbf16ps"``;
+    :class:`polysched.Instruction` declares others.
 
     An operand may be a constant, an array of a narrower integer type, or the same element for all
     lanes. A sum of elements is a sum of products with 1. Lanes that do not run are masked. Where

@@ -1,13 +1,18 @@
+import sys
+
 import numpy as np
 import pytest
 
 from polysched.errors import KernelError
+from polysched.ir.expr import dtypes
 from polysched.ir.expr.dtypes import (
     ALL_DTYPES,
     ODD_DTYPES,
     DType,
     as_dtype,
+    bf16,
     boolean,
+    f16,
     f32,
     f64,
     i8,
@@ -56,7 +61,7 @@ def test_numpy_names_and_python_types() -> None:
         ("i65", "element type 'i65' has 65 bits"),
         ("u04", "element type 'u04' has 04 bits; integers have 1 to"),
         ("a", "unknown element type 'a'"),
-        ("no such type", "unknown element type 'no such type'; known are 'bool', 'f32'"),
+        ("no such type", "unknown element type 'no such type'; known are 'bf16', 'bool', 'f16'"),
     ],
 )
 def test_unknown_types(what: str, message: str) -> None:
@@ -78,3 +83,23 @@ def test_odd_widths_lie_in_the_next_larger_type(dtype: DType) -> None:
 def test_short_names_count_bits() -> None:
     assert as_dtype("i4").bits == 4
     assert as_dtype(np.dtype("i4")).bits == 32
+
+
+def test_half_types() -> None:
+    for dtype, bits in ((bf16, "bfloat16"), (f16, "float16")):
+        assert dtype.is_half
+        assert dtype.is_float
+        assert dtype.bytes == 2
+        assert dtype.arithmetic == f32
+        assert as_dtype(bits) == as_dtype(dtype.numpy()) == as_dtype(dtype.name) == dtype
+        assert dtype.numpy().name == bits
+    assert not f32.is_half
+
+
+def test_bf16_in_numpy_needs_ml_dtypes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    monkeypatch.setattr(dtypes, "_numpy_bfloat16", dtypes._numpy_bfloat16.__wrapped__)
+    assert as_dtype("bf16").bytes == 2
+    with pytest.raises(KernelError, match="pip install ml_dtypes"):
+        bf16.numpy()
+    assert f16.numpy() == np.float16

@@ -275,6 +275,9 @@ def test_values_of_every_known_form_are_those_of_its_kernel() -> None:
             schedule = schedule.tensorize("lanev", name)
             if not {*form.features} <= host.enabled_features:
                 continue
+            if form.kernel.arrays["sums"].dtype.is_float:
+                assert_agrees(schedule, {})  # of small integers, which are exact in any order
+                continue
             generator = np.random.default_rng(form.lanes)
             given = {}
             for operand in ("a", "b"):

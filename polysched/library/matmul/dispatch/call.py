@@ -8,6 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from polysched.errors import CallError
+from polysched.ir.expr.dtypes import as_dtype
 from polysched.library.matmul.dispatch.computed import Computed
 from polysched.library.matmul.dispatch.dispatch import (
     CACHED_KINDS,
@@ -28,7 +29,7 @@ _ONE, _ZERO = 1, 0
 _WRITABLE = ALIGNED | WRITEABLE
 
 
-def matmul(
+def matmul(  # noqa: PLR0913  (options by keyword)
     a: Any,
     b: Any,
     out: Any = None,
@@ -38,13 +39,19 @@ def matmul(
     bias: Any = None,
     activation: str | None = None,
     threads: int | None = None,
+    dtype: Any = None,
 ) -> NumpyArray:
     """Compute ``activation(alpha * a @ b + beta * out + bias)``, by default the product ``a @ b``.
 
     The operands have the shapes that ``numpy.matmul`` takes: vectors, matrices and stacks of
     matrices. Stacks are broadcast without a copy. Both operands have the same element type:
-    float32, float64 or a signed integer. Products of int8 and of int16 are summed in int32. NaN and
-    infinity propagate as in plain loops that add the terms in any order. An empty sum is 0.
+    float32, float64, float16, bfloat16 or a signed integer. Products of int8 and of int16 are
+    summed in int32. NaN and infinity propagate as in plain loops that add the terms in any order.
+    An empty sum is 0.
+
+    Products of float16 and of bfloat16 are summed in float32, and each result is rounded once to
+    the type of the operands, unless ``dtype="f32"`` asks for the sums. Where the processor has
+    ``vdpbf16ps``, that instruction multiplies bfloat16; it takes subnormal numbers for 0.
 
     The epilogue (factors, bias, activation) is computed on each tile of the product while the tile
     is in registers or in the cache. Its type is that of the result; integers wrap around. A factor
@@ -75,6 +82,8 @@ def matmul(
         activation: the function applied to each element last: ``"relu"``, and for floating-point
             results also ``"gelu_tanh"``, ``"sigmoid"``, ``"silu"`` and ``"tanh"``; None for none.
         threads: the most threads to use; by default as many as there are usable cores.
+        dtype: the element type of the result; by default that of the operands, and int32 for int8
+            and int16.
 
     Returns:
         the result; ``out`` if that was given.
@@ -83,7 +92,7 @@ def matmul(
         CallError: an argument does not fit. Nothing has been written then.
     """
     # Identity tests cost a fraction of comparisons. alpha=1.0 is handled below.
-    is_plain = alpha is _ONE and beta is _ZERO and bias is activation is None
+    is_plain = alpha is _ONE and beta is _ZERO and bias is activation is dtype is None
     if is_plain and (threads is None or type(threads) is int):
         done = _CALL_CACHE.run(threads, a, b, out)
         if done is not None:
@@ -96,13 +105,14 @@ def matmul(
     if is_plain:
         options = plain_options(threads)
     else:
-        options = call_options(alpha, beta, activation, threads, (a.dtype, b.dtype))
+        dtype = None if dtype is None else as_dtype(dtype)
+        options = call_options(alpha, beta, activation, threads, (a.dtype, b.dtype), dtype)
     arrays = (a, b, *options.factors, *(() if bias is None else (bias,)), out)
     if not is_plain and (done := _CALL_CACHE.run(options.kind, *arrays)) is not None:
         return done
     along = None if bias is None else bias.shape
     entry = cached_dispatch(
-        operand_key(a), operand_key(b), threads, options.epilogue, along, _output_key(out)
+        operand_key(a), operand_key(b), threads, options.epilogue, along, _output_key(out), dtype
     )
     if bias is not None:
         require_bias(bias, entry.dtype)

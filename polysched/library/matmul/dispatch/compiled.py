@@ -43,11 +43,12 @@ def product_kernel(
         kernel = matmul_kernel(
             *sizes[:3],
             dtype=problem.dtype,
+            result=problem.result,
             a=problem.a,
             b=replace(b, is_inlined=not config.pack_b) if isinstance(b, ComputedOperand) else b,
             batch=stacks,
             accumulate=epilogue.updates,
-            epilogue=epilogue_builder(epilogue, sizes, problem.total),
+            epilogue=epilogue_builder(epilogue, sizes, problem.total, problem.result),
             strides_out=problem.strides_out,
             vnni=vnni_layout_of(problem, machine),
         )
@@ -55,10 +56,12 @@ def product_kernel(
 
 
 @lru_cache(maxsize=_KERNELS)
-def epilogue_only(sizes: Sizes, dtype: DType, epilogue: Epilogue) -> CompiledKernel:
+def epilogue_only(
+    sizes: Sizes, dtype: DType, epilogue: Epilogue, result: DType | None = None
+) -> CompiledKernel:
     """Compile the kernel of a product without terms: the epilogue of sums that are 0."""
     machine = host()
-    schedule = Schedule(epilogue_kernel(epilogue, sizes, dtype))
+    schedule = Schedule(epilogue_kernel(epilogue, sizes, dtype, result))
     return compile(schedule.vectorize("n", machine.lanes(dtype.bits)), machine)
 
 

@@ -14,7 +14,7 @@ from polysched.ir.expr.dtypes import DType
 from polysched.library.matmul.dispatch.compiled import epilogue_only, host, product_kernel
 from polysched.library.matmul.dispatch.computed import Computed
 from polysched.library.matmul.dispatch.entry import DispatchEntry
-from polysched.library.matmul.dispatch.options import element_type, spread
+from polysched.library.matmul.dispatch.options import element_type, result_type, spread
 from polysched.library.matmul.dispatch.shapes import (
     NumpyArray,
     Product,
@@ -29,6 +29,7 @@ from polysched.library.matmul.kernel.epilogue import PLAIN, Bias, Epilogue, Fact
 from polysched.library.matmul.kernel.operands import Origin, Stored
 from polysched.library.matmul.plan.orientation import pays_transposed
 from polysched.library.matmul.plan.problem import Problem
+from polysched.library.matmul.plan.widening import widened
 from polysched.machine.description import Machine
 from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE, fault_of_output
 from polysched.runtime.call_cache import CallTarget
@@ -56,6 +57,7 @@ class Task:
         a: the kernel's first operand.
         b: the kernel's second operand.
         dtype: the type of the operands' elements.
+        result: the type of the result.
         product: the sizes and the stack.
         epilogue: what is applied to the sums.
         is_transposed: whether the kernel computes the transposed product. Then ``a`` is the
@@ -66,6 +68,7 @@ class Task:
     a: Operand
     b: Operand
     dtype: DType
+    result: DType
     product: Product
     epilogue: Epilogue
     is_transposed: bool = False
@@ -79,7 +82,14 @@ class Task:
     def transposed(self) -> Task:
         """The task of the transposed product."""
         product, epilogue = self.product.transposed, self.epilogue.transposed
-        return Task(self.b, self.a, self.dtype, product, epilogue, not self.is_transposed)
+        return replace(
+            self,
+            a=self.b,
+            b=self.a,
+            product=product,
+            epilogue=epilogue,
+            is_transposed=not self.is_transposed,
+        )
 
     @property
     def shape(self) -> Shape:
@@ -108,7 +118,7 @@ class Task:
     def problem(self) -> Problem:
         """The problem to plan, without the strides of the result."""
         a, b = map(self._origin, "ab", (self.a, self.b), self.forms)
-        return Problem(self.product.sizes, self.dtype, a=a, b=b)
+        return Problem(self.product.sizes, self.dtype, result=self.result, a=a, b=b)
 
     def _origin(self, name: str, operand: Operand, form: Form) -> Origin:
         if operand.recipe is None:
@@ -132,13 +142,14 @@ def cached_dispatch(
     epilogue: Epilogue,
     bias: Shape | None,
     out: OperandKey | None,
+    dtype: DType | None,
 ) -> DispatchEntry:
     """The entry of :func:`dispatch` on this machine, computed once for each kind of call.
 
     No argument has a default, because calls with and without it would be cached separately.
     """
-    result = None if out is None else Operand(*out)
-    return dispatch(Operand(*a), Operand(*b), threads, epilogue, bias, result)
+    target = None if out is None else Operand(*out)
+    return dispatch(Operand(*a), Operand(*b), threads, epilogue, bias, target, dtype=dtype)
 
 
 def dispatch(
@@ -149,6 +160,8 @@ def dispatch(
     bias: Shape | None = None,
     out: Operand | None = None,
     machine: Machine | None = None,
+    *,
+    dtype: DType | None = None,
 ) -> DispatchEntry:
     """Choose, and compile if needed, what computes the product of two operands.
 
@@ -160,6 +173,7 @@ def dispatch(
         bias: the shape of a bias; None for no bias.
         out: the result; None for a row-major array without gaps.
         machine: the machine to compile for; None for this machine.
+        dtype: the element type of the result; None for the default.
 
     Raises:
         CallError: the operands do not fit each other, or ``out`` cannot be written in place.
@@ -167,8 +181,9 @@ def dispatch(
     product = product_of(a.shape, b.shape, _gaps(a, b, out))
     vector = None if bias is None else _bias_vector(bias, product)
     epilogue = epilogue if vector is None else replace(epilogue, bias=vector.along)
-    task = Task(a, b, element_type(a.dtype, b.dtype), product, epilogue)
-    sizes, total = product.sizes, task.total.numpy()
+    element = element_type(a.dtype, b.dtype)
+    task = Task(a, b, element, result_type(element, dtype), product, epilogue)
+    sizes, total = product.sizes, task.result.numpy()
     if product.is_empty or (not sizes.k and epilogue == PLAIN):
         return DispatchEntry(product.shape, total)
     if out is None or (out.shape, out.dtype) != (product.shape, total):
@@ -226,8 +241,8 @@ def _without_terms(task: Task, out: Operand, bias: _BiasVector | None) -> Dispat
     sizes = task.product.sizes
     return DispatchEntry(
         task.product.shape,
-        task.total.numpy(),
-        epilogue_only(sizes, task.total, task.epilogue),
+        task.result.numpy(),
+        epilogue_only(sizes, task.total, task.epilogue, task.result),
         target=partial(np.reshape, shape=(sizes.batch, sizes.m, sizes.n)),
         bias=None if bias is None else bias.prepare,
         multiplies=False,
@@ -261,12 +276,14 @@ def _with_kernel(
     left, right = task.forms
     problem = replace(task.problem, strides_out=target.strides)
     count = min(threads or usable_threads(), LARGEST_TEAM)
-    kernel = product_kernel(problem, task.product.stacks, task.epilogue, count, machine)
+    outer = task.product.outer_of("a"), task.product.outer_of("b")
+    widened_problem = widened(problem, outer, machine or host())
+    kernel = product_kernel(widened_problem, task.product.stacks, task.epilogue, count, machine)
     needs_copy = left.is_copy or right.is_copy or problem.computed_a or problem.computed_b
     is_direct = not needs_copy and (bias is None or bias.is_whole)
     return DispatchEntry(
         task.product.shape,
-        task.total.numpy(),
+        task.result.numpy(),
         kernel,
         is_swapped=task.is_transposed,
         left=left.prepare,
@@ -291,7 +308,7 @@ def _direct_call(kernel: CompiledKernel, task: Task, threads: int | None) -> Cal
             *range(2, len(kernel.signature.arrays)),
         ),
         threads=threads,
-        allocate=(np.empty, (task.product.shape, task.total.numpy())),
+        allocate=(np.empty, (task.product.shape, task.result.numpy())),
     )
 
 
@@ -303,4 +320,6 @@ def matmul_target(
     None if an argument has to be prepared in Python. Without ``out`` the result is a new array.
     """
     result = None if out is None or out.flags.c_contiguous else operand_key(out)
-    return cached_dispatch(operand_key(a), operand_key(b), threads, PLAIN, None, result).direct_call
+    return cached_dispatch(
+        operand_key(a), operand_key(b), threads, PLAIN, None, result, None
+    ).direct_call

@@ -41,10 +41,26 @@ def element_type(a: np.dtype[Any], b: np.dtype[Any]) -> DType:
         dtype = None
     if dtype is None or not (dtype.is_float or (dtype.is_integer and dtype.is_signed)):
         raise CallError(
-            f"matmul: the operands have elements of type {a}; expected float32, float64 or a "
-            "signed integer"
+            f"matmul: the operands have elements of type {a}; expected float32, float64, float16, "
+            "bfloat16 or a signed integer"
         )
     return dtype
+
+
+def result_type(operands: DType, wanted: DType | None) -> DType:
+    """The element type of a product: that of half operands, else that of the sums.
+
+    Raises:
+        CallError: the result cannot have the wanted type.
+    """
+    total = accumulator_of(operands)
+    choices = (operands, total) if operands.is_half else (total,)
+    if wanted is not None and wanted not in choices:
+        raise CallError(
+            f"matmul: dtype is {wanted}, and the operands have elements of type {operands}; "
+            f"expected {' or '.join(map(str, choices))}"
+        )
+    return wanted or choices[0]
 
 
 @lru_cache(maxsize=_EPILOGUES)
@@ -165,6 +181,7 @@ def call_options(
     activation: str | None,
     threads: int | None,
     types: tuple[np.dtype[Any], np.dtype[Any]],
+    dtype: DType | None = None,
 ) -> CallOptions:
     """Check the options of a call whose operands have the given ``types``.
 
@@ -173,7 +190,8 @@ def call_options(
     """
     if activation is not None:
         require_activation(activation)
-    return _call_options(number("alpha", alpha), number("beta", beta), activation, threads, types)
+    factors = number("alpha", alpha), number("beta", beta)
+    return _call_options(*factors, activation, threads, types, dtype)
 
 
 # Typed, because 1.0 equals 1 but is no valid factor of integers.
@@ -184,6 +202,7 @@ def _call_options(
     activation: str | None,
     threads: int | None,
     types: tuple[np.dtype[Any], np.dtype[Any]],
+    dtype: DType | None,
 ) -> CallOptions:
     epilogue = epilogue_of(alpha, beta, activation)
     total = accumulator_of(element_type(*types)).numpy()
@@ -194,10 +213,10 @@ def _call_options(
         for name, (factor, value) in arguments.items()
         if factor is Factor.ANY
     )
-    return CallOptions(epilogue, factors, _kind(epilogue, threads))
+    return CallOptions(epilogue, factors, _kind(epilogue, threads, dtype))
 
 
 @lru_cache(maxsize=_OPTIONS)
-def _kind(epilogue: Epilogue, threads: int | None) -> object:
+def _kind(epilogue: Epilogue, threads: int | None, dtype: DType | None) -> object:
     # An object is hashed faster than the epilogue.
-    return threads if epilogue == PLAIN else object()
+    return threads if epilogue == PLAIN and dtype is None else object()

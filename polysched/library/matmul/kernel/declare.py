@@ -86,6 +86,7 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
     *,
     dtype: DType = f32,
     accumulator: DType | None = None,
+    result: DType | None = None,
     a: Origin = DENSE,
     b: Origin = DENSE,
     batch: int | tuple[Stack, ...] | None = None,
@@ -108,8 +109,10 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
         n: columns of the product, at least 1.
         k: terms of each sum, at least 1.
         dtype: element type of ``a`` and ``b``.
-        accumulator: element type of ``out`` and of the sums; by default ``dtype``, and i32 for
-            integers of 8 and 16 bits.
+        accumulator: element type of the sums; by default ``dtype``, i32 for integers of 8 and 16
+            bits, and f32 for bf16 and f16.
+        result: element type of ``out``; by default that of the sums. A half type is rounded to once
+            each sum is finished.
         a: the origin of the left operand; by default an input array.
         b: the same for the right operand.
         batch: the number of products, or the dimensions of a stack of products; None for one
@@ -138,10 +141,13 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
     of_b = [name for name, stack in names.items() if stack.of_b]
     left = _operand(build, "a", a, dtype, _chosen(extents, *of_a, "m", "k"))
     right = _operand(build, "b", b, dtype, _chosen(extents, *of_b, "k", "n"))
+    stored = result or total
+    if epilogue is None and stored != total:
+        epilogue = _rounding
     elementwise = None if epilogue is None else epilogue(build)
     around = _chosen(extents, *names, "m", "n")
     declare_out = build.inout if accumulate else build.output
-    out = _declared(declare_out, "out", total, around, strides=strides_out)
+    out = _declared(declare_out, "out", stored, around, strides=strides_out)
     sums = out if elementwise is None else _declared(build.temporary, "sums", total, around)
 
     row_sums, shift = None, 0
@@ -170,6 +176,11 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
             old = out[at] if accumulate else None
             out[at] = elementwise(EpilogueInput(sums[at], at[-2], at[-1], old))
     return build.kernel()
+
+
+def _rounding(build: KernelBuilder) -> EpilogueFunction:
+    """The epilogue of sums that are only rounded to the type of the result."""
+    return lambda inputs: inputs.value if inputs.old is None else inputs.value + inputs.old
 
 
 def _chosen(extents: _Extents, *dimensions: str) -> _Extents:
@@ -241,7 +252,7 @@ def _in_vnni_layout(
         term = size * group + member
         with build.where(term < term_count):
             value = element(term, column, *stack)
-            array[at] = cast(cast(value, i32) + vnni.shift, vnni.type)
+            array[at] = cast(cast(value, i32) + vnni.shift, vnni.type) if vnni.shift else value
     filling = size * groups - term_count
     if filling:
         with build.loops(**dict([*outer, n, ("filling", filling)])) as at, build.statement("pad_b"):
@@ -293,7 +304,9 @@ def stack_loops(kernel: Kernel) -> tuple[str, ...]:
 
 
 def accumulator_of(dtype: DType) -> DType:
-    """The type of the sums of products of ``dtype``: i32 for narrower integers."""
+    """The type of the sums of products of ``dtype``: i32 for narrower integers, f32 for halves."""
+    if dtype.is_half:
+        return dtype.arithmetic
     return i32 if dtype.is_integer and dtype.bits < i32.bits else dtype
 
 

@@ -110,15 +110,20 @@ PLAIN = Epilogue()
 """The plain product."""
 
 
-def epilogue_builder(epilogue: Epilogue, sizes: Sizes, dtype: DType) -> EpilogueBuilder | None:
-    """The function that declares the epilogue in a kernel; None if the sums are stored directly."""
+def epilogue_builder(
+    epilogue: Epilogue, sizes: Sizes, dtype: DType, result: DType | None = None
+) -> EpilogueBuilder | None:
+    """The function that declares the epilogue in a kernel; None if the sums are stored directly.
+
+    ``dtype`` is the type of the sums and the factors, ``result`` that of the bias.
+    """
     if epilogue.is_plain:
         return None
-    return partial(_declared, epilogue, sizes, dtype)
+    return partial(_declared, epilogue, sizes, dtype, result or dtype)
 
 
 def _declared(
-    epilogue: Epilogue, sizes: Sizes, dtype: DType, build: KernelBuilder
+    epilogue: Epilogue, sizes: Sizes, dtype: DType, result: DType, build: KernelBuilder
 ) -> EpilogueFunction:
     def scalar(name: str, factor: Factor) -> Expression | None:
         return build.input(name, dtype, ())[()] if factor is Factor.ANY else None
@@ -127,7 +132,7 @@ def _declared(
     bias = None
     if epilogue.bias is not None:
         length = sizes.m if epilogue.bias is Bias.ROWS else sizes.n
-        bias = build.input("bias", dtype, (length,), dimensions=epilogue.bias.value)
+        bias = build.input("bias", result, (length,), dimensions=epilogue.bias.value)
 
     def value_of(inputs: EpilogueInput) -> Expression:
         terms = []
@@ -146,16 +151,19 @@ def _declared(
     return value_of
 
 
-def epilogue_kernel(epilogue: Epilogue, sizes: Sizes, dtype: DType) -> Kernel:
+def epilogue_kernel(
+    epilogue: Epilogue, sizes: Sizes, dtype: DType, result: DType | None = None
+) -> Kernel:
     """Declare the kernel of a product without terms: the epilogue of sums that are 0.
 
     The result is ``out[batch, m, n]``; the one statement is ``epilogue``.
     """
     build = KernelBuilder("epilogue")
-    value_of = _declared(epilogue, sizes, dtype, build)
+    stored = result or dtype
+    value_of = _declared(epilogue, sizes, dtype, stored, build)
     declare = build.inout if epilogue.updates else build.output
     shape = {"batch": sizes.batch, "m": sizes.m, "n": sizes.n}
-    out = declare("out", dtype, tuple(shape.values()), dimensions=" ".join(shape))
+    out = declare("out", stored, tuple(shape.values()), dimensions=" ".join(shape))
     with build.loops(**shape) as at, build.statement("epilogue"):
         old = out[at] if epilogue.updates else None
         out[at] = value_of(EpilogueInput(Constant(0, dtype), at[1], at[2], old))

@@ -17,6 +17,7 @@ class Problem:
         sizes: rows, columns, terms and the number of products.
         dtype: element type of the operands.
         accumulator: type of the sums; None for :func:`accumulator_of` of ``dtype``.
+        result: type of the result; None for that of the sums.
         a: the origin of the left operand.
         b: the origin of the right operand.
         strides_out: the strides of the result in elements; None for no gaps.
@@ -25,6 +26,7 @@ class Problem:
     sizes: Sizes
     dtype: DType = f32
     accumulator: DType | None = None
+    result: DType | None = None
     a: Origin = DENSE
     b: Origin = DENSE
     strides_out: Strides | None = None

@@ -1,4 +1,4 @@
-"""VNNI layout: products of int8 and int16 by dot-product instructions.
+"""VNNI layout: products of int8, int16 and bf16 by dot-product instructions.
 
 ``b`` is copied into the VNNI layout (:class:`VnniLayout`): 4 or 2 consecutive terms of a column are
 adjacent in memory, as the terms of a row of ``a`` are. So the schedule can tensorize the loop over
@@ -16,7 +16,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from polysched.instructions.lookup import sum_of_products
-from polysched.ir.expr.dtypes import DType, i8, i16, i32, u8
+from polysched.ir.expr.dtypes import DType, bf16, f32, i8, i16, i32, u8
 from polysched.library.matmul.kernel.operands import DENSE, Stored, VnniLayout
 from polysched.library.matmul.plan.problem import Problem
 from polysched.machine.description import Machine
@@ -25,7 +25,7 @@ from polysched.machine.description import Machine
 def vnni_layout_of(problem: Problem, machine: Machine) -> VnniLayout | None:
     """The VNNI layout of a product on a machine; None if the product has no use for it."""
     a, b, sizes, costs = problem.a, problem.b, problem.sizes, machine.costs
-    if not (isinstance(a, Stored) and isinstance(b, Stored)) or problem.total != i32:
+    if not (isinstance(a, Stored) and isinstance(b, Stored)) or problem.total not in (i32, f32):
         return None
     if sizes.k < costs.vnni_terms:
         return None
@@ -47,6 +47,7 @@ _VNNI_LAYOUTS: Mapping[DType, tuple[VnniLayout, ...]] = MappingProxyType(
     {
         i8: (VnniLayout(4, u8, shift=128), VnniLayout(2, i8)),
         i16: (VnniLayout(2, i16),),
+        bf16: (VnniLayout(2, bf16),),
     }
 )
 """The layouts for each operand type, the fastest first."""

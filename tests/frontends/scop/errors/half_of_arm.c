@@ -1,4 +1,4 @@
-void f(int n, _Float16 *x) {
+void f(int n, __fp16 *x) {
   for (int i = 0; i < n; i++)
     x[i] = 0;
 }

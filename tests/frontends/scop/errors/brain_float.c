@@ -1,4 +1,0 @@
-void f(int n, __bf16 *x) {
-  for (int i = 0; i < n; i++)
-    x[i] = 0;
-}
