@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from polysched.library.matmul.dispatch.compiled import host
 from polysched.library.matmul.dispatch.dispatch import OperandKey, cached_dispatch, operand_key
 from polysched.library.matmul.dispatch.shapes import NumpyArray, Shape
 from polysched.library.matmul.generic.compiled import KernelLoader, object_folder
-from polysched.library.matmul.generic.run import GenericProduct, generic_product, strided
+from polysched.library.matmul.generic.plan import GenericPlan, Strided, generic_plan
+from polysched.library.matmul.generic.run import GenericProduct, loaded_product, strided
 from polysched.library.matmul.generic.specialize import Specializer
 from polysched.library.matmul.kernel.epilogue import PLAIN
 from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE
@@ -43,6 +44,15 @@ class _Kind:
     product: GenericProduct
     shape: Shape
     calls: int = 0
+
+
+class _Planned(NamedTuple):
+    """A plan, the product and the threads it is made for, and the result's shape."""
+
+    plan: GenericPlan
+    product: Strided
+    shape: Shape
+    threads: int
 
 
 class GenericCalls:
@@ -78,9 +88,10 @@ class GenericCalls:
         if kind is None:
             if keys in self._kinds:
                 return None
-            if len(self._kinds) >= _KINDS:
-                self._kinds.clear()
-            kind = self._kinds[keys] = _planned(a, b, out, threads)
+            planned = _planned(a, b, out, threads)
+            if planned is not None and specialize is None and self._makes_kernels(planned.plan):
+                return None
+            kind = self._added(keys, planned)
         if kind is None or (specialize is None and self._is_specialized(kind, keys)):
             return None
         if out is None:
@@ -98,6 +109,29 @@ class GenericCalls:
         """Whether the last call of this kind ran generic kernels."""
         keys = _keys(a, b, threads, out)
         return self._kinds.get(keys) is not None and not self.specializer.is_done(keys)
+
+    def _makes_kernels(self, plan: GenericPlan) -> bool:
+        """Have kernels made in the background that are not on disk; returns whether there are any.
+
+        Specialized code for one product is made faster than the blocks of most products.
+        """
+        kernels = _kernels(object_folder())
+        blocks = {step.block for part in plan.parts for step in part}
+        missing = [block for block in blocks if not kernels.is_made(block)]
+        for block in missing:
+            self.specializer.submit(block, partial(kernels.load, block))
+        return bool(missing)
+
+    def _added(self, keys: object, planned: _Planned | None) -> _Kind | None:
+        if len(self._kinds) >= _KINDS:
+            self._kinds.clear()
+        kind = None
+        if planned is not None:
+            plan, product, shape, threads = planned
+            kernels = _kernels(object_folder())
+            kind = _Kind(loaded_product(plan, product, kernels, threads), shape)
+        self._kinds[keys] = kind
+        return kind
 
     def _is_specialized(self, kind: _Kind, keys: tuple[Any, ...]) -> bool:
         """Count a call; returns whether specialized code is ready for it."""
@@ -129,7 +163,7 @@ def _address(array: NumpyArray) -> int:
 
 def _planned(
     a: NumpyArray, b: NumpyArray, out: NumpyArray | None, threads: int | None
-) -> _Kind | None:
+) -> _Planned | None:
     """Plan a kind of calls; None if no generic kernel computes it, or an argument does not fit."""
     dtype = _TYPES.get(a.dtype)
     if dtype is None or a.dtype != b.dtype or not _fit(a, b):
@@ -151,8 +185,8 @@ def _planned(
     if product is None:
         return None
     count = min(threads or usable_threads(), LARGEST_TEAM)
-    found = generic_product(product, _kernels(object_folder()), count)
-    return None if found is None else _Kind(found, shape)
+    plan = generic_plan(product, host(), count)
+    return None if plan is None else _Planned(plan, product, shape, count)
 
 
 def _fit(a: NumpyArray, b: NumpyArray) -> bool:

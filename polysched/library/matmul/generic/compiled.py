@@ -41,23 +41,30 @@ class KernelLoader:
         The function takes the addresses of the arrays, then the parameters, and returns 0, or 1 if
         there is no memory for its workspace.
         """
-        name = block.name
-        code = self._loaded.get(name)
-        if code is None:
-            native = self._from_disk(block)
-            address = ctypes.cast(native, ctypes.c_void_p).value  # type: ignore[arg-type]
-            assert address is not None
-            code = self._loaded[name] = native, address
-        return code
-
-    def _from_disk(self, block: Block) -> Callable[..., int]:
-        key = cache_key(*versions(), package_state(), repr(self.machine), repr(block))
-        entry = Entry(block.name, block.arrays, len(block.parameters))
-        code = self._folder.load(key)
-        if code is None:
+        if not self.is_made(block):
             code = _compiled(block, self.machine)
-            self._folder.store(key, code)
-        return load_object(code, entry, self.machine).call
+            self._folder.store(self._key(block), code)
+            self._add(block, code)
+        return self._loaded[block.name]
+
+    def is_made(self, block: Block) -> bool:
+        """Load a block if it is on disk; returns whether it is loaded."""
+        if block.name in self._loaded:
+            return True
+        code = self._folder.load(self._key(block))
+        if code is not None:
+            self._add(block, code)
+        return code is not None
+
+    def _key(self, block: Block) -> str:
+        return cache_key(*versions(), package_state(), repr(self.machine), repr(block))
+
+    def _add(self, block: Block, code: bytes) -> None:
+        entry = Entry(block.name, block.arrays, len(block.parameters))
+        native = load_object(code, entry, self.machine).call
+        address = ctypes.cast(native, ctypes.c_void_p).value  # type: ignore[arg-type]
+        assert address is not None
+        self._loaded[block.name] = native, address
 
 
 def _compiled(block: Block, machine: Machine) -> bytes:

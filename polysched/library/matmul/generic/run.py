@@ -13,10 +13,7 @@ import numpy as np
 from polysched.ir.expr.dtypes import DType
 from polysched.library.matmul.dispatch.shapes import NumpyArray
 from polysched.library.matmul.generic.compiled import KernelLoader
-from polysched.library.matmul.generic.plan import (
-    Strided,
-    generic_plan,
-)
+from polysched.library.matmul.generic.plan import GenericPlan, Strided
 from polysched.library.matmul.generic.steps import RECORD, Call, encoded, step_runner
 from polysched.runtime.bound_call import no_workspace
 from polysched.runtime.threads import current_team, running_calls
@@ -80,14 +77,10 @@ class GenericProduct:
             raise no_workspace("matmul")
 
 
-def generic_product(product: Strided, kernels: KernelLoader, threads: int) -> GenericProduct | None:
-    """Plan a product and load its kernels; None if its strides need other kernels.
-
-    A kernel that is not on disk is proved and compiled.
-    """
-    plan = generic_plan(product, kernels.machine, threads)
-    if plan is None:
-        return None
+def loaded_product(
+    plan: GenericPlan, product: Strided, kernels: KernelLoader, threads: int
+) -> GenericProduct:
+    """Load the kernels of a plan; those that are not on disk are proved and compiled."""
     size, code = product.dtype.bytes, []
     parts = []
     for part in plan.parts:

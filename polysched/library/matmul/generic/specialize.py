@@ -25,6 +25,7 @@ class Specializer:
         self._lock = threading.Lock()
         self._waiting: deque[tuple[object, Callable[[], object]]] = deque()
         self._done: set[object] = set()
+        self._submitted: set[object] = set()
         self._thread: threading.Thread | None = None
         self._is_ending = False
         atexit.register(self.close)
@@ -32,13 +33,15 @@ class Specializer:
             os.register_at_fork(after_in_child=self._forget)
 
     def submit(self, kind: object, make: Callable[[], object]) -> None:
-        """Have ``make`` called; :meth:`is_done` is true from then on, even if it raised an error.
+        """Have ``make`` called, once for its kind.
 
-        Whoever wants the code then makes it at once, and gets the error.
+        From then on :meth:`is_done` is true, even if it raised an error. Whoever wants the code
+        then makes it at once, and gets the error.
         """
         with self._lock:
-            if self._is_ending:
+            if self._is_ending or kind in self._submitted:
                 return
+            self._submitted.add(kind)
             self._waiting.append((kind, make))
             if self._thread is None:
                 self._thread = threading.Thread(
@@ -80,5 +83,6 @@ class Specializer:
     def _forget(self) -> None:
         """In the child of a fork: the thread is gone, and its lock may be held."""
         self._lock = threading.Lock()
+        self._submitted -= {kind for kind, _ in self._waiting}
         self._waiting.clear()
         self._thread = None

@@ -13,7 +13,7 @@ import polysched as ps
 from polysched.errors import CallError
 from polysched.library.matmul.dispatch import call
 from polysched.library.matmul.dispatch.compiled import host
-from polysched.library.matmul.generic import compiled
+from polysched.library.matmul.generic import calls, compiled
 from polysched.library.matmul.generic.blocks import TransposeBlock
 from polysched.library.matmul.generic.calls import GENERIC_CALLS, GenericCalls
 from polysched.library.matmul.generic.compiled import KernelLoader
@@ -26,10 +26,10 @@ NumpyArray = np.ndarray[Any, Any]
 
 @pytest.fixture(autouse=True)
 def generic(monkeypatch: pytest.MonkeyPatch) -> GenericCalls:
-    calls = GenericCalls(Specializer())
-    monkeypatch.setattr(call, "_GENERIC", calls)
+    made = GenericCalls(Specializer())
+    monkeypatch.setattr(call, "_GENERIC", made)
     monkeypatch.setattr(call, "_CALL_CACHE", CallCache(64))
-    return calls
+    return made
 
 
 def numbers(shape: tuple[int, ...], dtype: str = "f4", seed: int = 1) -> NumpyArray:
@@ -83,6 +83,7 @@ def test_after_some_calls_specialized_code_runs(
     generic: GenericCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a, b = numbers((9, 8)), numbers((8, 7), seed=2)
+    ps.matmul(a, b, specialize=False)  # makes the generic kernels
     for _ in range(GENERIC_CALLS):
         assert not generic.specializer.is_done(next(iter(generic._kinds), None))
         ps.matmul(a, b)
@@ -92,6 +93,20 @@ def test_after_some_calls_specialized_code_runs(
     monkeypatch.setattr(call, "cached_dispatch", None)
     monkeypatch.setattr(call, "_GENERIC", None)
     np.testing.assert_array_equal(ps.matmul(a, b), a @ b)  # from the call cache
+
+
+def test_kernels_that_are_not_on_disk_are_made_in_the_background(
+    generic: GenericCalls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loader = KernelLoader(host(), ObjectCache(tmp_path / "cache"))
+    monkeypatch.setattr(calls, "_kernels", lambda _: loader)
+    a, b = numbers((5, 8)), numbers((8, 3), seed=2)
+    np.testing.assert_array_equal(ps.matmul(a, b), a @ b)  # by specialized code
+    assert not generic.is_served(a, b, None, None)
+    generic.specializer.wait()
+    b = numbers((8, 2))
+    np.testing.assert_array_equal(ps.matmul(a, b), a @ b)
+    assert generic.is_served(a, b, None, None)
 
 
 def test_specialized_code_may_run_at_once_or_never(generic: GenericCalls) -> None:
@@ -159,8 +174,15 @@ def test_functions_run_once_and_errors_are_left_to_the_caller() -> None:
 
 
 def test_the_end_drops_what_waits() -> None:
-    specializer, ran, begin = Specializer(), list[int](), threading.Event()
-    specializer.submit(0, begin.wait)
+    specializer, ran = Specializer(), list[int]()
+    started, begin = threading.Event(), threading.Event()
+
+    def first() -> None:
+        started.set()
+        begin.wait()
+
+    specializer.submit(0, first)
+    started.wait()
     for number in range(1, 4):
         specializer.submit(number, lambda: ran.append(1))
     threading.Timer(0.1, begin.set).start()
