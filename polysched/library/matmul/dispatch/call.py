@@ -94,7 +94,8 @@ def matmul(  # noqa: PLR0913  (options by keyword)
     """
     # Identity tests cost a fraction of comparisons. alpha=1.0 is handled below.
     is_plain = alpha is _ONE and beta is _ZERO and bias is activation is None
-    if is_plain and (threads is None or type(threads) is int):
+    may_repeat = specialize is None or specialize is True
+    if is_plain and may_repeat and (threads is None or type(threads) is int):
         done = _CALL_CACHE.run(threads, a, b, out)
         if done is not None:
             return done

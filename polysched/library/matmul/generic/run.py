@@ -6,6 +6,7 @@ import ctypes
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,15 @@ class GenericProduct:
             current_team().parallel(pointer, None, self.threads, 0)
         if failures:
             raise failures[0]
+
+    def bound(self, a: int, b: int, out: int) -> Callable[[], int]:
+        """A function that computes the only part of a product, which needs no scratch memory."""
+        (part,) = self.parts
+        assert not self.scratch
+        addresses = (b, a, out) if self.is_swapped else (a, b, out)
+        # ctypes objects are passed faster than integers.
+        pointers = map(ctypes.c_void_p, (*addresses, 0, part.buffer_info()[0]))
+        return partial(self.runner, *pointers, ctypes.c_int64(len(part) // RECORD))
 
     def _run_part(self, part: array[int], addresses: tuple[int, int, int]) -> None:
         memory = np.empty(self.scratch + 64, np.uint8) if self.scratch else None

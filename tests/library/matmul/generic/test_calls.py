@@ -113,6 +113,8 @@ def test_specialized_code_may_run_at_once_or_never(generic: GenericCalls) -> Non
     a, b = numbers((9, 8)), numbers((8, 6), seed=2)
     np.testing.assert_array_equal(ps.matmul(a, b, specialize=True), a @ b)
     assert not generic._kinds
+    ps.matmul(a, b, specialize=False)  # although specialized code is in the call cache
+    assert generic.is_served(a, b, None, None)
     b = numbers((8, 5))
     for _ in range(2 * GENERIC_CALLS):
         ps.matmul(a, b, specialize=False)
