@@ -24,8 +24,8 @@ from polysched.frontends.einsum.operands import Labels, NumpyArray
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType, as_dtype
 from polysched.library.fold import fold_kernel, fold_schedule
-from polysched.library.matmul.dispatch.call import matmul
-from polysched.library.matmul.dispatch.dispatch import WORTH_A_STACK, matmul_target
+from polysched.library.matmul.dispatch.call import matmul, specialized_target
+from polysched.library.matmul.dispatch.dispatch import WORTH_A_STACK
 from polysched.library.matmul.kernel.declare import accumulator_of
 from polysched.library.reduce import Axis, Combine, reduce_kernel, reduce_schedule
 from polysched.lower import compile
@@ -112,7 +112,8 @@ class Pair:
         if labels != self.result:
             whole, view = self._result_view(left.dtype, outer, rows.inner, columns.inner)
         product = matmul(a, b, view, threads=self.threads)
-        runs.append(KernelRun((a, b), product, partial(matmul_target, a, b, self.threads, view)))
+        target = partial(specialized_target, a, b, self.threads, view)
+        runs.append(KernelRun((a, b), product, target))
         if whole is not None:
             return whole
         product = product.astype(left.dtype, copy=False)

@@ -82,7 +82,7 @@ def calls(machine: Machine | None = None) -> dict[str, Callable[[], Any]]:
         "parallel kernel(x, y, out, threads=1)": lambda: parallel(x, y, out, threads=1),
         "call(), bound with threads=1": parallel.bind(x, y, out, threads=1),
         "numpy.add(x, y, out)": lambda: np.add(x, y, out),
-        f"matmul(a, b, out), {SIZE} x {SIZE}": lambda: matmul(a, b, product),
+        f"matmul(a, b, out), {SIZE} x {SIZE}": lambda: matmul(a, b, product, specialize=True),
         f"numpy.matmul(a, b, out), {SIZE} x {SIZE}": lambda: np.matmul(a, b, product),
         f"transpose(a, None, out), {SIZE} x {SIZE}": lambda: transpose(a, None, product),
         f"numpy.copyto(out, a.T), {SIZE} x {SIZE}": lambda: np.copyto(product, a.T),

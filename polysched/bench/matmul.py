@@ -169,7 +169,7 @@ def prepare_own(data: MatmulData, threads: int, machine: Machine | None = None) 
         return warm(Runner(partial(entry.run, data.a, data.b, out), lambda: out))
 
     def run() -> None:
-        matmul(data.a, data.b, out, threads=threads)
+        matmul(data.a, data.b, out, threads=threads, specialize=True)
 
     return warm(Runner(run, lambda: out))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -39,10 +38,10 @@ def geometric_mean(ratios: Iterable[float]) -> float:
     Raises:
         BenchError: there are no ratios.
     """
-    logarithms = [math.log(ratio) for ratio in ratios]
-    if not logarithms:
+    values = list(ratios)
+    if not values:
         raise BenchError("no work was raced against a peer, so there is no mean of ratios")
-    return math.exp(statistics.fmean(logarithms))
+    return statistics.geometric_mean(values)
 
 
 def geometric_means(speedups: Iterable[Speedup]) -> dict[str, float]:

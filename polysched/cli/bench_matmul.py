@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from time import perf_counter
 from types import MappingProxyType
 
 import click
@@ -18,6 +19,7 @@ from polysched.bench.matmul import (
     reference,
     tolerance,
 )
+from polysched.bench.new_shapes import measured, random_sizes, summary
 from polysched.bench.peers import PeerKernels
 from polysched.bench.race import Result, Withdrawn, race
 from polysched.bench.region import region_seconds
@@ -83,6 +85,16 @@ def _extents(value: str) -> tuple[int, int, int]:
     show_default=True,
     help="Element type of the operands.",
 )
+@click.option(
+    "--random",
+    "random_shapes",
+    type=click.IntRange(min=1),
+    metavar="COUNT",
+    help="Multiply so many random new shapes in a row instead of racing.",
+)
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Where the random shapes begin."
+)
 @race_options("each shape")
 @click.pass_context
 def matmul(
@@ -91,6 +103,8 @@ def matmul(
     shapes: tuple[MatmulSize, ...],
     threads: int,
     dtype: str,
+    random_shapes: int | None,
+    seed: int,
     racing: Racing,
 ) -> None:
     """Race ps.matmul with numpy and, if installed, torch.
@@ -110,9 +124,21 @@ def matmul(
     polysched bench matmul --shape 512x512x512 --machine haswell-avx2
     polysched bench matmul --json > results.jsonl
 
+    With --random, the first calls of random shapes are timed in a row, by the size-generic kernels
+    and by numpy. Then these kernels are timed beside the specialized ones. Generic kernels that are
+    not on disk are made before.
+
+    \b
+    polysched bench matmul --random 200
+
     \b
     Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
     """
+    if random_shapes is not None:
+        if shapes or dtype not in {"f32", "f64"} or racing.machine is not None:
+            raise click.UsageError("--random takes f32 or f64 and neither --shape nor --machine")
+        _random_shapes(random_shapes, seed, dtype, threads, as_records=as_records)
+        return
     results: list[Result] = []
     peers: list[PeerKernels] = []
     withdrawn: list[Withdrawn] = []
@@ -156,6 +182,25 @@ def matmul(
     if any(entry.contestant == OWN and entry.is_wrong for entry in withdrawn):
         print_error("wrong output of polysched; this is a defect of polysched")
         context.exit(ExitCode.WRONG)
+
+
+def _random_shapes(count: int, seed: int, dtype: str, threads: int, *, as_records: bool) -> None:
+    """Measure new shapes, and print a line for each if ``as_records``, then the summary."""
+    with progress() as tell:
+        sizes = list(random_sizes(count, seed))
+        shapes = measured(sizes, as_dtype(dtype).numpy(), threads, perf_counter, tell)
+    found = summary(shapes)
+    if as_records:
+        for shape in shapes:
+            click.echo(json.dumps(asdict(shape)))
+        click.echo(json.dumps(asdict(found)))
+        return
+    click.echo(
+        f"generic kernels at {found.mean:.2f} of specialized code in the geometric mean of "
+        f"{found.shapes} shapes, at {found.lowest:.2f} for {found.slowest}\n"
+        f"a first call takes {1e6 * found.overhead:.0f} microseconds more than a later one\n"
+        f"all first calls: {found.total:.3f} s, numpy {found.numpy_total:.3f} s"
+    )
 
 
 def ratio_table(speedups: Sequence[Speedup]) -> str:

@@ -109,3 +109,23 @@ def test_bad_shape(polysched: Polysched, shape: str, message: str) -> None:
     result = polysched("bench", "matmul", "--shape", shape)
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())
+
+
+def test_random_shapes(polysched: Polysched) -> None:
+    command = ("bench", "matmul", "--random", "2", "--seed", "3")
+    result = polysched(*command, "--json")
+    assert result.exit_code == 0
+    *shapes, summary = [json.loads(line) for line in result.stdout.splitlines()]
+    assert len({shape["kernel"] for shape in shapes}) == summary["shapes"] == 2
+    assert all(min(shape["first"], shape["generic"], shape["specialized"]) > 0 for shape in shapes)
+    assert summary["lowest"] <= summary["mean"]
+    assert summary["total"] == pytest.approx(sum(shape["first"] for shape in shapes))
+    text = polysched(*command).stdout
+    assert "of specialized code in the geometric mean of 2 shapes" in text
+
+
+@pytest.mark.parametrize("option", [("--shape", "2x2x2"), ("--type", "i8")])
+def test_random_shapes_exclude_other_options(polysched: Polysched, option: tuple[str, ...]) -> None:
+    result = polysched("bench", "matmul", "--random", "2", *option)
+    assert result.exit_code == 2
+    assert "--random takes f32 or f64" in result.stderr

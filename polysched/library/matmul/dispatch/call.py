@@ -14,17 +14,21 @@ from polysched.library.matmul.dispatch.dispatch import (
     CACHED_KINDS,
     OperandKey,
     cached_dispatch,
+    matmul_target,
     operand_key,
 )
 from polysched.library.matmul.dispatch.entry import DispatchEntry
 from polysched.library.matmul.dispatch.options import call_options, plain_options, require_bias
 from polysched.library.matmul.dispatch.shapes import NumpyArray
+from polysched.library.matmul.generic.calls import GenericCalls
+from polysched.library.matmul.generic.specialize import Specializer
 from polysched.runtime.array_layout import ALIGNED, WRITEABLE, fault_of_output
-from polysched.runtime.call_cache import CallCache
+from polysched.runtime.call_cache import CallCache, CallTarget
 from polysched.runtime.threads import number_of_threads
 from polysched.runtime.views import as_array
 
 _CALL_CACHE = CallCache(CACHED_KINDS)
+_GENERIC = GenericCalls(Specializer())
 _ONE, _ZERO = 1, 0
 _WRITABLE = ALIGNED | WRITEABLE
 
@@ -40,6 +44,7 @@ def matmul(  # noqa: PLR0913  (options by keyword)
     activation: str | None = None,
     threads: int | None = None,
     dtype: Any = None,
+    specialize: bool | None = None,
 ) -> NumpyArray:
     """Compute ``activation(alpha * a @ b + beta * out + bias)``, by default the product ``a @ b``.
 
@@ -58,9 +63,12 @@ def matmul(  # noqa: PLR0913  (options by keyword)
     0 leaves its operand out: ``beta=0`` never reads ``out``, and ``alpha=0`` reads neither ``a``
     nor ``b``, so NaN in them has no effect.
 
-    The first call of a kind plans, proves and compiles its kernel. This takes some 0.2 s, or less
-    if the code is on disk. All factors other than 0 and 1 are one kind, and so are all views with
-    the same strides.
+    Plain products of float32 and float64 matrices run size-generic kernels at once, whatever the
+    shape. Code for the shape itself is made in the background after a few calls and used from then
+    on. Its sums may be rounded otherwise, so ``specialize`` is for programs that need the same bits
+    in each call. The first call of any other kind plans, proves and compiles its kernel. This takes
+    some 0.1 s, or less if the code is on disk. All factors other than 0 and 1 are one kind, and so
+    are all views with the same strides.
 
     A view with positive strides is read in place: a part of a matrix, a transposed matrix, a stack
     of these, every second column. Views whose rows or columns are contiguous are fastest. Views
@@ -84,6 +92,8 @@ def matmul(  # noqa: PLR0913  (options by keyword)
         threads: the most threads to use; by default as many as there are usable cores.
         dtype: the element type of the result; by default that of the operands, and int32 for int8
             and int16.
+        specialize: True to make the code for the shape at once, False never to make it; None to
+            make it in the background after a few calls.
 
     Returns:
         the result; ``out`` if that was given.
@@ -93,13 +103,17 @@ def matmul(  # noqa: PLR0913  (options by keyword)
     """
     # Identity tests cost a fraction of comparisons. alpha=1.0 is handled below.
     is_plain = alpha is _ONE and beta is _ZERO and bias is activation is dtype is None
-    if is_plain and (threads is None or type(threads) is int):
+    may_repeat = specialize is None or specialize is True
+    if is_plain and may_repeat and (threads is None or type(threads) is int):
         done = _CALL_CACHE.run(threads, a, b, out)
         if done is not None:
             return done
     if threads is not None:
         threads = number_of_threads("matmul", threads)
     a, b = _operand(a, "a"), _operand(b, "b")
+    done = _by_generic_kernels(a, b, out, threads, specialize) if is_plain else None
+    if done is not None:
+        return done
     if bias is not None:
         bias = _array(bias, "bias")
     if is_plain:
@@ -127,6 +141,33 @@ def matmul(  # noqa: PLR0913  (options by keyword)
     if entry.direct_call is not None and (bias is None or bias.flags.c_contiguous):
         _CALL_CACHE.add(options.kind, arrays, entry.direct_call)
     return result
+
+
+def _by_generic_kernels(
+    a: NumpyArray | Computed,
+    b: NumpyArray | Computed,
+    out: Any,
+    threads: int | None,
+    specialize: bool | None,
+) -> NumpyArray | None:
+    """Compute a plain product by generic kernels; None if specialized code is to run.
+
+    Raises:
+        CallError: ``specialize`` is neither True, False nor None.
+    """
+    if specialize is not None and type(specialize) is not bool:
+        raise CallError(f"matmul: specialize={specialize!r}; expected True, False or None")
+    if specialize or isinstance(a, Computed) or isinstance(b, Computed):
+        return None
+    return _GENERIC.run(a, b, out, threads, specialize)
+
+
+def specialized_target(
+    a: NumpyArray, b: NumpyArray, threads: int | None, out: NumpyArray | None = None
+) -> CallTarget | None:
+    """As :func:`matmul_target`; None as long as generic kernels compute such calls."""
+    is_generic = _GENERIC.is_served(a, b, out, threads)
+    return None if is_generic else matmul_target(a, b, threads, out)
 
 
 def _operand(value: Any, name: str) -> NumpyArray | Computed:

@@ -1,0 +1,1 @@
+"""Products of any size by size-generic kernels: sizes and strides are parameters of the code."""

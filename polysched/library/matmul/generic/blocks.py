@@ -1,0 +1,287 @@
+"""Size-generic kernels of matrix products: a register tile and the loops around it.
+
+Each kernel computes a block of the result, ``out[i, j] (+)= sum over k of a[i, k] * b[k, j]``. The
+sizes of the register tile are literals. The number of tiles, the terms and the strides are
+parameters, so one proof and one compilation serve all sizes. A product is a few such blocks
+(:mod:`polysched.library.matmul.generic.plan`), as in BLIS (Van Zee and van de Geijn, "BLIS: A
+Framework for Rapidly Instantiating BLAS Functionality", ACM TOMS 41(3), 2015).
+
+The rows of a block are whole tiles. The columns are whole panels, of which the last one may lack
+less than one vector (``missing``).
+
+Parameters of all kernels: ``tiles`` of rows, ``panels`` of columns, ``terms``, ``first`` (1 if the
+result is written, 0 if the block is added to it), and the strides of the arrays, in elements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import ArrayHandle, KernelBuilder
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Expression
+from polysched.library.matmul.schedule.dot import FEW_LANES
+from polysched.library.matmul.schedule.tiling import loops_around, transpose_tiles
+from polysched.user import Schedule
+
+
+@dataclass(frozen=True)
+class TileBlock:
+    """A block whose lanes are columns, computed in register tiles.
+
+    Attributes:
+        dtype: the type of all elements.
+        lanes: elements of a vector.
+        rows: rows of a register tile.
+        vectors: vectors of columns of a register tile: the width of a panel.
+        packed: whether each panel of ``b`` is copied before it is used.
+    """
+
+    dtype: DType
+    lanes: int
+    rows: int
+    vectors: int
+    packed: bool = False
+    arrays: ClassVar[int] = 3
+    parameters: ClassVar[tuple[str, ...]] = (
+        *("tiles", "panels", "missing", "terms", "first"),
+        *("a_row", "a_term", "b_row", "out_row"),
+    )
+
+    @property
+    def columns(self) -> int:
+        """Columns of a panel."""
+        return self.vectors * self.lanes
+
+    @property
+    def name(self) -> str:
+        """The name of the kernel."""
+        form = "_packed" if self.packed else ""
+        return f"matmul_tiles_{self.rows}x{self.columns}_{self.dtype}{form}"
+
+    def schedule(self) -> Schedule:
+        """The kernel's schedule: panels of columns, in them tiles of rows, in these the terms."""
+        schedule = (
+            Schedule(self._kernel())
+            .split("update.m", self.rows, into=("im", "rm"))
+            .split("update.n", self.columns, into=("in", "rn"))
+            .reorder("in", "im", "k", "rm", "rn")
+            .compute_at("init", at="im")
+            .promote("out", at="im", lanes=self.lanes)
+        )
+        if self.packed:
+            schedule = schedule.pack("b", "update.in", order=("k", "n"))
+            schedule = schedule.vectorize("b_packed.n", self.lanes).unroll("b_packed.n")
+        schedule = schedule.vectorize("init.n", self.lanes).vectorize("update.rn", self.lanes)
+        rows = ("init.m", "update.rm") if self.rows > 1 else ("update.rm",)
+        return schedule.unroll(*rows, "init.n", "update.rn")
+
+    def _kernel(self) -> Kernel:
+        build = KernelBuilder(self.name)
+        m = self.rows * build.parameter("tiles", minimum=1)
+        n = _columns(build, self.columns, self.lanes)
+        k = build.parameter("terms", minimum=1)
+        return _by_columns(build, self.dtype, (m, n, k))
+
+
+@dataclass(frozen=True)
+class StreamBlock:
+    """A block of a few rows that reads ``b`` once, a few whole rows at a time.
+
+    The sums stay in the L1 cache. The terms are whole groups of ``group`` terms.
+    """
+
+    dtype: DType
+    lanes: int
+    rows: int
+    vectors: int
+    group: int
+    arrays: ClassVar[int] = 3
+    parameters: ClassVar[tuple[str, ...]] = (
+        *("panels", "missing", "groups", "first"),
+        *("a_row", "a_term", "b_row", "out_row"),
+    )
+
+    @property
+    def columns(self) -> int:
+        """Columns of a panel."""
+        return self.vectors * self.lanes
+
+    @property
+    def name(self) -> str:
+        """The name of the kernel."""
+        return f"matmul_stream_{self.rows}x{self.columns}x{self.group}_{self.dtype}"
+
+    def schedule(self) -> Schedule:
+        """The kernel's schedule: groups of terms, in them panels of columns."""
+        schedule = (
+            Schedule(self._kernel())
+            .split("update.k", self.group, into=("ok", "rk"))
+            .split("update.n", self.columns, into=("in", "rn"))
+            .reorder("ok", "in", "rk", "update.m", "rn")
+            .promote("out", at="update.in", lanes=self.lanes)
+            .vectorize("init.n", self.lanes)
+            .vectorize("update.rn", self.lanes)
+        )
+        return schedule.unroll("update.rk", "update.m", "update.rn")
+
+    def _kernel(self) -> Kernel:
+        build = KernelBuilder(self.name)
+        n = _columns(build, self.columns, self.lanes)
+        k = self.group * build.parameter("groups", minimum=1)
+        return _by_columns(build, self.dtype, (self.rows, n, k))
+
+
+@dataclass(frozen=True)
+class DotBlock:
+    """A block whose lanes are terms, for few rows and a transposed ``b``; both are read in place.
+
+    There are at least ``lanes`` terms. Both strides of the result are free, so that the block also
+    computes the transposed product.
+
+    Attributes:
+        dtype: the type of all elements.
+        lanes: elements of a vector.
+        rows: rows of a register tile.
+        columns: columns of a register tile.
+    """
+
+    dtype: DType
+    lanes: int
+    rows: int
+    columns: int
+    arrays: ClassVar[int] = 3
+    parameters: ClassVar[tuple[str, ...]] = (
+        *("tiles", "panels", "terms", "first"),
+        *("a_row", "b_row", "out_row", "out_column"),
+    )
+
+    @property
+    def name(self) -> str:
+        """The name of the kernel."""
+        return f"matmul_dots_{self.rows}x{self.columns}_{self.dtype}"
+
+    def schedule(self) -> Schedule:
+        """The kernel's schedule; the lanes of a sum are reduced to ``FEW_LANES``, then to one."""
+        schedule = (
+            Schedule(self._kernel())
+            .split("update.m", self.rows, into=("im", "rm"))
+            .split("update.n", self.columns, into=("in", "rn"))
+            .reorder("in", "im", "k", "rm", "rn")
+            .split("update.k", self.lanes, into=("ik", "lane"))
+            .reorder("lane", "ik")
+            .rfactor("update", "lane", order=("m", "n", "each_lane"))
+        )
+        unrolled: dict[str, tuple[str, ...]] = {"update_init": ("m", "n"), "update": ("rm", "rn")}
+        if self.lanes > FEW_LANES:
+            schedule = (
+                schedule.split("update_combine.each_lane", FEW_LANES, into=("group", "few"))
+                .reorder(*(f"update_combine.{loop}" for loop in ("m", "n", "few", "group")))
+                .rfactor("update_combine", "few", into="fewer", order=("m", "n", "each_few"))
+                .vectorize("few", FEW_LANES)
+            )
+            unrolled |= {"update_combine": ("group",), "fewer_combine": ("each_few",)}
+        else:
+            unrolled |= {"update_combine": ("each_lane",)}
+        schedule = schedule.compute_at("init", at="im").vectorize("lane", self.lanes)
+        for statement, loops in unrolled.items():
+            around = loops_around(schedule, statement)
+            for loop in (name for name in loops if name in around):
+                schedule = schedule.unroll(f"{statement}.{loop}")
+        return schedule
+
+    def _kernel(self) -> Kernel:
+        build = KernelBuilder(self.name)
+        m = self.rows * build.parameter("tiles", minimum=1)
+        n = self.columns * build.parameter("panels", minimum=1)
+        k = build.parameter("terms", minimum=self.lanes)
+        first = build.parameter("first", minimum=0, maximum=1)
+        a_row, b_row, out_row, out_column = (
+            build.parameter(name, minimum=1) for name in ("a_row", "b_row", "out_row", "out_column")
+        )
+        build.assume(a_row >= k)
+        build.assume(b_row >= k)
+        a = build.input("a", self.dtype, (m, k), dimensions="m k", strides=(a_row, 1))
+        b = build.input("b", self.dtype, (n, k), dimensions="n k", strides=(b_row, 1))
+        strides = (out_row, out_column)
+        out = build.inout("out", self.dtype, (m, n), dimensions="m n", strides=strides)
+        _product(build, a, b, out, (m, n, k), first, transposed=True)
+        return build.kernel()
+
+
+@dataclass(frozen=True)
+class TransposeBlock:
+    """The copy of a transposed ``b[n, k]`` into ``out[k, n]``, in square tiles in registers."""
+
+    dtype: DType
+    lanes: int
+    arrays: ClassVar[int] = 2
+    parameters: ClassVar[tuple[str, ...]] = ("columns", "terms", "b_row", "out_row")
+
+    @property
+    def name(self) -> str:
+        """The name of the kernel."""
+        return f"matmul_transpose_{self.dtype}"
+
+    def schedule(self) -> Schedule:
+        """The kernel's schedule."""
+        return transpose_tiles(Schedule(self._kernel()), "copy", ("k", "n"), self.lanes)
+
+    def _kernel(self) -> Kernel:
+        build = KernelBuilder(self.name)
+        n, k = build.parameter("columns", minimum=1), build.parameter("terms", minimum=1)
+        b_row, out_row = (build.parameter(name, minimum=1) for name in ("b_row", "out_row"))
+        build.assume(b_row >= k)
+        build.assume(out_row >= n)
+        b = build.input("b", self.dtype, (n, k), dimensions="n k", strides=(b_row, 1))
+        out = build.output("out", self.dtype, (k, n), dimensions="k n", strides=(out_row, 1))
+        with build.loops(k=k, n=n) as (term, column), build.statement("copy"):
+            out[term, column] = b[column, term]
+        return build.kernel()
+
+
+Block: TypeAlias = TileBlock | StreamBlock | DotBlock | TransposeBlock
+
+
+def _columns(build: KernelBuilder, width: int, lanes: int) -> Expression:
+    """Declare the number of columns: whole panels but for less than one vector."""
+    panels = build.parameter("panels", minimum=1)
+    return width * panels - build.parameter("missing", minimum=0, maximum=lanes - 1)
+
+
+def _by_columns(
+    build: KernelBuilder, dtype: DType, sizes: tuple[int | Expression, Expression, Expression]
+) -> Kernel:
+    """Declare a block with a row-major ``b``, and any strides of ``a``."""
+    m, n, k = sizes
+    first = build.parameter("first", minimum=0, maximum=1)
+    a_row, a_term, b_row, out_row = (
+        build.parameter(name, minimum=1) for name in ("a_row", "a_term", "b_row", "out_row")
+    )
+    build.assume(b_row >= n)
+    build.assume(out_row >= n)
+    a = build.input("a", dtype, (m, k), dimensions="m k", strides=(a_row, a_term))
+    b = build.input("b", dtype, (k, n), dimensions="k n", strides=(b_row, 1))
+    out = build.inout("out", dtype, (m, n), dimensions="m n", strides=(out_row, 1))
+    _product(build, a, b, out, sizes, first, transposed=False)
+    return build.kernel()
+
+
+def _product(
+    build: KernelBuilder,
+    a: ArrayHandle,
+    b: ArrayHandle,
+    out: ArrayHandle,
+    sizes: tuple[int | Expression, int | Expression, Expression],
+    first: Expression,
+    *,
+    transposed: bool,
+) -> None:
+    """Declare the statements ``init``, which runs if ``first`` is 1, and ``update``."""
+    m, n, k = sizes
+    with build.loops(m=m, n=n) as at, build.where(first >= 1), build.statement("init"):
+        out[at] = 0
+    with build.loops(m=m, n=n, k=k) as (row, column, term), build.statement("update", order="any"):
+        out[row, column] += a[row, term] * b[(column, term) if transposed else (term, column)]

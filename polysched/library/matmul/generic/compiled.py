@@ -1,0 +1,109 @@
+"""Machine code of size-generic kernels, kept on disk by the description of its block.
+
+The code of other kernels is found on disk by its LLVM text, which takes a proof and the emitter to
+make. A block's code is found by the block itself, the machine, and the state of this package.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+from polysched.ir.isl.budget import SAFETY_SECONDS, time_budget
+from polysched.library.matmul.generic.blocks import Block
+from polysched.llvm.emit.module import emit_module
+from polysched.lower import proved
+from polysched.machine.description import Machine
+from polysched.runtime.cache import ENVIRONMENT_VARIABLE, ObjectCache, cache_key, default_cache
+from polysched.runtime.collection import collection_paused
+from polysched.runtime.jit import Entry, emit_object, load_object, versions
+
+
+class KernelLoader:
+    """The size-generic kernels of a machine, loaded when they are first used.
+
+    Args:
+        machine: the machine.
+        folder: the cache of object code on disk.
+    """
+
+    def __init__(self, machine: Machine, folder: ObjectCache) -> None:
+        self.machine = machine
+        self._folder = folder
+        self._loaded: dict[str, tuple[Callable[..., int], int]] = {}
+
+    def load(self, block: Block) -> tuple[Callable[..., int], int]:
+        """The machine code of a block, and its address; compiled if it is not on disk.
+
+        The function takes the addresses of the arrays, then the parameters, and returns 0, or 1 if
+        there is no memory for its workspace.
+        """
+        if not self.is_made(block):
+            code = _compiled(block, self.machine)
+            self._folder.store(self._key(block), code)
+            self._add(block, code)
+        return self._loaded[block.name]
+
+    def is_made(self, block: Block) -> bool:
+        """Load a block if it is on disk; returns whether it is loaded."""
+        if block.name in self._loaded:
+            return True
+        code = self._folder.load(self._key(block))
+        if code is not None:
+            self._add(block, code)
+        return code is not None
+
+    def _key(self, block: Block) -> str:
+        return cache_key(*versions(), package_state(), repr(self.machine), repr(block))
+
+    def _add(self, block: Block, code: bytes) -> None:
+        entry = Entry(block.name, block.arrays, len(block.parameters))
+        native = load_object(code, entry, self.machine).call
+        address = ctypes.cast(native, ctypes.c_void_p).value  # type: ignore[arg-type]
+        assert address is not None
+        self._loaded[block.name] = native, address
+
+
+def _compiled(block: Block, machine: Machine) -> bytes:
+    """Prove and compile a block; raises as :func:`polysched.lower.compile`."""
+    with collection_paused():
+        with time_budget(SAFETY_SECONDS):
+            schedule = block.schedule()
+            assert schedule.kernel.parameters == block.parameters
+            loops = proved(schedule, machine, guard=False)
+        return emit_object(emit_module(loops, machine), block.name, machine)
+
+
+def object_folder() -> ObjectCache:
+    """The cache of object code on disk."""
+    return _folder(os.environ.get(ENVIRONMENT_VARIABLE))
+
+
+@cache
+def _folder(chosen: str | None) -> ObjectCache:
+    del chosen  # only the key: the folder follows the environment
+    return default_cache()
+
+
+@cache
+def package_state() -> str:
+    """A digest of the sizes and times of this package's files, by which Python's caches go too.
+
+    Code on disk must not survive a change of the compiler that made it.
+    """
+    root = Path(__file__).parents[3]
+    return cache_key(*sorted(_states(str(root))))
+
+
+def _states(folder: str) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name != "__pycache__":
+                    yield from _states(entry.path)
+            elif entry.name.endswith(".py"):
+                status = entry.stat()
+                yield f"{entry.path} {status.st_size} {status.st_mtime_ns}"

@@ -1,0 +1,336 @@
+"""Plan of a product by size-generic kernels: the blocks that it is divided into.
+
+Planning takes some tens of microseconds, so it decides by a few comparisons. Rows are divided into
+tiles of one height and lower tiles, columns into panels of one width and one narrower panel, and
+terms into blocks whose panel of ``b`` stays in the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from polysched.ir.expr.dtypes import DType
+from polysched.library.matmul.generic.blocks import (
+    Block,
+    DotBlock,
+    StreamBlock,
+    TileBlock,
+    TransposeBlock,
+)
+from polysched.machine.contraction_model import (
+    even_block,
+    longest_block,
+    pays_packing,
+    tallest_tile,
+)
+from polysched.machine.description import Machine
+
+FEW_ROWS = 3
+"""Rows of a product, at most, whose tiles are up to ``WIDEST`` vectors wide."""
+
+WIDEST = 8
+"""Vectors of a tile of few rows: enough sums to hide the FMA latency in one row."""
+
+DOT_ROWS = 4
+"""Rows of a register tile of dot products, at most."""
+
+FEW_COLUMNS = 4
+"""Columns, at most, that are computed as rows of the transposed product, by dot products."""
+
+EVEN_TILES = 8
+"""Tiles of rows, at most, that are made equally high. More tiles have one lower tile at the end."""
+
+PARTS = 2
+"""Parts of the work for each thread, so that a late thread leaves one to the others."""
+
+
+class Strided(NamedTuple):
+    """A product of arrays with strides, in elements: ``out[m, n] = a[m, k] @ b[k, n]``."""
+
+    dtype: DType
+    m: int
+    n: int
+    k: int
+    a_row: int
+    a_term: int
+    b_term: int
+    b_column: int
+    out_row: int
+    out_column: int
+
+    @property
+    def transposed(self) -> Strided:
+        """The product of the transposed operands in reverse order."""
+        return Strided(
+            *(self.dtype, self.n, self.m, self.k, self.b_column, self.b_term),
+            *(self.a_term, self.a_row, self.out_column, self.out_row),
+        )
+
+
+class Step(NamedTuple):
+    """A call of a kernel.
+
+    Attributes:
+        block: the kernel.
+        arrays: its arrays, by number: operands ``A`` and ``B``, ``OUT``, or ``SCRATCH`` memory.
+        starts: their first elements.
+        parameters: the values of the kernel's parameters.
+    """
+
+    block: Block
+    arrays: tuple[int, ...]
+    starts: tuple[int, ...]
+    parameters: tuple[int, ...]
+
+
+A, B, OUT, SCRATCH = range(4)
+
+
+@dataclass(frozen=True)
+class GenericPlan:
+    """The calls that compute a product.
+
+    Attributes:
+        is_swapped: whether they compute the transposed product: ``A`` is then the right operand.
+        parts: the steps, in order; parts may run at the same time.
+        scratch: elements of scratch memory that a part needs.
+    """
+
+    is_swapped: bool
+    parts: tuple[tuple[Step, ...], ...]
+    scratch: int
+
+
+def generic_plan(product: Strided, machine: Machine, threads: int) -> GenericPlan | None:
+    """Plan a product; None if no generic kernel takes operands with these strides."""
+    is_column = product.n == 1 < product.m or (product.out_column != 1 and product.out_row == 1)
+    is_swapped = is_column or _pays_swapped(product)
+    product = _of_one_row(product.transposed if is_swapped else product)
+    planner = _Planner(machine, machine.lanes(product.dtype.bits))
+    if not planner.supports(product):
+        return None
+    planned = [planner.steps(*part) for part in planner.parts(product, threads)]
+    scratch = max(size for _, size in planned)
+    return GenericPlan(is_swapped, tuple(tuple(steps) for steps, _ in planned), scratch)
+
+
+def _of_one_row(product: Strided) -> Strided:
+    """Give the rows of arrays of one row the stride that the kernels are proved for."""
+    if product.m == 1:
+        a_row, out_row = product.k * product.a_term, product.n * product.out_column
+        product = product._replace(a_row=a_row, out_row=out_row)
+    if product.k == 1 and product.b_column == 1:
+        product = product._replace(b_term=product.n)
+    return product
+
+
+def _pays_swapped(product: Strided) -> bool:
+    """Whether few columns are computed as rows, by dot products with the rows of ``a``."""
+    is_narrow = product.n <= FEW_COLUMNS and product.n < product.m
+    return is_narrow and product.a_term == 1 and product.k >= 64
+
+
+@dataclass(frozen=True)
+class _Planner:
+    machine: Machine
+    lanes: int
+
+    def supports(self, product: Strided) -> bool:
+        """Whether ``b`` has rows or columns without gaps, and a kernel writes such a result."""
+        if product.b_column == 1 and product.out_column == 1:
+            return True
+        return product.b_term == 1 and (product.out_column == 1 or self._by_dots(product))
+
+    def _by_dots(self, product: Strided) -> bool:
+        costs = self.machine.costs
+        is_copied = product.a_row == 1 and product.m <= FEW_COLUMNS
+        if product.b_term != 1 or product.m > costs.dot_rows:
+            return False
+        if not (product.a_term == 1 or is_copied):
+            return False
+        fewest = max(costs.block_terms, (product.m + costs.dot_extra_vectors) * self.lanes)
+        return product.k >= (fewest if product.out_column == 1 else self.lanes)
+
+    def parts(self, product: Strided, threads: int) -> Iterator[tuple[Strided, int, int, int]]:
+        """Divide a long product among threads: parts, with their first elements."""
+        machine, size = self.machine, product.dtype.bytes
+        m, n, k = product.m, product.n, product.k
+        cycles = m * -(-n // self.lanes) * k / machine.fma_units
+        cycles = max(cycles, (m + n) * k * size / machine.costs.memory_bytes if m < 8 else 0)
+        count = PARTS * threads if threads > 1 and cycles >= machine.costs.parallel_cycles else 1
+        along_rows = m > n
+        unit = tallest_tile(machine) if along_rows else 4 * self.lanes
+        extent = m if along_rows else n
+        length = -(-extent // (count * unit)) * unit
+        for start in range(0, extent, length):
+            taken = min(length, extent - start)
+            if along_rows:
+                part = product._replace(m=taken)
+                yield part, start * product.a_row, 0, start * product.out_row
+            else:
+                part = product._replace(n=taken)
+                yield part, 0, start * product.b_column, start * product.out_column
+
+    def steps(self, product: Strided, a: int, b: int, out: int) -> tuple[list[Step], int]:
+        """The steps of a part, and the elements of scratch memory that they need."""
+        if self._by_dots(product):
+            return self._dots(product, a, b, out)
+        if product.b_column == 1:
+            return list(self._by_columns(product, (a, b, out), B)), 0
+        return self._transposed(product, a, b, out)
+
+    def _dots(self, product: Strided, a: int, b: int, out: int) -> tuple[list[Step], int]:
+        steps, scratch, left = [], 0, A
+        a_row = product.a_row
+        if product.a_term != 1:
+            copy = TransposeBlock(product.dtype, self.lanes)
+            sizes = (product.k, product.m, product.a_term, product.k)
+            steps.append(Step(copy, (A, SCRATCH), (a, 0), sizes))
+            a, a_row, left, scratch = 0, product.k, SCRATCH, product.m * product.k
+        row, b_row = 0, product.k if product.n == 1 else product.b_column
+        for height, tiles in _heights(product.m, DOT_ROWS):
+            width = 8 if height <= 2 else 4
+            panels, rest = divmod(product.n, width)
+            for columns, count, start in ((width, panels, 0), (1, rest, panels * width)):
+                if not count:
+                    continue
+                block = DotBlock(product.dtype, self.lanes, height, columns)
+                starts = (
+                    a + row * a_row,
+                    b + start * product.b_column,
+                    out + row * product.out_row + start * product.out_column,
+                )
+                strides = (a_row, b_row, product.out_row, product.out_column)
+                parameters = (tiles, count, product.k, 1, *strides)
+                steps.append(Step(block, (left, B, OUT), starts, parameters))
+            row += height * tiles
+        return steps, scratch
+
+    def _transposed(self, product: Strided, a: int, b: int, out: int) -> tuple[list[Step], int]:
+        """Copy blocks of terms of a transposed ``b`` to rows, and multiply by the copy."""
+        machine, size = self.machine, product.dtype.bytes
+        # The rows of the copy do not fall into the same sets of the caches.
+        row = -(-product.n // self.lanes) * self.lanes
+        row += self.lanes if row * size % 512 == 0 else 0
+        longest = max(machine.costs.block_terms, machine.cache_bytes(2) // (2 * row * size))
+        terms = even_block(product.k, longest, self.lanes) if product.k > longest else product.k
+        steps = []
+        for start in range(0, product.k, terms):
+            taken = min(terms, product.k - start)
+            copy = TransposeBlock(product.dtype, self.lanes)
+            sizes = (product.n, taken, product.b_column, row)
+            steps.append(Step(copy, (B, SCRATCH), (b + start, 0), sizes))
+            block = product._replace(k=taken, b_term=row, b_column=1)
+            starts = (a + start * product.a_term, 0, out)
+            steps.extend(self._by_columns(block, starts, SCRATCH, is_first=start == 0))
+        return steps, terms * row
+
+    def _by_columns(
+        self, product: Strided, starts: tuple[int, int, int], right: int, *, is_first: bool = True
+    ) -> Iterator[Step]:
+        """The steps of a product with a row-major ``b``."""
+        a, b, out = starts
+        if self._is_streamed(product) and right == B:
+            group = self.machine.costs.streamed_rows
+            groups, rest = divmod(product.k, group)
+            streamed = product._replace(k=groups * group)
+            yield from self._streamed(streamed, starts, group)
+            if not rest:
+                return
+            product, is_first = product._replace(k=rest), False
+            a += streamed.k * product.a_term
+            b += streamed.k * product.b_term
+        width = self._width(product)
+        terms = self._terms(product, width)
+        for start in range(0, product.k, terms):
+            block = product._replace(k=min(terms, product.k - start))
+            moved = (a + start * product.a_term, b + start * product.b_term, out)
+            first = int(is_first and start == 0)
+            yield from self._tiles(block, moved, right, width, first)
+
+    def _is_streamed(self, product: Strided) -> bool:
+        """Whether so few rows read ``b`` that its rows are read from their beginning to end."""
+        far = self.machine.cache_bytes(1 if product.m == 1 else 2)
+        wide = self.machine.costs.wide_row * self.lanes
+        is_far = product.k * product.n * product.dtype.bytes > far
+        group = self.machine.costs.streamed_rows
+        return product.m <= FEW_ROWS and is_far and product.n >= wide and product.k >= group
+
+    def _streamed(
+        self, product: Strided, starts: tuple[int, int, int], group: int
+    ) -> Iterator[Step]:
+        a, b, out = starts
+        strides = (product.a_row, product.a_term, product.b_term, product.out_row)
+        for vectors, panels, column, missing in self._widths(product.n, 4 // product.m or 1):
+            block = StreamBlock(product.dtype, self.lanes, product.m, vectors, group)
+            begin = (a, b + column, out + column)
+            sizes = (panels, missing, product.k // group, 1)
+            yield Step(block, (A, B, OUT), begin, (*sizes, *strides))
+
+    def _tiles(
+        self, product: Strided, starts: tuple[int, int, int], right: int, width: int, first: int
+    ) -> Iterator[Step]:
+        a, b, out = starts
+        strides = (product.a_row, product.a_term, product.b_term, product.out_row)
+        is_packed = self._pays_packing(product, width)
+        for vectors, panels, column, missing in self._widths(product.n, width):
+            row = 0
+            for height, tiles in _heights(product.m, self._tallest(vectors)):
+                packs = is_packed and tiles >= EVEN_TILES
+                block = TileBlock(product.dtype, self.lanes, height, vectors, packed=packs)
+                begin = (a + row * product.a_row, b + column, out + row * product.out_row + column)
+                sizes = (tiles, panels, missing, product.k, first)
+                yield Step(block, (A, right, OUT), begin, (*sizes, *strides))
+                row += height * tiles
+
+    def _tallest(self, vectors: int) -> int:
+        """The height of a tile: a register for each sum, each vector of ``b`` and one of ``a``."""
+        height = (self.machine.vector_registers - 1 - vectors) // vectors
+        return max(1, min(height, tallest_tile(self.machine)))
+
+    def _width(self, product: Strided) -> int:
+        """The vectors of a panel."""
+        widest = 4 if self.machine.vector_registers >= 32 else 2
+        return WIDEST if product.m <= FEW_ROWS and widest == 4 else widest
+
+    def _widths(self, columns: int, width: int) -> Iterator[tuple[int, int, int, int]]:
+        """Panels of columns: vectors, number, first column, and columns missing in the last."""
+        panels, rest = divmod(columns, width * self.lanes)
+        vectors = -(-rest // self.lanes)
+        missing = vectors * self.lanes - rest
+        if vectors == width:
+            yield width, panels + 1, 0, missing
+            return
+        if panels:
+            yield width, panels, 0, 0
+        if vectors:
+            yield vectors, 1, panels * width * self.lanes, missing
+
+    def _terms(self, product: Strided, width: int) -> int:
+        """The terms of a block."""
+        size, k = product.dtype.bytes, product.k
+        operands, result = (product.m + product.n) * size, product.m * product.n * size
+        panel = width * self.lanes * size
+        longest = longest_block(k, panel, operands, result, self.machine)
+        return k if longest is None else even_block(k, longest, 64 // size)
+
+    def _pays_packing(self, product: Strided, width: int) -> bool:
+        size = product.dtype.bytes
+        block, panel = product.k * product.n * size, product.k * width * self.lanes * size
+        step = product.b_term * size
+        return pays_packing(product.m, step, product.k, block, panel, self.machine)
+
+
+@lru_cache(maxsize=1024)
+def _heights(rows: int, tallest: int) -> tuple[tuple[int, int], ...]:
+    """Divide rows into tiles: heights with their numbers of tiles."""
+    tiles = -(-rows // tallest)
+    if tiles > EVEN_TILES:
+        full, rest = divmod(rows, tallest)
+        return ((tallest, full), (rest, 1)) if rest else ((tallest, full),)
+    height = -(-rows // tiles)
+    lower = tiles * height - rows
+    return ((height, tiles - lower), (height - 1, lower)) if lower else ((height, tiles),)

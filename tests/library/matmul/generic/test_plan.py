@@ -1,0 +1,109 @@
+"""Plans: each product of two elements is added once, on every machine."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import polysched as ps
+from polysched.library.matmul.generic.blocks import DotBlock, StreamBlock, TileBlock
+from polysched.library.matmul.generic.plan import (
+    OUT,
+    SCRATCH,
+    GenericPlan,
+    Step,
+    Strided,
+    generic_plan,
+)
+from polysched.machine.load import load_machine
+
+MACHINES = ("skylake-avx512", "haswell-avx2")
+
+
+def run(plan: GenericPlan, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:  # type: ignore[type-arg]
+    """Do what the plan says, element by element, in flat memories."""
+    for part in plan.parts:
+        scratch = np.full(plan.scratch, np.nan)
+        for step in part:
+            memories = [(a, b)[plan.is_swapped], (b, a)[plan.is_swapped], out, scratch]
+            _step(step, memories)
+
+
+def _step(step: Step, memories: Sequence[np.ndarray]) -> None:  # type: ignore[type-arg]
+    block = step.block
+    given_parameters = dict(zip(block.parameters, step.parameters, strict=True))
+    views = [memories[at][start:] for at, start in zip(step.arrays, step.starts, strict=True)]
+    terms = given_parameters.get("terms", 0)
+
+    def matrix(memory: np.ndarray, shape: tuple[int, int], strides: tuple[int, int]) -> np.ndarray:  # type: ignore[type-arg]
+        assert sum((e - 1) * s for e, s in zip(shape, strides, strict=True)) < len(memory)
+        return np.lib.stride_tricks.as_strided(memory, shape, [8 * s for s in strides])
+
+    if not isinstance(block, DotBlock | StreamBlock | TileBlock):
+        columns, row, out_row = (given_parameters[x] for x in ("columns", "b_row", "out_row"))
+        assert row >= terms
+        assert out_row >= columns
+        copy = matrix(views[1], (terms, columns), (out_row, 1))
+        copy[:] = matrix(views[0], (columns, terms), (row, 1)).T
+        return
+    m = block.rows * given_parameters.get("tiles", 1)
+    n = block.columns * given_parameters["panels"] - given_parameters.get("missing", 0)
+    if isinstance(block, StreamBlock):
+        terms = block.group * given_parameters["groups"]
+    a_strides = (given_parameters["a_row"], given_parameters.get("a_term", 1))
+    row, out_row = given_parameters["b_row"], given_parameters["out_row"]
+    if isinstance(block, DotBlock):
+        assert min(row, a_strides[0]) >= terms >= block.lanes
+        b = matrix(views[1], (n, terms), (row, 1)).T
+    else:
+        assert min(row, out_row) >= n
+        b = matrix(views[1], (terms, n), (row, 1))
+    a = matrix(views[0], (m, terms), a_strides)
+    out = matrix(views[2], (m, n), (out_row, given_parameters.get("out_column", 1)))
+    if given_parameters["first"]:
+        out[:] = 0
+    out += a @ b
+
+
+sizes = st.one_of(st.integers(1, 70), st.integers(1, 400))
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@given(sizes, sizes, sizes, st.tuples(*[st.booleans()] * 3), st.sampled_from([1, 3]))
+def test_a_plan_computes_the_product(
+    machine: str, m: int, n: int, k: int, transposed: tuple[bool, ...], threads: int
+) -> None:
+    rng = np.random.default_rng(m + n + k)
+    arrays = [rng.integers(-8, 8, shape).astype(float) for shape in ((m, k), (k, n), (m, n))]
+    strides = []
+    flat = []
+    for array, turned in zip(arrays, transposed, strict=True):
+        rows, columns = array.shape
+        flat.append(np.ravel(array, "F" if turned else "C"))
+        strides += [1, rows] if turned and columns > 1 else [columns, 1]
+    product = Strided(ps.f64, m, n, k, *strides)
+    plan = generic_plan(product, load_machine(machine), threads)
+    if plan is None:
+        assert transposed[2]
+        return
+    out = np.full(m * n, np.nan)
+    run(plan, flat[0], flat[1], out)
+    found = out.reshape((n, m)).T if transposed[2] and n > 1 else out.reshape(m, n)
+    np.testing.assert_array_equal(found, arrays[0] @ arrays[1])
+
+
+def test_a_long_product_has_parts_for_all_threads() -> None:
+    product = Strided(ps.f64, 300, 900, 500, 500, 1, 900, 1, 900, 1)
+    assert len(generic_plan(product, load_machine("skylake-avx512"), 1).parts) == 1  # type: ignore[union-attr]
+    assert len(generic_plan(product, load_machine("skylake-avx512"), 2).parts) >= 2  # type: ignore[union-attr]
+
+
+def test_gaps_in_rows_and_columns_need_other_kernels() -> None:
+    product = Strided(ps.f64, 30, 90, 50, 50, 1, 180, 2, 90, 1)
+    assert generic_plan(product, load_machine("skylake-avx512"), 1) is None
+
+
+def test_arrays_have_numbers() -> None:
+    assert (OUT, SCRATCH) == (2, 3)
