@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polysched.autoscheduler.memory import remembered
 from polysched.ir.core.kernel import Statement
+from polysched.ir.core.narrow_types import NarrowTypes, narrow_types
 from polysched.ir.expr.expressions import Cast, Expression, Load, Operation
 from polysched.ir.expr.operators import COMPARISONS, LOGICAL, Operator
-from polysched.ir.expr.traversal import children
+from polysched.ir.expr.traversal import children, loads
 from polysched.schedule.core.program import Program
 
 _CHEAP = frozenset({Operator.NEGATE, Operator.ABSOLUTE})
@@ -47,10 +49,25 @@ class Operations:
 
 
 def element_bits(program: Program, statement: Statement) -> int:
-    """Return the width of the widest value that an instance loads, computes or stores."""
-    types = [program.arrays[access.array].dtype for access in statement.accesses]
-    types += [node.dtype for node in _computed(statement.value) if node.dtype is not None]
+    """Return the width of the widest value that an instance loads, computes or stores.
+
+    Integers are computed in fewer bits than written where the code generator narrows them.
+    """
+    narrow = remembered(
+        lambda: _narrow_types(program), _narrow_types, (program.arrays, program.statements)
+    )
+    used = [program.arrays[access.array] for access in statement.accesses]
+    types = [narrow.types.get(array.name, array.dtype) for array in used]
+    value = narrow.value(statement.value, program.arrays[statement.target.array])
+    types += [node.dtype for node in _computed(value) if node.dtype is not None]
     return max(max(8, dtype.bits) for dtype in types)
+
+
+def _narrow_types(program: Program) -> NarrowTypes:
+    statements = program.statements.values()
+    places = [load for one in statements for at in one.target.subscripts for load in loads(at)]
+    writes = [(one.target.array, one.value) for one in statements]
+    return narrow_types(program.arrays, writes, [load.array for load in places])
 
 
 def _computed(value: Expression) -> list[Operation | Cast]:

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
 from polysched.vector.ir import VectorProgram
-from polysched.vector.passes.narrow import narrow_extrema
+from polysched.vector.passes.narrow import narrow_integers
 from polysched.vector.passes.neighbors import form_neighbors
 from polysched.vector.passes.promote import promote_registers
 from polysched.vector.passes.tensorize import select_instructions
@@ -50,8 +50,8 @@ class Pass:
 PASSES = (
     Pass(
         "narrow",
-        "compute minima and maxima of widened integers before they are widened",
-        lambda program, machine: narrow_extrema(program),
+        "compute and store integers in as few bits as the results need",
+        lambda program, machine: narrow_integers(program),
     ),
     Pass(
         "tensorize",

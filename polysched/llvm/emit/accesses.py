@@ -75,8 +75,9 @@ class Accesses:
             case Uniform.REVERSED:
                 ahead = self._load_vector(access, element, lanes.reversed(self.builder))
                 return reverse(self.builder, ahead), lanes.count
-            case Window(distances=distances):
-                return load_window(self, access.address, element, distances), lanes.count
+            case Window():
+                window = access.movement
+                return load_window(self, access.address, element, window, lanes), lanes.count
         pointers = self._lane_pointers(access, lanes)
         type_ = vector_type(element, lanes.count)
         mask = lanes.all_bits
@@ -141,7 +142,7 @@ class Accesses:
                 backwards = lanes.reversed(self.builder)
                 self._store_vector(access, reverse(self.builder, stored), backwards)
             case Window(distances=distances):
-                store_window(self, access.address, distances, stored)
+                store_window(self, access.address, distances, stored, lanes)
             case _:
                 self._scatter(access, stored, lanes)
 

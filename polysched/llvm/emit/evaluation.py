@@ -14,11 +14,11 @@ from polysched.llvm.builder.intrinsics import free, lane_numbers, shuffled, vect
 from polysched.llvm.emit.accesses import Accesses
 from polysched.llvm.memory.arrays import Addresses, Storage
 from polysched.llvm.memory.register_slots import RegisterSlots
+from polysched.llvm.values.conversions import emit_cast
 from polysched.llvm.values.expressions import (
     INDEX,
     Value,
     element_type,
-    emit_cast,
     emit_operator,
     widened,
 )
@@ -104,7 +104,7 @@ class Evaluator:
                 return Value(result, value.dtype or dtype, width)
             case vector.Convert(operand=operand, dtype=dtype):
                 inner = self.value(operand, lanes)
-                converted = emit_cast(self.builder, inner.ir, inner.dtype, dtype)
+                converted = emit_cast(self.builder, inner.ir, inner.dtype, dtype, self.features)
                 return Value(converted, dtype, inner.lanes)
             case vector.Unpack(access=access, dtype=dtype):
                 return self.accesses.unpack(access, dtype, lanes)

@@ -1,36 +1,70 @@
-"""Pass: compute minima and maxima of widened integers before they are widened.
+"""Pass: compute and store integers in as few bits as the results need.
 
-C computes with `int` where bytes are stored: ``(uint8_t)(a < b ? a : b)`` takes four times as many
-vectors as the minimum of the bytes. Widening keeps the order and the values, so the extremum may
-come first. LLVM then removes the conversion to `int` and back.
+C computes with `int` where bytes are stored: ``(uint8_t)((a + b) / 2)`` takes four times as many
+vectors as 8 bits. Values and temporaries get the narrowest types that provably give the same
+results (:mod:`polysched.ir.core.narrow_types`). An extremum of widened integers is computed before
+they are widened, whatever the type of the result: widening keeps the order and the values.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
+from polysched.ir.core.narrow_types import NarrowTypes, narrow_types
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Operation
 from polysched.ir.expr.operators import Operator
-from polysched.ir.expr.traversal import transform
-from polysched.loops.ir.nodes import Assign, LoopNode, LoopProgram, map_children
+from polysched.ir.expr.traversal import loads, transform
+from polysched.loops.ir.nodes import Assign, For, If, LoopNode, LoopProgram, map_children, walk
 
 _EXTREMA = frozenset({Operator.MINIMUM, Operator.MAXIMUM})
 
 
-def narrow_extrema(program: LoopProgram) -> LoopProgram:
-    """Compute every extremum in the narrowest type that holds its operands."""
+def narrow_integers(program: LoopProgram) -> LoopProgram:
+    """Compute each value, and store each temporary, in the narrowest type that holds it."""
+    nodes = tuple(walk(program.body))
+    writes = [(node.target.array, node.value) for node in nodes if isinstance(node, Assign)]
+    found = narrow_types(program.arrays, writes, _fixed(nodes))
+    arrays = {
+        name: replace(array, dtype=found.types.get(name, array.dtype))
+        for name, array in program.arrays.items()
+    }
 
+    def visit(node: LoopNode) -> LoopNode:
+        if isinstance(node, For) and node.instruction is not None:
+            return node  # instructions are matched with the types as declared
+        if not isinstance(node, Assign):
+            return map_children(node, visit)
+        value = _narrow_value(node, program, found)
+        return node if value == node.value else replace(node, value=value)
+
+    return replace(program, arrays=arrays, body=visit(program.body))
+
+
+def _narrow_value(node: Assign, program: LoopProgram, found: NarrowTypes) -> Expression:
     def rule(expression: Expression) -> Expression | None:
         return narrowed(expression) if isinstance(expression, Operation) else None
 
-    def visit(node: LoopNode) -> LoopNode:
-        if not isinstance(node, Assign):
-            return map_children(node, visit)
-        value = transform(node.value, rule)
-        return node if value is node.value else replace(node, value=value)
+    value = found.value(node.value, program.arrays[node.target.array])
+    return transform(value, rule)
 
-    return replace(program, body=visit(program.body))
+
+def _fixed(nodes: tuple[LoopNode, ...]) -> Iterator[str]:
+    """Yield the arrays that places, bounds, conditions and instructions read or write."""
+    for node in nodes:
+        if isinstance(node, Assign):
+            read = [load for subscript in node.target.subscripts for load in loads(subscript)]
+        elif isinstance(node, For):
+            asked = [start for one in node.prefetches for start in one.start]
+            read = [load for one in (node.lower, node.upper, *asked) for load in loads(one)]
+            if node.instruction is not None:
+                for inner in walk(node):
+                    if isinstance(inner, Assign):
+                        yield from inner.arrays
+        else:
+            read = list(loads(node.condition)) if isinstance(node, If) else []
+        yield from (load.array for load in read)
 
 
 def narrowed(operation: Operation) -> Cast | None:

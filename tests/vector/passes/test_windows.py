@@ -146,3 +146,43 @@ def test_partial_sums_with_a_masked_tail_stay_in_registers() -> None:
     assert "llvm.masked.store" not in schedule.show("llvm")
     given = np.random.default_rng(0).integers(-9, 9, (5, 37)).astype("f4")
     np.testing.assert_array_equal(schedule.compile()(given), given.sum(axis=1))
+
+
+def _pixels(dtype: ps.DType, taps: int) -> ps.Kernel:
+    """Every third element of a row of ``3*n + taps - 3``, and of the ones after it, in u8 to i16."""
+    build = ps.KernelBuilder("pixels")
+    n = build.parameter("n", minimum=0)
+    x = build.input("x", dtype, (3 * n,))
+    out, copy = build.output("out", dtype, (n,)), build.output("copy", dtype, (2 * n,))
+    with build.loops(i=n) as i:
+        out[i] = sum((x[3 * i + tap] for tap in range(1, taps)), x[3 * i])
+        copy[2 * i + 1] = x[3 * i + 2]
+        copy[2 * i] = x[3 * i + 1]
+    return build.kernel()
+
+
+@pytest.mark.parametrize("dtype", [ps.u8, ps.i16, ps.f32])
+@pytest.mark.parametrize("lanes", [8, 64])
+def test_every_remainder_reads_and_writes_nothing_outside(dtype: ps.DType, lanes: int) -> None:
+    """The arrays end at a page that may not be touched; around the results nothing changes."""
+    schedule = ps.Schedule(_pixels(dtype, 3)).vectorize("i", lanes)
+    text = schedule.show("llvm")
+    assert "gather" not in text
+    assert "scatter" not in text
+    run, choose = schedule.compile(), np.random.default_rng(lanes)
+    for n in (*range(lanes + 3), 3 * lanes - 1):
+        given = at_end_of_page(choose.integers(0, 256, 3 * n).astype(dtype.numpy()))
+        out, copy = (at_end_of_page(np.zeros(size, dtype.numpy())) for size in (n, 2 * n))
+        run(given, out=out, copy=copy)
+        rows = given.reshape(n, 3)
+        np.testing.assert_array_equal(out, rows.sum(axis=1, dtype=dtype.numpy()))
+        np.testing.assert_array_equal(copy.reshape(n, 2), rows[:, 1:])
+        given = at_start_of_page(given)
+        out, copy = (at_start_of_page(np.zeros(size, dtype.numpy())) for size in (n, 2 * n))
+        run(given, out=out, copy=copy)
+        np.testing.assert_array_equal(copy.reshape(n, 2), rows[:, 1:])
+
+
+def test_windows_share_their_vectors() -> None:
+    text = ps.Schedule(_pixels(ps.f32, 3)).vectorize("i", 16).show("vector")
+    assert "[2, 5, 8, 11" in text
