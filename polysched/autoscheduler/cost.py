@@ -36,6 +36,8 @@ INTERLEAVED_CYCLES = 1.5
 Whole vectors are loaded and shuffled. Measured on Zen 4: 2.3 cycles for every second float (a
 product of complex numbers), 6.6 cycles for every fourth.
 """
+JOIN_CYCLES = 0.5
+"""Cycles of one shuffle that joins the vectors of several statements to whole stores."""
 TRANSPOSE_CYCLES = 1.4
 """Cycles of one stage of a transposition in registers, for each vector.
 
@@ -263,6 +265,8 @@ class _Body:
             turned = 0.0 if stride > 0 else 1.0
             # One full vector a cycle for each FMA unit, as on the processors that were measured.
             return self.width * (1.0 / self.machine.fma_units + turned)
+        if stride is not None and access.is_joined and stride > 0:
+            return self.width * (1.0 / self.machine.fma_units + JOIN_CYCLES * stride / access.bytes)
         if stride is not None and abs(stride) <= FARTHEST_INTERLEAVED * access.bytes:
             return self.width * INTERLEAVED_CYCLES * abs(stride) / access.bytes
         if self.is_transposed(access):

@@ -68,6 +68,7 @@ class AccessFacts:
         left_behind: the bytes that a cache must hold so that the access finds what an earlier
             statement has used, in the same iteration of common loops.
         born_in: the loops of which each iteration has a buffer of its own.
+        is_joined: whether the writes of statements in the same loops fill whole vectors together.
     """
 
     array: str
@@ -78,6 +79,7 @@ class AccessFacts:
     is_argument: bool
     left_behind: float = math.inf
     born_in: frozenset[str] = frozenset()
+    is_joined: bool = False
 
     def stride(self, loop: str) -> int | None:
         """The stride along a loop; 0 along a loop that the access does not depend on."""

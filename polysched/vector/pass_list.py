@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
 from polysched.vector.ir import VectorProgram
+from polysched.vector.passes.interleave import interleave_stores
 from polysched.vector.passes.narrow import narrow_integers
 from polysched.vector.passes.neighbors import form_neighbors
 from polysched.vector.passes.promote import promote_registers
@@ -77,6 +78,11 @@ PASSES = (
         "vectorize",
         "replace vector loops by vector statements, with classified accesses and masks",
         vectorize,
+    ),
+    Pass(
+        "interleave",
+        "store whole vectors where statements together write every element",
+        lambda program, machine: interleave_stores(program),
     ),
     Pass(
         "windows",
