@@ -16,6 +16,7 @@ from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts
 from polysched.autoscheduler.traffic import iterations, memory_cycles
 from polysched.ir.core.tree import LoopKind
 from polysched.machine.description import Machine
+from polysched.vector.passes.lookup import ENTRIES, FEATURES, REGISTER_BITS
 
 LOOP_CYCLES = 1.5
 """Cycles of one iteration of a loop: increment, comparison, branch."""
@@ -30,6 +31,12 @@ GATHER_CYCLES = 1.4
 
 Measured on Zen 4: a column of 300 rows of 400 floats takes 1.4 cycles a lane.
 """
+NARROW_GATHER_CYCLES = 2.5
+"""The same for elements of 8 or 16 bits, for which there is no instruction: each lane is extracted,
+loaded and inserted.
+"""
+LOOKUP_CYCLES = 0.75
+"""Cycles of looking a vector up in a table, for each register that holds a part of the table."""
 INTERLEAVED_CYCLES = 1.5
 """Cycles of one vector of every second, third or fourth element, for each element of the distance.
 
@@ -271,7 +278,10 @@ class _Body:
             return self.width * INTERLEAVED_CYCLES * abs(stride) / access.bytes
         if self.is_transposed(access):
             return self.width * TRANSPOSE_CYCLES * (1.0 + math.log2(self.lanes / self.width))
-        return self.lanes * GATHER_CYCLES * (2.0 if access.is_write else 1.0)
+        if access.is_lookup and FEATURES[8 * access.bytes] in self.machine.enabled_features:
+            return self.width * LOOKUP_CYCLES * ENTRIES * access.bytes * 8 / REGISTER_BITS
+        lane = GATHER_CYCLES if access.bytes >= 4 else NARROW_GATHER_CYCLES
+        return self.lanes * lane * (2.0 if access.is_write else 1.0)
 
     def is_transposed(self, access: AccessFacts) -> bool:
         """Whether the copies of an unrolled loop make tiles, to be transposed in registers."""

@@ -15,6 +15,7 @@ from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
 from polysched.vector.ir import VectorProgram
 from polysched.vector.passes.interleave import interleave_stores
+from polysched.vector.passes.lookup import form_lookups
 from polysched.vector.passes.narrow import narrow_integers
 from polysched.vector.passes.neighbors import form_neighbors
 from polysched.vector.passes.promote import promote_registers
@@ -88,6 +89,11 @@ PASSES = (
         "windows",
         "load and store elements at literal distances as whole vectors and shuffles",
         lambda program, machine: form_windows(program),
+    ),
+    Pass(
+        "lookup",
+        "look bytes up in tables that registers hold",
+        lambda program, machine: form_lookups(program, machine.enabled_features),
     ),
     Pass(
         "neighbors",

@@ -62,6 +62,11 @@ class Gather:
     subscripts: tuple[Value, ...]
 
 
+@dataclass(frozen=True)
+class Lookup(Gather):
+    """A gather from a table of 256 elements, which registers hold, numbered by a byte."""
+
+
 Movement: TypeAlias = Uniform | Offsets | Gather
 
 

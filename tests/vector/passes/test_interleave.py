@@ -58,7 +58,7 @@ def _doubled(*, reads: bool, same_row: bool) -> ps.Kernel:
     return build.kernel()
 
 
-@pytest.mark.parametrize(("reads", "same_row", "joined"), [(0, 0, 2), (1, 0, 1), (0, 1, 1)])
+@pytest.mark.parametrize(("reads", "same_row", "joined"), [(0, 0, 2), (1, 0, 0), (0, 1, 1)])
 def test_what_comes_between(reads: int, same_row: int, joined: int) -> None:
     kernel = _doubled(reads=bool(reads), same_row=bool(same_row))
     schedule = ps.Schedule(kernel).vectorize("i", 16)
