@@ -15,7 +15,7 @@ from polysched.ir.expr.dtypes import DType, i8, i16, i32, u8, u16, u32
 from polysched.ir.expr.expressions import Cast, Expression, Load
 from polysched.ir.expr.narrowing import narrowed_value
 from polysched.ir.expr.traversal import loads, transform
-from polysched.ir.expr.value_ranges import Range, is_within, temporary_ranges, type_range
+from polysched.ir.expr.value_ranges import Range, Write, is_within, temporary_ranges, type_range
 
 _NARROW_TYPES = (u8, i8, u16, i16, u32, i32)
 
@@ -57,20 +57,20 @@ class NarrowTypes:
 
 def narrow_types(
     arrays: Mapping[str, Array],
-    writes: Sequence[tuple[str, Expression]],
+    writes: Sequence[Write],
     fixed: Iterable[str] = (),
 ) -> NarrowTypes:
     """Find the types in which a program's integers may be computed.
 
     Args:
         arrays: by name.
-        writes: all pairs (array, value) that the program assigns.
+        writes: all assignments of the program.
         fixed: arrays that keep their types, beside those that subscripts read.
     """
     places = {
         inner.array
-        for _, value in writes
-        for load in loads(value)
+        for write in writes
+        for load in loads(write.value)
         for subscript in load.subscripts
         for inner in loads(subscript)
     }

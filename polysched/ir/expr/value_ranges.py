@@ -8,6 +8,7 @@ all values that are written to them, as a least fixed point with widening (Couso
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from types import MappingProxyType
 from typing import TypeAlias
@@ -15,6 +16,7 @@ from typing import TypeAlias
 from polysched.ir.expr.dtypes import DType, NumberKind
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Operation
 from polysched.ir.expr.operators import SHIFTS, Operator
+from polysched.ir.expr.traversal import loads
 
 Range: TypeAlias = tuple[int, int]
 """The least and the greatest value, both included."""
@@ -174,16 +176,50 @@ _BY_LITERAL: Mapping[Operator, Callable[[int, int, int], Range]] = MappingProxyT
 """Of the ends of the first operand and a positive literal."""
 
 
-def temporary_ranges(
-    types: Mapping[str, DType], writes: Iterable[tuple[str, Expression]]
-) -> dict[str, Range]:
+@dataclass(frozen=True)
+class Write:
+    """An assignment of a program.
+
+    Attributes:
+        array: the array that is written.
+        subscripts: of the element.
+        value: what is stored.
+        times: how often it writes one element at most, between its last undefined content and its
+            next; None if unknown.
+    """
+
+    array: str
+    subscripts: tuple[Expression, ...]
+    value: Expression
+    times: int | None = None
+
+    @property
+    def increment(self) -> Expression | None:
+        """The term of a sum that is stored where it was read; None for other values."""
+        value = self.value
+        if not isinstance(value, Operation) or value.operator is not Operator.ADD:
+            return None
+        for before, term in (value.operands, value.operands[::-1]):
+            if isinstance(before, Load) and before.array == self.array:
+                is_same = before.subscripts == self.subscripts
+                others = {load.array for load in loads(term)}
+                return term if is_same and self.array not in others else None
+        return None
+
+
+def temporary_ranges(types: Mapping[str, DType], writes: Iterable[Write]) -> dict[str, Range]:
     """The ranges of the values of temporary arrays.
+
+    A sum of a known number of terms has the range of its start plus that of all terms.
 
     Args:
         types: of the temporaries with integer elements.
-        writes: all pairs (array, value) that a program assigns.
+        writes: all assignments of a program.
     """
-    written = [(array, value) for array, value in writes if array in types]
+    by_array: dict[str, list[Write]] = {}
+    for write in writes:
+        if write.array in types:
+            by_array.setdefault(write.array, []).append(write)
     known: dict[str, Range] = {}
 
     def of_load(load: Load) -> Range | None:
@@ -191,16 +227,32 @@ def temporary_ranges(
 
     for number in count():
         is_stable = True
-        for array, value in written:
-            found, old = value_range(value, of_load), known.get(array)
+        for array, own in by_array.items():
+            whole, old = type_range(types[array]), known.get(array)
+            found = _wrapped(_written_range(own, of_load), whole)
             if found is None or (old is not None and old[0] <= found[0] and found[1] <= old[1]):
                 continue
             is_stable = False
             joined = found if old is None else _union(old, found)
-            whole = type_range(types[array])
-            known[array] = _wrapped(joined, whole) or whole
-            if number >= ROUNDS:
-                known[array] = whole
+            known[array] = joined if number < ROUNDS else whole
         if is_stable:
             break
     return known
+
+
+def _written_range(writes: Sequence[Write], of_load: LoadRange) -> Range | None:
+    """The range of what is written to an array; None if nothing is known to be written."""
+    found: Range | None = None
+    below = above = 0
+    for write in writes:
+        term = None if write.times is None else write.increment
+        one = value_range(write.value if term is None else term, of_load)
+        if one is None:
+            continue
+        if term is None:
+            found = one if found is None else _union(found, one)
+        else:
+            assert write.times is not None
+            below += write.times * min(0, one[0])
+            above += write.times * max(0, one[1])
+    return None if found is None else (found[0] + below, found[1] + above)

@@ -10,11 +10,18 @@ import pytest
 
 import polysched as ps
 from polysched.ir.expr.dtypes import DType, boolean
-from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Operation
+from polysched.ir.expr.expressions import (
+    Cast,
+    Constant,
+    Expression,
+    Index,
+    Load,
+    Operation,
+)
 from polysched.ir.expr.narrowing import computed_bits, narrowed_value
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import loads
-from polysched.ir.expr.value_ranges import Range, temporary_ranges, type_range, value_range
+from polysched.ir.expr.value_ranges import Range, Write, temporary_ranges, type_range, value_range
 from polysched.ir.semantics.scalar import evaluate
 
 TYPES = (ps.u8, ps.i8, ps.u16, ps.i16, ps.i32, ps.u32)
@@ -156,7 +163,31 @@ def test_comparison_with_an_argument(level: int, operator: Operator) -> None:
 
 
 def test_ranges_of_temporaries() -> None:
-    m, s = _load("m", ps.i32), _load("s", ps.i32)
-    writes = [("m", A), ("m", ps.maximum(m, A - B)), ("s", Constant(0, ps.i32)), ("s", s + A)]
-    found = temporary_ranges({"m": ps.i32, "s": ps.i32}, writes)
-    assert found == {"m": (0, 255), "s": type_range(ps.i32)}
+    m, s, t = _load("m", ps.i32), _load("s", ps.i32), _load("t", ps.i32)
+    zero = Constant(0, ps.i32)
+    values = [
+        *(("m", A, None), ("m", ps.maximum(m, A - B), None)),
+        *(("s", zero, None), ("s", s + A, None)),
+        *(("t", zero, 1), ("t", t + A, 9), ("t", A - 9 + t, 1)),
+    ]
+    writes = [Write(array, (), value, times) for array, value, times in values]
+    found = temporary_ranges(dict.fromkeys("mst", ps.i32), writes)
+    assert found == {"m": (0, 255), "s": type_range(ps.i32), "t": (-9, 9 * 255 + 246)}
+
+
+def test_sums_that_are_none() -> None:
+    """Other elements, a doubled value, and a sum without a start."""
+    s = Load("s", (Index("i") - 1,), ps.i32)
+    assert Write("s", (Index("i"),), s + A, 9).increment is None
+    t = _load("t", ps.i32)
+    assert Write("t", (), t + t, 9).increment is None
+    assert Write("t", (), t - A, 9).increment is None
+    assert temporary_ranges({"t": ps.i32}, [Write("t", (), t + A, 9)]) == {}
+
+
+@pytest.mark.parametrize("times", [2**23, 2**24, 10**12])
+def test_sums_of_many_terms_wrap(times: int) -> None:
+    t = _load("t", ps.i32)
+    writes = [Write("t", (), Constant(0, ps.i32)), Write("t", (), t + A, times)]
+    found = temporary_ranges({"t": ps.i32}, writes)["t"]
+    assert found == ((0, 255 * times) if 255 * times < 2**31 else type_range(ps.i32))
