@@ -16,6 +16,7 @@ from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts
 from polysched.autoscheduler.traffic import iterations, memory_cycles
 from polysched.ir.core.tree import LoopKind
 from polysched.machine.description import Machine
+from polysched.vector.passes.lookup import ENTRIES, FEATURES, REGISTER_BITS
 
 LOOP_CYCLES = 1.5
 """Cycles of one iteration of a loop: increment, comparison, branch."""
@@ -30,12 +31,20 @@ GATHER_CYCLES = 1.4
 
 Measured on Zen 4: a column of 300 rows of 400 floats takes 1.4 cycles a lane.
 """
+NARROW_GATHER_CYCLES = 2.5
+"""The same for elements of 8 or 16 bits, for which there is no instruction: each lane is extracted,
+loaded and inserted.
+"""
+LOOKUP_CYCLES = 0.75
+"""Cycles of looking a vector up in a table, for each register that holds a part of the table."""
 INTERLEAVED_CYCLES = 1.5
 """Cycles of one vector of every second, third or fourth element, for each element of the distance.
 
 Whole vectors are loaded and shuffled. Measured on Zen 4: 2.3 cycles for every second float (a
 product of complex numbers), 6.6 cycles for every fourth.
 """
+JOIN_CYCLES = 0.5
+"""Cycles of one shuffle that joins the vectors of several statements to whole stores."""
 TRANSPOSE_CYCLES = 1.4
 """Cycles of one stage of a transposition in registers, for each vector.
 
@@ -263,11 +272,16 @@ class _Body:
             turned = 0.0 if stride > 0 else 1.0
             # One full vector a cycle for each FMA unit, as on the processors that were measured.
             return self.width * (1.0 / self.machine.fma_units + turned)
+        if stride is not None and access.is_joined and stride > 0:
+            return self.width * (1.0 / self.machine.fma_units + JOIN_CYCLES * stride / access.bytes)
         if stride is not None and abs(stride) <= FARTHEST_INTERLEAVED * access.bytes:
             return self.width * INTERLEAVED_CYCLES * abs(stride) / access.bytes
         if self.is_transposed(access):
             return self.width * TRANSPOSE_CYCLES * (1.0 + math.log2(self.lanes / self.width))
-        return self.lanes * GATHER_CYCLES * (2.0 if access.is_write else 1.0)
+        if access.is_lookup and FEATURES[8 * access.bytes] in self.machine.enabled_features:
+            return self.width * LOOKUP_CYCLES * ENTRIES * access.bytes * 8 / REGISTER_BITS
+        lane = GATHER_CYCLES if access.bytes >= 4 else NARROW_GATHER_CYCLES
+        return self.lanes * lane * (2.0 if access.is_write else 1.0)
 
     def is_transposed(self, access: AccessFacts) -> bool:
         """Whether the copies of an unrolled loop make tiles, to be transposed in registers."""

@@ -26,6 +26,7 @@ from polysched.ir.expr.traversal import walk
 from polysched.ir.isl.extrema import greatest, least
 from polysched.ir.semantics.memory import concrete_shape
 from polysched.schedule.core.program import Program, prefix_map
+from polysched.vector.passes.lookup import is_lookup
 
 NEAR_ITERATIONS = 4
 """Iterations after which a carried value is not waited for any more."""
@@ -68,6 +69,8 @@ class AccessFacts:
         left_behind: the bytes that a cache must hold so that the access finds what an earlier
             statement has used, in the same iteration of common loops.
         born_in: the loops of which each iteration has a buffer of its own.
+        is_lookup: whether a byte numbers one of 256 elements.
+        is_joined: whether the writes of statements in the same loops fill whole vectors together.
     """
 
     array: str
@@ -78,6 +81,8 @@ class AccessFacts:
     is_argument: bool
     left_behind: float = math.inf
     born_in: frozenset[str] = frozenset()
+    is_lookup: bool = False
+    is_joined: bool = False
 
     def stride(self, loop: str) -> int | None:
         """The stride along a loop; 0 along a loop that the access does not depend on."""
@@ -396,6 +401,7 @@ def _access_facts(
         offset,
         array.role is not Role.TEMPORARY,
         born_in=frozenset(loop for changes, _ in subscripts[: array.tile] for loop in changes),
+        is_lookup=is_lookup(array, access.subscripts),
     )
 
 

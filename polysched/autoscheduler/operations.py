@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polysched.autoscheduler.memory import remembered
 from polysched.ir.core.kernel import Statement
-from polysched.ir.expr.expressions import Cast, Expression, Load, Operation
+from polysched.ir.core.narrow_types import NarrowTypes, narrow_types
+from polysched.ir.core.tree import path
+from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Operation
 from polysched.ir.expr.operators import COMPARISONS, LOGICAL, Operator
-from polysched.ir.expr.traversal import children
-from polysched.schedule.core.program import Program
+from polysched.ir.expr.traversal import children, loads
+from polysched.ir.expr.value_ranges import Write
+from polysched.schedule.core.program import Program, largest_extent
 
 _CHEAP = frozenset({Operator.NEGATE, Operator.ABSOLUTE})
 _PRODUCTS = frozenset({Operator.MULTIPLY})
@@ -29,6 +33,11 @@ _SIMPLE = frozenset(
     | COMPARISONS
     | LOGICAL
 )
+_DIVISIONS = frozenset(
+    {Operator.QUOTIENT, Operator.REMAINDER, Operator.FLOOR_DIVIDE, Operator.MODULO}
+)
+_BY_LITERAL = 3
+"""Instructions of an integer division by a literal: a product's upper half, and shifts."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +56,51 @@ class Operations:
 
 
 def element_bits(program: Program, statement: Statement) -> int:
-    """Return the width of the widest value that an instance loads, computes or stores."""
-    types = [program.arrays[access.array].dtype for access in statement.accesses]
-    types += [node.dtype for node in _computed(statement.value) if node.dtype is not None]
+    """Return the width of the widest value that an instance loads, computes or stores.
+
+    Integers are computed in fewer bits than written where the code generator narrows them.
+    """
+    narrow = remembered(
+        lambda: _narrow_types(program), _narrow_types, (program.arrays, program.statements)
+    )
+    used = [program.arrays[access.array] for access in statement.accesses]
+    types = [narrow.types.get(array.name, array.dtype) for array in used]
+    value = narrow.value(statement.value, program.arrays[statement.target.array])
+    types += [node.dtype for node in _computed(value) if node.dtype is not None]
     return max(max(8, dtype.bits) for dtype in types)
+
+
+def _narrow_types(program: Program) -> NarrowTypes:
+    statements = program.statements.values()
+    places = [load for one in statements for at in one.target.subscripts for load in loads(at)]
+    writes = [
+        Write(one.target.array, one.target.subscripts, one.value, _times(program, one))
+        for one in statements
+    ]
+    return narrow_types(program.arrays, writes, [load.array for load in places])
+
+
+def _times(program: Program, statement: Statement) -> int | None:
+    """Return how often a statement adds to one element of a temporary; None if unknown.
+
+    It is what the code generator finds once lanes have their own temporaries.
+    """
+    loops = path(program.tree, statement.name)
+    starts = [
+        path(program.tree, other.name)
+        for other in program.statements.values()
+        if other.target.array == statement.target.array and other is not statement
+    ]
+    common = max(
+        (sum(a is b for a, b in zip(loops, start, strict=False)) for start in starts), default=0
+    )
+    times = 1
+    for loop in loops[common:]:
+        extent = largest_extent(program, loop)
+        if extent is None:
+            return None
+        times *= extent
+    return times
 
 
 def _computed(value: Expression) -> list[Operation | Cast]:
@@ -88,6 +138,8 @@ def count_operations(statement: Statement, *, fp_contract: bool) -> Operations:
             sums += 1
         elif operator in _PRODUCTS:
             products += 1
+        elif operator in _DIVISIONS and isinstance(node.operands[1], Constant):
+            simple += _BY_LITERAL
         elif operator is Operator.FMA or operator in _SIMPLE:
             simple += 1
         elif operator in _SLOW:

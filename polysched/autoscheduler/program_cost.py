@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from polysched.autoscheduler.cost import Cost, statement_cost
+from polysched.autoscheduler.cost import FARTHEST_INTERLEAVED, Cost, statement_cost
 from polysched.autoscheduler.facts import AccessFacts, StatementFacts, statement_facts
 from polysched.autoscheduler.traffic import footprint
-from polysched.ir.core.tree import path
+from polysched.ir.core.tree import Loop, LoopKind, path
 from polysched.machine.description import Machine
 from polysched.schedule.core.program import Program
 
@@ -76,6 +76,7 @@ def _shared_facts(
         theirs = _facts_of(program, other, sizes, known)
         if common == len(facts.loops) == len(theirs.loops):
             read += theirs.accesses
+            found = [_after(access, theirs.accesses) for access in found]
             continue
         between = together[together.index(other) : together.index(name) + 1]
         found = _found_in_caches(
@@ -87,7 +88,35 @@ def _shared_facts(
         if (access.runs_with(facts.target) and access.offset == facts.target.offset)
         or not any(access.runs_with(one) and access.offset == one.offset for one in read)
     ]
-    return replace(facts, accesses=(found[0], *own))
+    beside = [one for one in together if len(path(program.tree, one)) == len(around)]
+    targets = [_facts_of(program, one, sizes, known).target for one in beside]
+    target = replace(found[0], is_joined=_fills_vectors(found[0], around, targets))
+    return replace(facts, accesses=(target, *own))
+
+
+def _fills_vectors(
+    target: AccessFacts, around: Sequence[Loop], targets: Sequence[AccessFacts]
+) -> bool:
+    """Whether statements in the same loops write all elements between the lanes of a target."""
+    lanes = [target.stride(loop.name) for loop in around if loop.kind is LoopKind.VECTOR]
+    step = lanes[0] if len(lanes) == 1 else None
+    if step is None or not target.bytes < step <= FARTHEST_INTERLEAVED * target.bytes:
+        return False
+    start = target.offset - target.offset % step
+    found = {one.offset for one in targets if one.runs_with(target)}
+    return any(
+        set(range(first, first + step, target.bytes)) <= found
+        for first in range(start - step + target.bytes, target.offset + 1, target.bytes)
+        if first <= target.offset < first + step
+    )
+
+
+def _after(access: AccessFacts, earlier: Sequence[AccessFacts]) -> AccessFacts:
+    """Return an access of which an earlier one in the same loops has brought the cache lines."""
+    is_near = any(
+        access.runs_with(other) and abs(access.offset - other.offset) < LINE for other in earlier
+    )
+    return replace(access, left_behind=0.0) if is_near else access
 
 
 def _facts_of(

@@ -14,7 +14,9 @@ from weakref import WeakKeyDictionary
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
 from polysched.vector.ir import VectorProgram
-from polysched.vector.passes.narrow import narrow_extrema
+from polysched.vector.passes.interleave import interleave_stores
+from polysched.vector.passes.lookup import form_lookups
+from polysched.vector.passes.narrow import narrow_integers
 from polysched.vector.passes.neighbors import form_neighbors
 from polysched.vector.passes.promote import promote_registers
 from polysched.vector.passes.tensorize import select_instructions
@@ -50,8 +52,8 @@ class Pass:
 PASSES = (
     Pass(
         "narrow",
-        "compute minima and maxima of widened integers before they are widened",
-        lambda program, machine: narrow_extrema(program),
+        "compute and store integers in as few bits as the results need",
+        lambda program, machine: narrow_integers(program),
     ),
     Pass(
         "tensorize",
@@ -79,9 +81,19 @@ PASSES = (
         vectorize,
     ),
     Pass(
+        "interleave",
+        "store whole vectors where statements together write every element",
+        lambda program, machine: interleave_stores(program),
+    ),
+    Pass(
         "windows",
         "load and store elements at literal distances as whole vectors and shuffles",
         lambda program, machine: form_windows(program),
+    ),
+    Pass(
+        "lookup",
+        "look bytes up in tables that registers hold",
+        lambda program, machine: form_lookups(program, machine.enabled_features),
     ),
     Pass(
         "neighbors",

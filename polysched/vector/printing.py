@@ -49,6 +49,7 @@ from polysched.vector.values import (
     Lane,
     Lanes,
     Load,
+    Lookup,
     Offsets,
     Only,
     Predicate,
@@ -187,7 +188,8 @@ def _access(access: Access) -> str:
             return f"strided({address}, {stride})"
         case Gather(subscripts=subscripts):
             places = ", ".join(map(format_value, subscripts))
-            return f"gather({access.address.array}[{places}])"
+            how = "lookup" if isinstance(access.movement, Lookup) else "gather"
+            return f"{how}({access.address.array}[{places}])"
 
 
 def _address(address: Address) -> str:

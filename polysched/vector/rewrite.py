@@ -149,4 +149,4 @@ def _map_access(access: Access, rule: Rule) -> Access:
     made = tuple([map_value(one, rule) for one in before])
     if all(map(operator.is_, made, before)):
         return access
-    return replace(access, movement=Gather(made))
+    return replace(access, movement=replace(access.movement, subscripts=made))

@@ -45,7 +45,14 @@ class Offsets:
 
 @dataclass(frozen=True)
 class Window(Offsets):
-    """Offsets so small that a few whole vectors hold all elements; shuffles move them to lanes."""
+    """Offsets so small that a few whole vectors hold all elements; shuffles move them to lanes.
+
+    Attributes:
+        reach: for each lane the greatest distance that is surely read with it, by this access or by
+            another one of the same lanes; None: ``distances``.
+    """
+
+    reach: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,11 @@ class Gather:
     """Each lane computes the subscripts of its element."""
 
     subscripts: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Lookup(Gather):
+    """A gather from a table of 256 elements, which registers hold, numbered by a byte."""
 
 
 Movement: TypeAlias = Uniform | Offsets | Gather

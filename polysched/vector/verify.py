@@ -145,7 +145,12 @@ class _Verifier:
                 self.value(subscript, lanes, names)
         if isinstance(movement, vector.Offsets) and lanes is not None:
             _require(len(movement.distances) == lanes.count, f"offsets of '{name}' for other lanes")
-            _require(min(movement.distances) == 0, f"offsets of '{name}' that do not begin at 0")
+            is_shared = isinstance(movement, vector.Window) and movement.reach is not None
+            least = min(movement.distances)
+            _require(
+                least == 0 or (is_shared and least > 0),
+                f"offsets of '{name}' that do not begin at 0",
+            )
         is_power = access.alignment & (access.alignment - 1) == 0 < access.alignment
         _require(is_power, f"alignment of {access.alignment} bytes")
 

@@ -8,6 +8,7 @@ from polysched.autoscheduler.candidate import Proposal, Situation
 from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied, keeps_order
 from polysched.autoscheduler.nests import fresh_names
+from polysched.autoscheduler.operations import element_bits
 from polysched.ir.core.kernel import Role
 from polysched.ir.core.tree import LoopKind, loops
 from polysched.schedule.buffers.lifetime import references_to
@@ -61,11 +62,8 @@ def outer_lanes(situation: Situation) -> Iterator[Proposal]:
 def vector_lanes(situation: Situation) -> int:
     """Return the lanes of one vector of the widest elements of a nest."""
     program = situation.schedule.program
-    bits = max(
-        max(8, program.arrays[access.array].dtype.bits)
-        for name in situation.nest.statements
-        for access in program.statements[name].accesses
-    )
+    statements = [program.statements[name] for name in situation.nest.statements]
+    bits = max(element_bits(program, statement) for statement in statements)
     return min(LARGEST_LANES, situation.machine.vector_bits // bits)
 
 

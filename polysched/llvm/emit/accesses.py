@@ -19,6 +19,7 @@ from polysched.llvm.builder.intrinsics import (
     vector_type,
     zeros,
 )
+from polysched.llvm.emit.lookups import look_up
 from polysched.llvm.emit.windows import load_window, store_single, store_window
 from polysched.llvm.memory.arrays import BYTE, Addresses, Storage
 from polysched.llvm.memory.loaded import Loaded
@@ -34,7 +35,16 @@ from polysched.llvm.values.expressions import (
     widened,
 )
 from polysched.llvm.values.masks import Mask, ValueOf, lane_offsets, reverse
-from polysched.vector.values import Access, Address, Gather, Offsets, Uniform, Window
+from polysched.vector.values import (
+    Access,
+    Address,
+    Convert,
+    Gather,
+    Lookup,
+    Offsets,
+    Uniform,
+    Window,
+)
 from polysched.vector.values import Load as VectorLoad
 
 
@@ -75,8 +85,16 @@ class Accesses:
             case Uniform.REVERSED:
                 ahead = self._load_vector(access, element, lanes.reversed(self.builder))
                 return reverse(self.builder, ahead), lanes.count
-            case Window(distances=distances):
-                return load_window(self, access.address, element, distances), lanes.count
+            case Window():
+                window = access.movement
+                return load_window(self, access.address, element, window, lanes), lanes.count
+            case Lookup(subscripts=(Convert(operand=number),)):
+                index = self.value_of(number, lanes)
+
+                def read(start: int, part: Mask) -> ir.Value:
+                    return self.vector(access.address, start, element, part)
+
+                return look_up(self.builder, read, element, index.ir), lanes.count
         pointers = self._lane_pointers(access, lanes)
         type_ = vector_type(element, lanes.count)
         mask = lanes.all_bits
@@ -141,7 +159,7 @@ class Accesses:
                 backwards = lanes.reversed(self.builder)
                 self._store_vector(access, reverse(self.builder, stored), backwards)
             case Window(distances=distances):
-                store_window(self, access.address, distances, stored)
+                store_window(self, access.address, distances, stored, lanes)
             case _:
                 self._scatter(access, stored, lanes)
 

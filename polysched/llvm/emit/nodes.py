@@ -10,6 +10,7 @@ caller checks that written arrays overlap no other.
 from __future__ import annotations
 
 import functools
+from itertools import groupby
 from typing import Protocol
 
 from llvmlite import ir
@@ -22,6 +23,7 @@ from polysched.llvm.emit.instruction_calls import emit_call
 from polysched.llvm.values.expressions import INDEX, Value, widened
 from polysched.llvm.values.masks import Mask, emit_mask
 from polysched.llvm.values.transposition import emit_transposition
+from polysched.vector import values as vector
 from polysched.vector.ir import (
     Assign,
     Branch,
@@ -35,6 +37,7 @@ from polysched.vector.ir import (
     Stream,
     Transpose,
 )
+from polysched.vector.passes.unmask import has_fixed_lanes
 
 
 class RunsParallel(Protocol):
@@ -65,8 +68,8 @@ class Emitter:
             case Assign() | Call():
                 self._statement(node)
             case Sequence(nodes=nodes):
-                for child in nodes:
-                    self.node(child)
+                for _, run in groupby(nodes, _shared_lanes):
+                    self._sequence(list(run))
             case Loop():
                 self._loop(node)
             case Branch():
@@ -77,6 +80,19 @@ class Emitter:
                 storage = self.values.storages[address.array]
                 pointer = self.values.addresses.address(storage, address)
                 emit_prefetch(self.builder, pointer, level)
+
+    def _sequence(self, nodes: list[Node]) -> None:
+        """Emit nodes in order; statements with the same lanes are skipped by one branch."""
+        lanes = _shared_lanes(nodes[0])
+        if lanes is None:
+            for node in nodes:
+                self.node(node)
+            return
+        mask = emit_mask(self.builder, lanes, self.values.value)
+        with self.builder.if_then(self._some(mask)), self.values.scope():
+            for node in nodes:
+                assert isinstance(node, Assign | Call)
+                self._run(node, mask)
 
     def _branch(self, node: Branch) -> None:
         holds = self.values.value(node.condition, None).ir
@@ -130,10 +146,15 @@ class Emitter:
         if node.lanes.some:
             self._run(node, lanes)
             return
-        bits = self.builder.bitcast(lanes.bits, ir.IntType(lanes.count))
-        some = self.builder.icmp_unsigned("!=", bits, ir.IntType(lanes.count)(0))
-        with self.builder.if_then(some), self.values.scope():
+        with self.builder.if_then(self._some(lanes)), self.values.scope():
             self._run(node, lanes)
+
+    def _some(self, lanes: Mask) -> ir.Value:
+        """Whether at least one lane is active."""
+        if lanes.first is not None:
+            return self.builder.icmp_signed(">", lanes.first, lanes.first.type(0))
+        bits = self.builder.bitcast(lanes.bits, ir.IntType(lanes.count))
+        return self.builder.icmp_unsigned("!=", bits, ir.IntType(lanes.count)(0))
 
     def _run(self, node: Assign | Call, lanes: Mask | None) -> None:
         values = self.values
@@ -172,8 +193,8 @@ class Emitter:
         values, slots = self.values, self.values.slots
         vectors = [slots.load(slot) for slot in values.registers[node.rows]]
         transposed = emit_transposition(self.builder, vectors, node, values.features)
-        for vector, slot in zip(transposed, values.registers[node.columns], strict=True):
-            slots.store(vector, slot)
+        for moved, slot in zip(transposed, values.registers[node.columns], strict=True):
+            slots.store(moved, slot)
 
     def _keep(self, target: Keep, value: Value, lanes: Mask | None) -> None:
         slot = self.values.slot(target.register)
@@ -182,3 +203,11 @@ class Emitter:
         if target.masked and lanes is not None and lanes.bits is not None and width is not None:
             new = self.builder.select(lanes.bits, new, self.values.slots.load(slot))
         self.values.slots.store(new, slot)
+
+
+def _shared_lanes(node: Node) -> vector.Lanes | None:
+    """The lanes of a statement, if its neighbors may share the test whether one is active."""
+    lanes = node.lanes if isinstance(node, Assign | Call) else None
+    if lanes is None or lanes.some or not has_fixed_lanes(lanes):
+        return None
+    return lanes

@@ -17,7 +17,7 @@ from polysched.llvm.builder.intrinsics import shuffled
 from polysched.llvm.memory.arrays import BYTE
 from polysched.llvm.values.expressions import INDEX
 from polysched.llvm.values.masks import Mask, only_lanes
-from polysched.vector.values import Address
+from polysched.vector.values import Address, Window
 
 
 class Vectors(Protocol):
@@ -33,17 +33,24 @@ class Vectors(Protocol):
 
 
 def load_window(
-    memory: Vectors, address: Address, element: ir.Type, distances: Sequence[int]
+    memory: Vectors, address: Address, element: ir.Type, window: Window, active: Mask
 ) -> ir.Value:
-    """The vector whose lanes lie ``distances`` elements behind an address."""
-    builder, count, last = memory.builder, len(distances), max(distances)
+    """The vector whose lanes lie ``window.distances`` elements behind an address.
+
+    If only the first lanes are active, the distances do not decrease.
+    """
+    distances, reach = window.distances, window.reach or window.distances
+    builder, count, last = memory.builder, len(distances), max(reach)
     if last < count:
-        return _within_one(memory, address, element, distances)
+        return _within_one(memory, address, element, window, active)
     starts = _starts(count, last)
     result: ir.Value | None = None
     held: set[int] = set()
     for pair in (starts[at : at + 2] for at in range(0, len(starts), 2)):
-        vectors = [memory.vector(address, start, element, Mask(count)) for start in pair]
+        vectors = [
+            memory.vector(address, start, element, _part(memory, window, start, count, active))
+            for start in pair
+        ]
         inside = {
             lane: next(
                 position * count + distance - start
@@ -63,13 +70,31 @@ def load_window(
     return result
 
 
+def _part(memory: Vectors, window: Window, start: int, size: int, active: Mask) -> Mask:
+    """The elements of one vector of a window that are loaded."""
+    if active.bits is None:
+        return Mask(size)
+    users: list[tuple[int, ...]] = []
+    distances, reach = window.distances, window.reach or window.distances
+    for place in range(start, start + size):
+        exact = tuple(lane for lane, one in enumerate(distances) if one == place)
+        # The first lane whose last element does not lie before the place.
+        after = tuple(lane for lane, one in enumerate(reach) if one >= place)[:1]
+        users.append(exact if active.first is None else after)
+    return active.of_elements(memory.builder, users)
+
+
 def _within_one(
-    memory: Vectors, address: Address, element: ir.Type, distances: Sequence[int]
+    memory: Vectors, address: Address, element: ir.Type, window: Window, active: Mask
 ) -> ir.Value:
     """The lanes from one vector, which reads nothing behind the last element."""
+    distances = window.distances
     size, count = max(distances) + 1, len(distances)
     is_power = size & (size - 1) == 0
-    lanes = Mask(size) if is_power else only_lanes(count, tuple(range(size)))
+    if active.bits is not None:
+        lanes = _part(memory, window, 0, size if is_power else count, active)
+    else:
+        lanes = Mask(size) if is_power else only_lanes(count, tuple(range(size)))
     loaded = memory.vector(address, 0, element, lanes)
     return shuffled(memory.builder, loaded, loaded, distances)
 
@@ -80,7 +105,7 @@ def _starts(count: int, last: int) -> list[int]:
 
 
 def store_window(
-    memory: Vectors, address: Address, distances: Sequence[int], vector: ir.Value
+    memory: Vectors, address: Address, distances: Sequence[int], vector: ir.Value, active: Mask
 ) -> None:
     """Write the lanes of a vector to different elements behind an address.
 
@@ -95,7 +120,8 @@ def store_window(
             continue
         lanes = [inside.get(at, 0) for at in range(count)]
         moved = shuffled(memory.builder, vector, vector, lanes)
-        memory.store_part(address, start, moved, only_lanes(count, tuple(sorted(inside))))
+        users = [(inside[at],) if at in inside else () for at in range(count)]
+        memory.store_part(address, start, moved, active.of_elements(memory.builder, users))
 
 
 def store_single(

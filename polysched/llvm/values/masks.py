@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from llvmlite import ir
 
-from polysched.llvm.builder.intrinsics import all_lanes, lane_numbers, mask_of, shuffled
+from polysched.llvm.builder.intrinsics import (
+    all_lanes,
+    integers,
+    intrinsic,
+    lane_numbers,
+    mask_of,
+    shuffled,
+)
 from polysched.llvm.values.expressions import INDEX, Value, splat, widened
 from polysched.vector import values as vector
+
+NO_LANE = 127
+"""A number above those of all lanes, of which there are at most 64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,16 +31,36 @@ class Mask:
         count: the number of lanes.
         bits: LLVM's mask of the active lanes; None if all are active.
         lanes: the active lanes, if they are literal and not all.
+        first: if the first lanes are active, how many, as an i8.
     """
 
     count: int
     bits: ir.Value | None = None
     lanes: tuple[int, ...] | None = None
+    first: ir.Value | None = None
 
     @property
     def all_bits(self) -> ir.Value:
         """The mask, of ones if all lanes are active."""
         return all_lanes(self.count) if self.bits is None else self.bits
+
+    def of_elements(self, builder: ir.IRBuilder, users: Sequence[Collection[int]]) -> Mask:
+        """The elements that an active lane uses.
+
+        Args:
+            users: for each element of a vector the lanes that use it. If the first lanes are
+                active, a lane also uses what lies between its element and that of the lane before.
+        """
+        if self.first is None:
+            active = range(self.count) if self.lanes is None else self.lanes
+            used = [at for at, lanes in enumerate(users) if any(one in active for one in lanes)]
+            return (
+                Mask(len(users)) if len(used) == len(users) else only_lanes(len(users), tuple(used))
+            )
+        numbers = integers(8, tuple([min(lanes, default=NO_LANE) for lanes in users]))
+        return Mask(
+            len(users), builder.icmp_signed("<", numbers, splat(builder, self.first, len(users)))
+        )
 
     def reversed(self, builder: ir.IRBuilder) -> Mask:
         """The lanes in the opposite order."""
@@ -38,7 +68,7 @@ class Mask:
             return only_lanes(self.count, tuple(self.count - 1 - lane for lane in self.lanes[::-1]))
         if self.bits is None:
             return self
-        return replace(self, bits=reverse(builder, self.bits))
+        return Mask(self.count, reverse(builder, self.bits))
 
 
 ValueOf: TypeAlias = Callable[[vector.Value, Mask | None], Value]
@@ -69,12 +99,26 @@ def _mask(
         case vector.Only(lanes=lanes):
             return only_lanes(count, lanes)
         case vector.Range():
+            if active.lower is None and active.step == 1:
+                return first_lanes(builder, count, value_of(active.upper, None).ir)
             return Mask(count, _range(builder, count, active, value_of))
 
 
 def only_lanes(count: int, lanes: tuple[int, ...]) -> Mask:
     """The mask of literal lanes."""
     return Mask(count, mask_of(lane in lanes for lane in range(count)), lanes)
+
+
+def first_lanes(builder: ir.IRBuilder, count: int, number: ir.Value) -> Mask:
+    """The mask of the first lanes; all numbers below 0 and above ``count`` are allowed.
+
+    Bytes are compared, so that the comparison takes one instruction, not one for every 8 lanes.
+    """
+    number = intrinsic(builder, "smax", [number, INDEX(0)])
+    number = intrinsic(builder, "smin", [number, INDEX(count)])
+    first = builder.trunc(number, ir.IntType(8))
+    bits = builder.icmp_signed("<", integers(8, tuple(range(count))), splat(builder, first, count))
+    return Mask(count, bits, first=first)
 
 
 def _range(builder: ir.IRBuilder, count: int, active: vector.Range, value_of: ValueOf) -> ir.Value:

@@ -2,7 +2,8 @@
 
 A vector loop that does not fill its registers leaves the inactive lanes as they are, which takes a
 masked move for each accumulator in the innermost loop. If every access to a register runs the same
-literal lanes, the other lanes are dead and need no mask.
+literal lanes, the other lanes are dead and need no mask. The same holds for registers that are
+temporaries of a statement sequence: written before they are read, always in the same lanes.
 """
 
 from __future__ import annotations
@@ -16,28 +17,46 @@ from polysched.vector.ir import (
     Call,
     Keep,
     Node,
+    Sequence,
     Statement,
     Transpose,
     VectorProgram,
+    children,
     walk,
 )
 from polysched.vector.rewrite import map_statements, statement_values, walk_value
-from polysched.vector.values import All, Only, Register
+from polysched.vector.values import (
+    All,
+    Lanes,
+    Load,
+    Only,
+    Predicate,
+    Range,
+    Register,
+    Unpack,
+    Value,
+)
 
 _Active = All | Only | None
 
 
 def unmask_registers(program: VectorProgram) -> VectorProgram:
-    """Drop the masks of registers whose accesses all run the same literal lanes."""
+    """Drop the masks of registers whose inactive lanes are dead."""
     nodes = list(walk(program.body))
     found: dict[str, set[_Active]] = {name: set() for node in nodes for name in _masked(node)}
+    flowing = {name for run in _runs(program.body) for name in _flowing(run)}
     if not found:
         return program
     for node in nodes:
         for name, active in _accesses(node):
             if name in found:
                 found[name].add(active)
-    dead = {name for name, kinds in found.items() if len(kinds) == 1}
+    # Lanes that are not literal count as None, of which no two need be the same.
+    dead = {
+        name
+        for name, kinds in found.items()
+        if name not in flowing or (len(kinds) == 1 and None not in kinds)
+    }
 
     def rewritten(node: Statement) -> Statement:
         if not (isinstance(node, Assign | Call) and isinstance(node.target, Keep)):
@@ -50,11 +69,76 @@ def unmask_registers(program: VectorProgram) -> VectorProgram:
 
 
 def _masked(node: Node) -> Iterator[str]:
-    """The register array that a statement writes in some literal lanes."""
+    """The register array that a statement writes in some lanes."""
     if not (isinstance(node, Assign | Call) and isinstance(node.target, Keep)):
         return
-    if node.lanes is not None and isinstance(node.lanes.active, Only):
+    if node.lanes is not None and not isinstance(node.lanes.active, All):
         yield node.target.register.array
+
+
+def _runs(node: Node) -> Iterator[list[Node]]:
+    """Yield the neighboring statements of each sequence, in order; other nodes by themselves."""
+    if not isinstance(node, Sequence):
+        yield [node]
+    inner: list[Node] = []
+    for child in children(node):
+        if isinstance(child, Assign | Call) and isinstance(node, Sequence):
+            inner.append(child)
+            continue
+        if inner:
+            yield inner
+            inner = []
+        yield from _runs(child)
+    if inner:
+        yield inner
+
+
+def _flowing(run: list[Node]) -> Iterator[str]:
+    """The register arrays whose content before a run, or in other lanes, may be read in it."""
+    written: dict[tuple[str, int], Lanes | None] = {}
+    for node in run:
+        if not isinstance(node, Assign | Call):
+            yield from (name for name, _ in _accesses(node))
+            continue
+        is_fixed = node.lanes is None or has_fixed_lanes(node.lanes)
+        for value in _read(node):
+            place = value.array, value.number
+            if not is_fixed or place not in written or written[place] != node.lanes:
+                yield value.array
+        if isinstance(node.target, Keep):
+            register = node.target.register
+            if not is_fixed:
+                yield register.array
+            written[register.array, register.number] = node.lanes
+
+
+def _read(node: Assign | Call) -> Iterator[Register]:
+    """The registers that a statement reads, for its lanes too."""
+    for outermost in (*statement_values(node), *_ends(node.lanes)):
+        for value in walk_value(outermost):
+            if isinstance(value, Register):
+                yield value
+
+
+def _ends(lanes: Lanes | None) -> tuple[Value, ...]:
+    """The values that say which lanes of a range are active."""
+    active = None if lanes is None else lanes.active
+    if isinstance(active, Predicate):
+        active = active.within
+    if not isinstance(active, Range):
+        return ()
+    return (active.upper,) if active.lower is None else (active.lower, active.upper)
+
+
+def has_fixed_lanes(lanes: Lanes) -> bool:
+    """Whether equal lanes mean the same lanes until the variables of the loops around change.
+
+    Lanes that depend on data may change from one statement to the next.
+    """
+    if isinstance(lanes.active, Predicate):
+        return False
+    inner = [value for end in _ends(lanes) for value in walk_value(end)]
+    return not any(isinstance(one, Load | Unpack | Register) for one in inner)
 
 
 def _accesses(node: Node) -> Iterator[tuple[str, _Active]]:

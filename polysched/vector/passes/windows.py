@@ -2,56 +2,168 @@
 
 Of ``x[2*i + lane // 4]`` or ``x[4*i + 2*lane]`` every lane's distance from the first element is
 literal. If a few vectors hold all elements, loading these and shuffling takes a fraction of a
-gather. The pass turns :class:`~polysched.vector.ir.Offsets` of such statements, all of whose lanes
-run, into a :class:`~polysched.vector.ir.Window`.
+gather. The pass turns :class:`~polysched.vector.ir.Offsets` of such statements into a
+:class:`~polysched.vector.ir.Window`. If only the first lanes run, as in the remainder of a loop,
+the vectors are loaded and stored under masks, and nothing beyond the last active lane is read.
+
+Windows that begin a few elements apart, such as the even and the odd elements of a row, share their
+vectors if the same lanes read them in one sequence: then all elements of both may be loaded.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import groupby
 
-from polysched.vector.ir import Assign, Statement, Store, VectorProgram
-from polysched.vector.rewrite import map_assigned, map_statements
-from polysched.vector.values import Access, All, Load, Offsets, Value, Window
+from polysched.vector.ir import (
+    Assign,
+    Branch,
+    Loop,
+    Node,
+    Sequence,
+    Statement,
+    Store,
+    VectorProgram,
+)
+from polysched.vector.passes.unmask import has_fixed_lanes
+from polysched.vector.rewrite import map_assigned, map_statements, walk_value
+from polysched.vector.values import (
+    Access,
+    Active,
+    Address,
+    Lanes,
+    Load,
+    Offsets,
+    Predicate,
+    Range,
+    Value,
+    Window,
+)
 
 MOST = 4
 """Vectors of a window; more than four loads and three shuffles are no faster than a gather."""
 
 
 def form_windows(program: VectorProgram) -> VectorProgram:
-    """Turn literal distances of unmasked statements into windows."""
-    return replace(program, body=map_statements(program.body, _rewritten))
+    """Turn literal distances into windows, where masks do not depend on data."""
+    return replace(program, body=_with_shared(map_statements(program.body, _rewritten)))
+
+
+def _with_shared(node: Node) -> Node:
+    """Share the vectors of windows in each sequence of statements."""
+    match node:
+        case Assign():
+            return _sharing([node])[0]
+        case Sequence(nodes=nodes):
+            made: list[Node] = []
+            for lanes, group in groupby(nodes, _fixed_lanes):
+                run = list(group)
+                made += map(_with_shared, run) if lanes is None else _sharing(run)
+            return Sequence(tuple(made))
+        case Loop(body=body):
+            return replace(node, body=_with_shared(body))
+        case Branch(then=then, otherwise=otherwise):
+            second = None if otherwise is None else _with_shared(otherwise)
+            return replace(node, then=_with_shared(then), otherwise=second)
+    return node
+
+
+def _fixed_lanes(node: Node) -> Lanes | None:
+    """The lanes of an assignment, if they are the same in the neighboring ones with equal lanes."""
+    lanes = node.lanes if isinstance(node, Assign) else None
+    return lanes if lanes is not None and has_fixed_lanes(lanes) else None
+
+
+def _sharing(run: list[Node]) -> list[Node]:
+    """Share the vectors of windows in statements that run the same lanes one after the other."""
+    starts: dict[tuple[Address, tuple[int, ...]], set[int]] = {}
+    for node in run:
+        if isinstance(node, Assign) and _fixed_lanes(node) is not None:
+            for load in walk_value(node.value):
+                if isinstance(load, Load) and isinstance(load.access.movement, Window):
+                    starts.setdefault(_family(load.access), set()).add(load.access.address.constant)
+    groups = {
+        (family, start): group
+        for family, found in starts.items()
+        for group in _groups(sorted(found), family[1])
+        for start in group
+    }
+
+    def rule(value: Value) -> Value:
+        if not isinstance(value, Load) or not isinstance(value.access.movement, Window):
+            return value
+        access = value.access
+        group = groups.get((_family(access), access.address.constant), [])
+        if len(group) < 2:
+            return value
+        shift, distances = access.address.constant - group[0], value.access.movement.distances
+        window = Window(
+            tuple(one + shift for one in distances),
+            tuple(one + group[-1] - group[0] for one in distances),
+        )
+        address = replace(access.address, constant=group[0])
+        return replace(value, access=Access(address, window, value.dtype.bytes, access.is_private))
+
+    if not any(len(group) > 1 for group in groups.values()):
+        return run
+    return [map_assigned(node, rule) if isinstance(node, Assign) else node for node in run]
+
+
+def _family(access: Access) -> tuple[Address, tuple[int, ...]]:
+    """What windows have in common that differ in their beginnings only."""
+    assert isinstance(access.movement, Window)
+    return replace(access.address, constant=0), access.movement.distances
+
+
+def _groups(starts: list[int], distances: tuple[int, ...]) -> Iterator[list[int]]:
+    """Group windows that together need as many vectors as each of them by itself."""
+    count, last = len(distances), max(distances)
+    group: list[int] = []
+    for start in starts:
+        if group and (last < count or (start - group[0] + last) // count > last // count):
+            yield group
+            group = []
+        group.append(start)
+    yield group
 
 
 def _rewritten(node: Statement) -> Statement:
     if not isinstance(node, Assign) or node.lanes is None:
         return node
-    if not isinstance(node.lanes.active, All):
-        return node
-    node = map_assigned(node, _load)
+    active = node.lanes.active
+    node = map_assigned(node, lambda value: _load(value, active))
     if isinstance(node.target, Store):
         access = node.target.access
         if isinstance(access.movement, Offsets) and _are_different(access.movement):
-            node = replace(node, target=Store(_window(access)))
+            node = replace(node, target=Store(_window(access, active)))
     return node
 
 
-def _load(value: Value) -> Value:
+def _load(value: Value, active: Active) -> Value:
     if not isinstance(value, Load):
         return value
-    access = _window(value.access)
+    access = _window(value.access, active)
     return value if access is value.access else replace(value, access=access)
 
 
-def _window(access: Access) -> Access:
+def _window(access: Access, active: Active) -> Access:
     """The access as a window if few enough vectors hold all elements."""
     movement = access.movement
     if not isinstance(movement, Offsets):
         return access
     distances = movement.distances
-    if max(distances) >= MOST * len(distances):
+    if max(distances) >= MOST * len(distances) or not _is_maskable(distances, active):
         return access
     return replace(access, movement=Window(distances))
+
+
+def _is_maskable(distances: tuple[int, ...], active: Active) -> bool:
+    """Whether the elements of active lanes are known from the number of active lanes."""
+    if isinstance(active, Range):
+        is_sorted = list(distances) == sorted(distances)
+        return active.lower is None and active.step == 1 and is_sorted
+    return not isinstance(active, Predicate)
 
 
 def _are_different(movement: Offsets) -> bool:

@@ -8,7 +8,9 @@ import pytest
 import polysched as ps
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Operation
 from polysched.ir.expr.operators import Operator
-from polysched.vector.passes.narrow import narrowed
+from polysched.loops.ir.nodes import Assign, walk
+from polysched.lower import lower
+from polysched.vector.passes.narrow import narrow_integers, narrowed
 
 
 def _load(dtype: ps.DType) -> Load:
@@ -67,3 +69,36 @@ def test_values(dtype: ps.DType) -> None:
     limits = np.iinfo(dtype.numpy())
     x, y = np.random.default_rng(0).integers(limits.min, limits.max + 1, (2, 300), dtype.numpy())
     np.testing.assert_array_equal(schedule.compile()(x, y), np.maximum(np.minimum(x, y), 7))
+
+
+def _box(taps: int, start: int) -> ps.Kernel:
+    """Sums of a square of bytes, in 32 bits as in C."""
+    build = ps.KernelBuilder("box")
+    n = build.parameter("n", minimum=1)
+    x = build.input("x", ps.u8, (n + taps, n + taps))
+    out, total = build.output("out", ps.u8, (n, n)), build.temporary("total", ps.i32, ())
+    with build.loops(i=n, j=n) as (i, j):
+        total[()] = start
+        with build.loops(r=taps, s=taps) as (r, s):
+            total[()] += ps.cast(x[i + r, j + s], ps.i32)
+        out[i, j] = ps.cast(total[()] // (taps * taps), ps.u8)
+    return build.kernel()
+
+
+@pytest.mark.parametrize(
+    ("taps", "start", "bits"), [(3, 0, 16), (11, 0, 16), (11, 2000, 32), (12, 0, 32), (3, -1, 16)]
+)
+def test_sums_of_a_literal_number_of_bytes(taps: int, start: int, bits: int) -> None:
+    schedule = ps.optimize(ps.Schedule(_box(taps, start)), "znver4", sizes={"n": 400})
+    for one in (schedule, ps.Schedule(_box(taps, start)).privatize("total", at="j")):
+        loops = narrow_integers(lower(one))
+        used = {
+            name for node in walk(loops.body) if isinstance(node, Assign) for name in node.arrays
+        }
+        found = {loops.arrays[name].dtype.bits for name in used if "total" in name}
+        assert found == {bits}
+        x = np.full((20 + taps, 20 + taps), 255, "u1")
+        x[:9] = np.random.default_rng(0).integers(0, 256, (9, 20 + taps))
+        window = np.lib.stride_tricks.sliding_window_view(x, (taps, taps))[:20, :20]
+        wanted = (window.sum(axis=(2, 3), dtype="i4") + start) // (taps * taps)
+        np.testing.assert_array_equal(one.compile()(x), wanted.astype("u1"))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
 import polysched as ps
+from tests.library.transpose.fenced import fenced
 
 PLACES: dict[str, Callable[[Any], Any]] = {
     "every second": lambda i: 2 * i + 1,
@@ -146,3 +148,44 @@ def test_partial_sums_with_a_masked_tail_stay_in_registers() -> None:
     assert "llvm.masked.store" not in schedule.show("llvm")
     given = np.random.default_rng(0).integers(-9, 9, (5, 37)).astype("f4")
     np.testing.assert_array_equal(schedule.compile()(given), given.sum(axis=1))
+
+
+def _pixels(dtype: ps.DType) -> ps.Kernel:
+    """The sum of each three elements, and a copy of two of them."""
+    build = ps.KernelBuilder("pixels")
+    n = build.parameter("n", minimum=0)
+    x = build.input("x", dtype, (3 * n,))
+    out, copy = build.output("out", dtype, (n,)), build.output("copy", dtype, (2 * n,))
+    with build.loops(i=n) as i:
+        out[i] = x[3 * i] + x[3 * i + 1] + x[3 * i + 2]
+        copy[2 * i + 1] = x[3 * i + 2]
+        copy[2 * i] = x[3 * i + 1]
+    return build.kernel()
+
+
+@pytest.mark.parametrize("dtype", [ps.u8, ps.i16, ps.f32])
+@pytest.mark.parametrize("lanes", [8, 64])
+def test_every_remainder_reads_and_writes_nothing_outside(dtype: ps.DType, lanes: int) -> None:
+    """The arrays end at a page that may not be touched; around the results nothing changes."""
+    schedule = ps.Schedule(_pixels(dtype)).distribute("i")
+    schedule = schedule.vectorize("out.i", lanes).vectorize("copy.i", lanes)
+    schedule = schedule.vectorize("copy_2.i", lanes)
+    text = schedule.show("llvm")
+    assert "gather" not in text
+    assert "scatter" not in text
+    run, choose = schedule.compile(), np.random.default_rng(lanes)
+    for n, at_end in product((*range(lanes + 3), 3 * lanes - 1), (False, True)):
+        keep, x = fenced((3 * n,), dtype.numpy(), at_end=at_end)
+        kept, out = fenced((n,), dtype.numpy(), at_end=at_end)
+        also, copy = fenced((2 * n,), dtype.numpy(), at_end=at_end)
+        x[:] = choose.integers(0, 256, 3 * n)
+        run(x, n=n, out=out, copy=copy)
+        rows = x.reshape(n, 3)
+        np.testing.assert_array_equal(out, rows.sum(axis=1, dtype=dtype.numpy()))
+        np.testing.assert_array_equal(copy.reshape(n, 2), rows[:, 1:])
+        del keep, kept, also
+
+
+def test_windows_share_their_vectors() -> None:
+    text = ps.Schedule(_pixels(ps.f32)).distribute("i").vectorize("out.i", 16).show("vector")
+    assert "[2, 5, 8, 11" in text

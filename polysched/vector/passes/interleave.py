@@ -1,0 +1,253 @@
+"""Pass: store whole vectors where statements together write every element.
+
+``y[2*i] = a; y[2*i + 1] = b`` are two stores of every second element, each of two vectors under
+masks. Held back in registers until the last of them, the values are joined by shuffles, and every
+vector is stored once. LLVM's InterleavedAccess pass does the same for loops that its own vectorizer
+has made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.expr.dtypes import NumberKind
+from polysched.ir.expr.expressions import Constant
+from polysched.vector.ir import (
+    Assign,
+    Branch,
+    Frame,
+    Keep,
+    Loop,
+    Node,
+    Sequence,
+    Store,
+    VectorProgram,
+)
+from polysched.vector.passes.unmask import has_fixed_lanes
+from polysched.vector.rewrite import walk_value
+from polysched.vector.values import (
+    Access,
+    Address,
+    All,
+    Lanes,
+    Load,
+    Offsets,
+    Range,
+    Register,
+    Shuffle,
+    Sum,
+    Uniform,
+    Unpack,
+    Value,
+)
+
+LARGEST_DISTANCE = 4
+"""Elements between the lanes of a store; a vector of n kinds of values takes n - 1 shuffles."""
+
+
+def interleave_stores(program: VectorProgram) -> VectorProgram:
+    """Join stores of every n-th element that together fill whole vectors."""
+    joining = _Joining(dict(program.arrays))
+    body, names = joining.node(program.body)
+    frame = replace(program.frame, registers=(*program.frame.registers, *names))
+    return replace(program, body=body, arrays=joining.arrays, frame=frame) if names else program
+
+
+@dataclass
+class _Joining:
+    """The rewrite of one program.
+
+    Attributes:
+        arrays: of the program, to which registers are added.
+    """
+
+    arrays: dict[str, Array]
+    made: int = field(default=0)
+
+    def node(self, node: Node) -> tuple[Node, tuple[str, ...]]:
+        """A node with joined stores, and the registers that its function needs for them."""
+        match node:
+            case Sequence(nodes=nodes):
+                result: list[Node] = []
+                names: list[str] = []
+                for lanes, group in groupby(nodes, _joinable_lanes):
+                    for run in [list(group)] if lanes is not None else [[one] for one in group]:
+                        new, added = self._run(run) if lanes is not None else self._only(run[0])
+                        result += new
+                        names += added
+                return Sequence(tuple(result)), tuple(names)
+            case Loop(body=body, region=region):
+                inner, added = self.node(body)
+                if region is None or not added:
+                    return replace(node, body=inner), added
+                frame: Frame = replace(region, registers=(*region.registers, *added))
+                return replace(node, body=inner, region=frame), ()
+            case Branch(then=then, otherwise=otherwise):
+                first, names_then = self.node(then)
+                second, names_else = (None, ()) if otherwise is None else self.node(otherwise)
+                return replace(node, then=first, otherwise=second), (*names_then, *names_else)
+        return node, ()
+
+    def _only(self, node: Node) -> tuple[list[Node], tuple[str, ...]]:
+        new, names = self.node(node)
+        return [new], names
+
+    def _run(self, run: list[Node]) -> tuple[list[Node], tuple[str, ...]]:
+        """Join the stores of statements that run the same lanes one after the other."""
+        statements = [node for node in run if isinstance(node, Assign)]
+        kept: dict[int, Keep] = {}
+        behind: dict[int, list[Assign]] = {}
+        names = []
+        for members in _groups(statements, self.arrays):
+            register = self._register(statements[members[0]], len(members))
+            for number, at in enumerate(members):
+                kept[at] = Keep(Register(register.name, number, register.dtype, True), masked=False)
+            behind[max(members)] = list(_joined(statements, members, register))
+            names.append(register.name)
+        result: list[Node] = []
+        for at, node in enumerate(statements):
+            result.append(replace(node, target=kept[at]) if at in kept else node)
+            result += behind.get(at, [])
+        return result, tuple(names)
+
+    def _register(self, node: Assign, number: int) -> Array:
+        assert isinstance(node.target, Store)
+        assert node.lanes is not None
+        array = self.arrays[node.target.access.address.array]
+        while f"{array.name}_joined{self.made}" in self.arrays:
+            self.made += 1
+        register = Array(
+            f"{array.name}_joined{self.made}",
+            array.dtype,
+            (Constant(number), Constant(node.lanes.count)),
+            Role.TEMPORARY,
+            ("number", "lane"),
+        )
+        self.arrays[register.name] = register
+        return register
+
+
+def _joinable_lanes(node: Node) -> Lanes | None:
+    """The lanes of an assignment, if they are all, or the first ones."""
+    lanes = node.lanes if isinstance(node, Assign) else None
+    if lanes is None or not has_fixed_lanes(lanes):
+        return None
+    active = lanes.active
+    is_first = isinstance(active, Range) and active.lower is None and active.step == 1
+    return lanes if is_first or isinstance(active, All) else None
+
+
+def _groups(statements: list[Assign], arrays: dict[str, Array]) -> Iterator[list[int]]:
+    """Yield the positions of statements whose stores fill vectors, in the order of elements."""
+    families: dict[tuple[Address, int], dict[int, list[int]]] = {}
+    for at, node in enumerate(statements):
+        access = _strided(node, arrays)
+        if access is not None:
+            assert isinstance(access.movement, Offsets)
+            family = replace(access.address, constant=0), access.movement.stride or 0
+            families.setdefault(family, {}).setdefault(access.address.constant, []).append(at)
+    for (_, step), starts in families.items():
+        left = dict(starts)
+        for start in sorted(starts):
+            members = [left.get(start + part, []) for part in range(step)]
+            if any(len(member) != 1 for member in members):
+                continue
+            positions = [member[0] for member in members]
+            if _may_wait(statements, positions):
+                for part in range(step):
+                    del left[start + part]
+                yield positions
+
+
+def _strided(node: Assign, arrays: dict[str, Array]) -> Access | None:
+    """The store of a statement, if it writes every n-th element of unpacked numbers."""
+    if not isinstance(node.target, Store):
+        return None
+    access = node.target.access
+    array = arrays[access.address.array]
+    if array.is_packed or array.dtype.is_odd_width or array.dtype.kind is NumberKind.BOOLEAN:
+        return None
+    if not isinstance(access.movement, Offsets) or access.address.is_data_dependent:
+        return None
+    step = access.movement.stride
+    return access if step is not None and 2 <= step <= LARGEST_DISTANCE else None
+
+
+def _may_wait(statements: list[Assign], positions: list[int]) -> bool:
+    """Whether stores may happen at the last one's place: nothing between sees the difference."""
+    for at in range(min(positions), max(positions) + 1):
+        node = statements[at]
+        for first in positions:
+            target = statements[first].target
+            if at <= first or not isinstance(target, Store):
+                continue
+            array = target.access.address.array
+            for value in walk_value(node.value):
+                if isinstance(value, Load | Unpack) and value.access.address.array == array:
+                    return False
+            if isinstance(node.target, Keep):
+                continue
+            if not _are_apart(target.access, node.target.access):
+                return False
+    return True
+
+
+def _are_apart(first: Access, second: Access) -> bool:
+    """Whether two accesses surely go to different elements in all lanes."""
+    a, b = first.address, second.address
+    if a.array != b.array:
+        return True
+    if a.is_data_dependent or b.is_data_dependent:
+        return False
+    for (dimension, left), (other, right) in zip(a.scaled, b.scaled, strict=False):
+        # Other subscripts are the same as these or lie in their own dimension.
+        if dimension == other and _constant_distance(left, right):
+            return True
+    if (a.terms, a.scaled) != (b.terms, b.scaled):
+        return False
+    if not isinstance(first.movement, Offsets) or not isinstance(second.movement, Offsets):
+        return False
+    taken = {a.constant + one for one in first.movement.distances}
+    return taken.isdisjoint(b.constant + one for one in second.movement.distances)
+
+
+def _constant_distance(left: Value, right: Value) -> int:
+    """The literal difference of two subscripts; 0 if it is not literal."""
+    if isinstance(left, Sum) and isinstance(right, Sum) and left.terms == right.terms:
+        return left.constant - right.constant
+    return 0
+
+
+def _joined(statements: list[Assign], members: list[int], register: Array) -> Iterator[Assign]:
+    """The stores of whole vectors."""
+    first = statements[members[0]]
+    assert isinstance(first.target, Store)
+    assert first.lanes is not None
+    address, count = first.target.access.address, first.lanes.count
+    step = len(members)
+    parts = [Register(register.name, number, register.dtype, True) for number in range(step)]
+    for start in range(0, step * count, count):
+        sources = [divmod(element, step) for element in range(start, start + count)]
+        value: Value = parts[0]
+        for number in range(1, step):
+            lanes = tuple(
+                lane + count * (part == number) if part >= number else at if number > 1 else lane
+                for at, (lane, part) in enumerate(sources)
+            )
+            value = Shuffle(value, parts[number], lanes)
+        place = replace(address, constant=address.constant + start)
+        access = Access(place, Uniform.CONTIGUOUS, register.dtype.bytes)
+        yield replace(
+            first, target=Store(access), value=value, lanes=_of_part(first.lanes, step, start)
+        )
+
+
+def _of_part(lanes: Lanes, step: int, start: int) -> Lanes:
+    """The lanes of the vector that begins at an element, if the first lanes write n elements."""
+    if not isinstance(lanes.active, Range):
+        return lanes
+    upper = Sum(((lanes.active.upper, step),), -start)
+    return Lanes(lanes.count, Range(None, upper, 1), some=lanes.some and start < step)
