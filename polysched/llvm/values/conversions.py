@@ -64,6 +64,12 @@ def emit_cast(
         if (source, target) == (f32, i32) and native is not None and native[0] in features:
             return _native_truncation(builder, value, type_, native[1])
         return _truncated(builder, value, target, type_)
+    return _from_integer(builder, value, source, target, type_)
+
+
+def _from_integer(
+    builder: ir.IRBuilder, value: Any, source: DType, target: DType, type_: Any
+) -> Any:
     if target.is_float:
         return (builder.sitofp if source.is_signed else builder.uitofp)(value, type_)
     if target.bits == source.bits:
