@@ -117,7 +117,7 @@ def statement_cost(
         runs *= loop.trip
         overhead += runs * LOOP_CYCLES
     compute = visits * needed * _raggedness(facts) + overhead
-    level, memory = memory_cycles(facts, machine)
+    level, memory = memory_cycles(facts, machine, beside)
     cycles = max(compute, memory) + 0.2 * min(compute, memory)
     return Cost(cycles, compute, memory, bound if compute >= memory else level, body.registers)
 
