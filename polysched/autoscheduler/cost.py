@@ -116,7 +116,7 @@ def statement_cost(
         overhead += runs * ENTRY_CYCLES
         runs *= loop.trip
         overhead += runs * LOOP_CYCLES
-    compute = visits * needed * _raggedness(facts) + overhead
+    compute = visits * needed * _raggedness(facts) * _sparseness(facts) + overhead
     level, memory = memory_cycles(facts, machine, beside)
     cycles = max(compute, memory) + 0.2 * min(compute, memory)
     return Cost(cycles, compute, memory, bound if compute >= memory else level, body.registers)
@@ -143,6 +143,11 @@ def _raggedness(facts: StatementFacts) -> float:
             if other.name in loop.bounded_by and other.kind.is_loop_in_code:
                 whole *= 1.0 - min(0.9, iterations(loop) / max(1.0, 2 * other.trip))
     return 1.0 + PARTIAL_TILE_FACTOR * (1.0 - whole)
+
+
+def _sparseness(facts: StatementFacts) -> float:
+    """Return the lanes and copies of a body for each one that runs, along loops with a stride."""
+    return math.prod(loop.stride for loop in facts.loops if not loop.kind.is_loop_in_code)
 
 
 def _innermost(loops: Sequence[LoopFacts]) -> int:
