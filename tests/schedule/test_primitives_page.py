@@ -33,7 +33,9 @@ The docstrings make this page: `pytest tests/schedule/test_primitives_page.py --
 FAMILIES = {
     "Loops": "split tile divide reorder collapse fuse distribute skew shift reverse",
     "Execution of loops": "unroll vectorize parallel tensorize prefetch transpose stream",
-    "Placement and storage of values": ("compute_at pack promote privatize rfactor fold_storage"),
+    "Placement and storage of values": (
+        "compute_at inline pack promote privatize rfactor fold_storage"
+    ),
 }
 
 
