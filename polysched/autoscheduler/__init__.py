@@ -12,6 +12,7 @@ Stages, one file each; every stage is a pure function:
 :mod:`.cost`              facts, machine -> predicted cycles (the one cost model)
 :mod:`.memory`            results that one search asks for again, kept until it ends
 :mod:`.nests`             the loop nests of a program
+:mod:`.inlining`          values that one statement reads, without a temporary
 :mod:`.normalize`         privatize temporaries, distribute loops as far as legal
 :mod:`.recipes`           a nest -> proposals: steps, with the reason for them; one file a recipe
 :mod:`.legal`             the cheap necessary test: does the program keep the order of dependences?

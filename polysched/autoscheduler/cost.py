@@ -56,6 +56,13 @@ STORE_FORWARDING_CYCLES = 5.0
 """Cycles from a store to a load of the same element in the next iteration."""
 SCALAR_LOADS = 2.0
 """Scalar loads, or broadcasts to a vector, started per cycle."""
+STALL_CYCLES = 12.0
+"""Cycles of a vector load of bytes that two stores of the same iteration have just written.
+
+The processor forwards a store to a load only if it holds all its bytes; else the load waits for the
+cache. Measured on Zen 4: a knapsack whose rows of 80 KB run four at a time, each read 16 bytes
+beside what the row before has stored, takes 240 us; row by row it takes 180 us.
+"""
 COPIES_IN_FLIGHT = 50.0
 """Vector updates whose iterations overlap, if each iteration updates other elements in memory.
 
@@ -125,9 +132,10 @@ def statement_cost(
         overhead += runs * ENTRY_CYCLES
         runs *= loop.trip
         overhead += runs * LOOP_CYCLES
-    compute = visits * needed * _raggedness(facts) + overhead
-    level, memory = memory_cycles(facts, machine)
+    compute = visits * needed * _raggedness(facts) * _sparseness(facts) + overhead
+    level, memory = memory_cycles(facts, machine, beside)
     cycles = max(compute, memory) + 0.2 * min(compute, memory)
+    cycles += visits * body.stalled() * STALL_CYCLES
     return Cost(cycles, compute, memory, bound if compute >= memory else level, body.registers)
 
 
@@ -152,6 +160,11 @@ def _raggedness(facts: StatementFacts) -> float:
             if other.name in loop.bounded_by and other.kind.is_loop_in_code:
                 whole *= 1.0 - min(0.9, iterations(loop) / max(1.0, 2 * other.trip))
     return 1.0 + PARTIAL_TILE_FACTOR * (1.0 - whole)
+
+
+def _sparseness(facts: StatementFacts) -> float:
+    """Return the lanes and copies of a body for each one that runs, along loops with a stride."""
+    return math.prod(loop.stride for loop in facts.loops if not loop.kind.is_loop_in_code)
 
 
 def _innermost(loops: Sequence[LoopFacts]) -> int:
@@ -290,6 +303,24 @@ class _Body:
             and self.facts.is_transposable(access, loop.name, loop.trip, self.lanes)
             for loop in self.copied
         )
+
+    def stalled(self) -> float:
+        """Vector loads that overlap what an earlier copy has stored, at another distance."""
+        target, loads = self.facts.target, 0.0
+        if self.along_lanes(target) != target.bytes:
+            return 0.0
+        vector = self.lanes * target.bytes
+        rows = [loop for loop in self.copied if abs(target.stride(loop.name) or 0) >= vector]
+        side = math.prod(loop.trip for loop in rows if target.stride(loop.name) == vector)
+        for access in _unique(self.facts.accesses[1:]):
+            if not access.runs_with(target):
+                continue
+            for loop in rows:
+                stride = target.stride(loop.name) or 0
+                distance = access.offset + stride - target.offset
+                if stride != vector and distance % vector and abs(distance) < side * vector:
+                    loads += self.copies * self.width * (1.0 - 1.0 / max(1.0, loop.trip))
+        return loads
 
     def chain(self) -> float:
         """Cycles of the longest chain of operations that an iteration waits for."""

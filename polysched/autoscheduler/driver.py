@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from polysched.autoscheduler.candidate import Candidate, Decision
 from polysched.autoscheduler.column_form import column_formed
+from polysched.autoscheduler.inlining import inlined
 from polysched.autoscheduler.memory import shared_results
 from polysched.autoscheduler.normalize import normalized
 from polysched.autoscheduler.owner_tiles import owner_tiled
@@ -125,17 +126,19 @@ def _candidates(
     if seconds == 0 or is_out_of_time():
         return [written]
     tell("distributing loops")
-    schedule, decisions = normalized(written.schedule, context.sizes)
-    starts = [written]
+    schedule, first = inlined(written.schedule)
+    plain = replace(start(schedule, context), decisions=first) if first else written
+    schedule, decisions = normalized(schedule, context.sizes)
+    starts = [plain]
     if decisions:
-        starts.insert(0, replace(start(schedule, context), decisions=decisions))
+        starts.insert(0, replace(start(schedule, context), decisions=(*first, *decisions)))
     tell("aligning loops for tiles")
     starts += [
         replace(start(tiled, context), decisions=(*begin.decisions, decision))
         for begin in starts
         for tiles in REBUILT
-        # Row blocks distribute by themselves: they begin with the program as it is.
-        if tiles is not row_blocked or begin is written
+        # Row blocks distribute by themselves: they begin with the loops as written.
+        if tiles is not row_blocked or begin is plain
         for tiled, decision in tiles(begin.schedule, context.machine, context.sizes)
     ]
     found: list[Candidate] = []

@@ -46,6 +46,8 @@ class LoopFacts:
         start: the least value that the loop takes in any program run; None if there is none.
         bounded_by: loops whose values decide where this loop starts or ends, or the reverse, as in
             a triangle.
+        stride: the distance between the values of consecutive iterations: 2 for ``j += 2``. Lanes
+            and copies in between are empty.
     """
 
     name: str
@@ -54,6 +56,7 @@ class LoopFacts:
     lanes: int = 1
     start: int | None = 0
     bounded_by: frozenset[str] = frozenset()
+    stride: int = 1
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,8 @@ class StatementFacts:
 
     def distances(self, loop: str) -> list[int]:
         """Return after how many iterations of a loop reads see what the statement wrote."""
-        step = self.target.stride(loop)
+        step = self.target.stride(loop) or 0
+        step *= self.loop(loop).stride
         found = []
         for access in self.accesses[1:]:
             if step and access.runs_with(self.target):
@@ -157,7 +161,9 @@ class StatementFacts:
                 outside = max(1.0, math.ceil(loop.trip / factor - 1e-9))
                 loops += [
                     LoopFacts(outer, outside, start=None, bounded_by=loop.bounded_by),
-                    LoopFacts(inner, inside, start=0, bounded_by=loop.bounded_by),
+                    LoopFacts(
+                        inner, inside, start=0, bounded_by=loop.bounded_by, stride=loop.stride
+                    ),
                 ]
             else:
                 loops.append(loop)
@@ -219,7 +225,13 @@ def _derived(
     linked = _linked(reached, names, indices)
     loops = tuple(
         LoopFacts(
-            loop.name, trip, loop.kind, loop.lanes, least(reached, position), linked[loop.name]
+            loop.name,
+            trip,
+            loop.kind,
+            loop.lanes,
+            least(reached, position),
+            linked[loop.name],
+            reached.get_stride(position).to_python(),
         )
         for position, (loop, trip) in enumerate(zip(around, trips, strict=True))
     )

@@ -64,12 +64,38 @@ class Stream:
     left_behind: float
 
 
-def memory_cycles(facts: StatementFacts, machine: Machine) -> tuple[str, float]:
-    """Return the cycles of traffic into the caches, and the level behind the busiest one."""
+def memory_cycles(
+    facts: StatementFacts, machine: Machine, beside: Sequence[StatementFacts] = ()
+) -> tuple[str, float]:
+    """Return the cycles of traffic into the caches, and the level behind the busiest one.
+
+    Args:
+        beside: the statements before it in the same loops. Their streams are one with those of the
+            statement, which costs what it adds to them.
+    """
+    earlier = tuple(access for other in beside for access in other.accesses)
+    level, cycles = _cycles((*facts.accesses, *earlier), facts, machine)
+    if earlier:
+        cycles = max(0.0, cycles - _cycles(earlier, facts, machine)[1])
+    if not facts.target.is_argument and not facts.reads_target:
+        stream = Stream(facts.target, (0,), 2, math.inf)
+        mapped, _ = stream_footprint(stream, _lanes_last(facts), machine.page_bytes)
+        cycles += FRESH_PAGE_CYCLES * mapped if mapped > FRESH_PAGES else 0.0
+    return level, cycles
+
+
+def _lanes_last(facts: StatementFacts) -> list[LoopFacts]:
+    """Return the loops; lanes run together, whichever loops stand inside the vector loop."""
+    return sorted(facts.loops, key=lambda loop: loop.kind is LoopKind.VECTOR)
+
+
+def _cycles(
+    accesses: Sequence[AccessFacts], facts: StatementFacts, machine: Machine
+) -> tuple[str, float]:
+    """Return the cycles and the busiest level of accesses in the loops of a statement."""
     busiest, total, name = 0.0, 0.0, "L1"
-    # Lanes run together, whichever loops stand inside the vector loop.
-    loops = sorted(facts.loops, key=lambda loop: loop.kind is LoopKind.VECTOR)
-    streams = _streams(facts)
+    loops = _lanes_last(facts)
+    streams = _streams(accesses)
     footprints: dict[int, _Footprints] = {}
     for cache in machine.caches:
         if cache.line not in footprints:
@@ -85,11 +111,7 @@ def memory_cycles(facts: StatementFacts, machine: Machine) -> tuple[str, float]:
             name = "memory" if cache is machine.caches[-1] else f"L{cache.level + 1}"
     pages = _Footprints(streams, loops, machine.page_bytes)
     misses = pages.traffic(NEAR_PAGES * machine.page_bytes, write_back=False)
-    cycles = busiest + OTHER_LEVELS * (total - busiest) + PAGE_CYCLES * misses / LEAP_FACTOR
-    if not facts.target.is_argument and not facts.reads_target:
-        mapped, _ = stream_footprint(streams[0], loops, machine.page_bytes)
-        cycles += FRESH_PAGE_CYCLES * mapped if mapped > FRESH_PAGES else 0.0
-    return name, cycles
+    return name, busiest + OTHER_LEVELS * (total - busiest) + PAGE_CYCLES * misses / LEAP_FACTOR
 
 
 class _Footprints:
@@ -158,10 +180,10 @@ class _Footprints:
         return first
 
 
-def _streams(facts: StatementFacts) -> list[Stream]:
-    """Group the accesses of a statement by the way in which they move through an array."""
+def _streams(accesses: Sequence[AccessFacts]) -> list[Stream]:
+    """Group accesses by the way in which they move through an array."""
     groups: list[list[AccessFacts]] = []
-    for access in facts.accesses:
+    for access in accesses:
         group = next((one for one in groups if access.runs_with(one[0])), None)
         if group is None:
             groups.append([access])

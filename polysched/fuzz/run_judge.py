@@ -99,11 +99,13 @@ def _wrong(subject: Subject, scheduled: Program, program: LoopProgram, every: li
     if _is_parallel(scheduled):
         orders += [descending, shuffled(len(scheduled.statements))]
     interpreters = [interpreter(program, order=order) for order in orders]
+    is_declared = scheduled.kernel is subject.kernel  # else temporaries are inlined
     for sizes in every:
         run = subject.run(sizes)
+        flow = run.flow if is_declared else None
         try:
             errors = last_writer_errors(
-                scheduled, sizes, loops=program, order=orders[-1], declared=run.flow
+                scheduled, sizes, loops=program, order=orders[-1], declared=flow
             )
             if errors:
                 return f"at {sizes}: {errors[0]}"

@@ -17,6 +17,7 @@ from polysched.schedule.primitives.distribute import Distribute
 from polysched.schedule.primitives.divide import Divide
 from polysched.schedule.primitives.fold_storage import FoldStorage
 from polysched.schedule.primitives.fuse import Fuse
+from polysched.schedule.primitives.inline import Inline
 from polysched.schedule.primitives.pack import Pack
 from polysched.schedule.primitives.parallel import Parallel
 from polysched.schedule.primitives.prefetch import Prefetch
@@ -116,6 +117,10 @@ def _privatize(choosing: Choosing) -> Step:
     array = choosing.array(written=True, role=Role.TEMPORARY)
     at = choosing.at(array)
     return Privatize(array, at, choosing.name("private"), _new_order(choosing, array, at))
+
+
+def _inline(choosing: Choosing) -> Step:
+    return Inline(choosing.array(written=True, role=Role.TEMPORARY))
 
 
 def _new_order(choosing: Choosing, array: str, loop: str) -> tuple[str, ...] | None:
@@ -248,6 +253,7 @@ PROGRAM_MAKERS: Mapping[type[Any], Maker] = MappingProxyType(
         Promote: _promote,
         FoldStorage: _fold_storage,
         ComputeAt: _recompute,
+        Inline: _inline,
         Privatize: _privatize,
         Rfactor: _rfactor,
         VectorizeReduction: _vectorize_reduction,

@@ -23,6 +23,7 @@ from polysched.schedule.primitives.distribute import Distribute
 from polysched.schedule.primitives.divide import Divide
 from polysched.schedule.primitives.fold_storage import FoldStorage
 from polysched.schedule.primitives.fuse import Fuse
+from polysched.schedule.primitives.inline import Inline
 from polysched.schedule.primitives.pack import Pack
 from polysched.schedule.primitives.parallel import Parallel
 from polysched.schedule.primitives.prefetch import Prefetch
@@ -201,6 +202,10 @@ class Schedule:
     def fuse(self, first: str, second: str, into: str | None = None) -> Self:
         """Fuse two adjacent loops: see :func:`.fuse`."""
         return self.then(Fuse(first, second, into))
+
+    def inline(self, array: str) -> Self:
+        """Inline a temporary array: see :func:`.inline`."""
+        return self.then(Inline(array))
 
     def distribute(self, loop: str, after: str | None = None) -> Self:
         """Distribute a loop over its body: see :func:`.distribute`."""

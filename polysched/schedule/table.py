@@ -15,6 +15,7 @@ from polysched.schedule.primitives.distribute import Distribute, distribute
 from polysched.schedule.primitives.divide import Divide, divide
 from polysched.schedule.primitives.fold_storage import FoldStorage, fold_storage
 from polysched.schedule.primitives.fuse import Fuse, fuse
+from polysched.schedule.primitives.inline import Inline, inline
 from polysched.schedule.primitives.pack import Pack, pack
 from polysched.schedule.primitives.parallel import Parallel, parallel
 from polysched.schedule.primitives.prefetch import Prefetch, prefetch, require_prefetches
@@ -43,6 +44,7 @@ Step: TypeAlias = (
     | FoldStorage
     | Distribute
     | Fuse
+    | Inline
     | Pack
     | Parallel
     | Divide
@@ -71,6 +73,7 @@ PRIMITIVES: Mapping[type[Any], Callable[[Program, Any], Program]] = MappingProxy
         FoldStorage: fold_storage,
         Distribute: distribute,
         Fuse: fuse,
+        Inline: inline,
         Pack: pack,
         Parallel: parallel,
         Divide: divide,

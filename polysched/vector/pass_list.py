@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
 from polysched.vector.ir import VectorProgram
+from polysched.vector.passes.carry import carry_values
 from polysched.vector.passes.interleave import interleave_stores
 from polysched.vector.passes.lookup import form_lookups
 from polysched.vector.passes.narrow import narrow_integers
@@ -69,6 +70,11 @@ PASSES = (
         "promote",
         "keep accumulators and small buffers in registers",
         lambda program, machine: promote_registers(program, machine.vector_registers),
+    ),
+    Pass(
+        "carry",
+        "keep values that the next iteration reads in registers",
+        lambda program, machine: carry_values(program, machine.vector_registers // 2),
     ),
     Pass(
         "transpose-tiles",

@@ -35,7 +35,9 @@ FAMILIES = {
     "Execution of loops": (
         "unroll vectorize vectorize_reduction parallel tensorize prefetch transpose stream"
     ),
-    "Placement and storage of values": ("compute_at pack promote privatize rfactor fold_storage"),
+    "Placement and storage of values": (
+        "compute_at inline pack promote privatize rfactor fold_storage"
+    ),
 }
 
 

@@ -41,6 +41,8 @@ def loops() -> LoopProgram:
     rows, columns = build.input("rows", ps.f32, (40, 13)), build.inout("columns", ps.f32, (13,))
     with build.loops(k=40, j=13) as (k, j), build.statement("rows", order="any"):
         columns[j] += rows[k, j]
+    with build.loops(e=(1, 13)) as e, build.statement("recurrence"):
+        sums[e] = sums[e] + sums[e - 1]
     schedule = ps.Schedule(build.kernel()).vectorize("i", N).unroll("t")
     schedule = schedule.tensorize("iv", "vpdpbusd").vectorize("s", 8).vectorize("j", 16)
     schedule = schedule.vectorize("b", N).vectorize("c", N).unroll("r")
