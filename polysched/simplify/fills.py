@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import islpy as isl
+
 from polysched.dependence.relations import Dependence
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.core.tree import Node, sequence
 from polysched.ir.core.tree import Sequence as SequenceNode
+from polysched.ir.expr.expressions import Index
+from polysched.ir.expr.traversal import walk
+from polysched.simplify.splitting import split_statements
+
+MOST_PARTS = 6
+"""Parts into which a fill is split: the faces of a box of three dimensions."""
 
 
 def with_fills_first(kernel: Kernel, dependences: Sequence[Dependence]) -> Kernel:
@@ -24,18 +32,31 @@ def with_fills_first(kernel: Kernel, dependences: Sequence[Dependence]) -> Kerne
     moved: list[Node] = []
     for node in fills:
         earlier = children[: children.index(node)]
-        before = {
-            name for other in earlier if other not in moved for name in other.statements
-        }
-        if before and not any(
+        before = {name for other in earlier if other not in moved for name in other.statements}
+        if not any(
             one.source.statement in before and one.sink.statement == node.statements[0]
             for one in dependences
         ):
             moved.append(node)
-    if not moved:
+    if tuple(moved) == children[: len(moved)]:
         return kernel
     rest = [node for node in children if node not in moved]
     return replace(kernel, body=sequence([*moved, *rest]))
+
+
+def with_convex_fills(kernel: Kernel) -> Kernel:
+    """Return the kernel with a nest for each convex part of the elements that a fill stores.
+
+    The frame of an image is four lines. One nest over all of them would test every element.
+    """
+    parts: dict[str, tuple[isl.Set, ...]] = {}
+    for node in kernel.body.children if isinstance(kernel.body, SequenceNode) else ():
+        if _is_fill(kernel, node):
+            domain = kernel.statements[node.statements[0]].domain.make_disjoint().coalesce()
+            basic = tuple(isl.Set.from_basic_set(one) for one in domain.get_basic_sets())
+            if 1 < len(basic) <= MOST_PARTS:
+                parts[node.statements[0]] = basic
+    return split_statements(kernel, parts) if parts else kernel
 
 
 def _is_fill(kernel: Kernel, node: Node) -> bool:
@@ -44,7 +65,9 @@ def _is_fill(kernel: Kernel, node: Node) -> bool:
         return False
     statement = kernel.statements[node.statements[0]]
     array = statement.target.array
-    return not statement.reads and not any(
+    if statement.reads or any(isinstance(node, Index) for node in walk(statement.value)):
+        return False
+    return not any(
         one.target.array == array and any(read.array == array for read in one.reads)
         for one in kernel.statements.values()
     )

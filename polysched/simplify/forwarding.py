@@ -29,6 +29,7 @@ from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Ope
 from polysched.ir.expr.linear import simplify
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import loads, node_count, transform, walk
+from polysched.simplify.sharing import with_shared_parts
 
 LARGEST_EXPRESSION = 1000
 """Nodes of an expression up to which values are forwarded into it."""
@@ -180,10 +181,10 @@ def _substituted(statement: Statement, reads: Sequence[ForwardedRead]) -> Statem
             return None
         replaced[id(load)] = expression
     value = transform(value, lambda node: replaced.get(id(node)))
-    if reduction is not None:
-        position = [load is updated for load in loads(value)].index(True)
-        reduction = replace(reduction, read=position + 1)
-    return replace(statement, value=value, reduction=reduction)
+    if reduction is None:
+        return replace(statement, value=with_shared_parts(value))
+    position = [load is updated for load in loads(value)].index(True)
+    return replace(statement, value=value, reduction=replace(reduction, read=position + 1))
 
 
 def _at_instance(read: ForwardedRead, reader: Statement) -> Expression | None:

@@ -12,7 +12,7 @@ from polysched.ir.core.kernel import Kernel, Role
 from polysched.ir.core.tree import loops
 from polysched.ir.isl.quota import QuotaExceededError, operation_quota
 from polysched.simplify.dead_writes import without_dead_writes
-from polysched.simplify.fills import with_fills_first
+from polysched.simplify.fills import with_convex_fills, with_fills_first
 from polysched.simplify.forwarding import (
     LARGEST_EXPRESSION,
     Flows,
@@ -47,7 +47,7 @@ def simplified(kernel: Kernel) -> Kernel:
                 flows = _alive(kernel)
                 changed = _forwarded(flows)
                 if changed is flows.kernel:
-                    return with_fills_first(changed, flows.dependences)
+                    return with_convex_fills(with_fills_first(changed, flows.dependences))
                 kernel = changed
     except (QuotaExceededError, isl.Error):
         pass
@@ -105,7 +105,7 @@ def _parts(kernel: Kernel, name: str, reads: Iterable[ForwardedRead]) -> tuple[i
 
 
 def _independent(flows: Flows) -> frozenset[str]:
-    """The statements that are alone in a loop nest whose iterations do not depend on one another."""
+    """The statements that are alone in a nest and whose instances do not depend on one another."""
     dependent = {
         one.source.statement
         for one in flows.dependences

@@ -28,16 +28,22 @@ def split_statements(kernel: Kernel, parts: Mapping[str, Sequence[isl.Set]]) -> 
     statements: dict[str, Statement] = {}
     for name, statement in kernel.statements.items():
         names[name] = (name,)
-        for number, domain in enumerate(parts.get(name, (statement.domain,))):
+        for number, part in enumerate(parts.get(name, (statement.domain,))):
             own = name if not number else _fresh(name, taken)
             if number:
                 names[name] = (*names[name], own)
-            domain = domain.set_tuple_name(own)
-            for position, index in enumerate(statement.indices):
-                domain = domain.set_dim_name(isl.dim_type.set, position, index)
-            statements[own] = replace(statement, name=own, domain=domain)
+            domain = part.set_tuple_name(own)
+            statements[own] = replace(
+                statement, name=own, domain=_with_names(domain, statement.indices)
+            )
     body = _split(kernel.body, names, statements)
     return replace(kernel, statements=MappingProxyType(statements), body=body)
+
+
+def _with_names(domain: isl.Set, indices: Sequence[str]) -> isl.Set:
+    for position, index in enumerate(indices):
+        domain = domain.set_dim_name(isl.dim_type.set, position, index)
+    return domain
 
 
 def _fresh(name: str, taken: set[str]) -> str:
