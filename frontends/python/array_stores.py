@@ -1,9 +1,9 @@
 """Statements over whole arrays: loop nests that store an array element by element.
 
 numpy evaluates the right side before it stores anything. If an iteration may read an element that
-an earlier iteration has stored, the loops run backwards (Allen and Kennedy, "Optimizing Compilers for
-Modern Architectures", section 13.3). If that does not help either, the right side is stored in a
-temporary first.
+an earlier iteration has stored, the loops run backwards (Allen and Kennedy, "Optimizing Compilers
+for Modern Architectures", 2001, section 13.3). If that does not help either, the right side is
+stored in a temporary first.
 """
 
 from __future__ import annotations
@@ -106,6 +106,10 @@ class ArrayStores:
         if not value.is_undefined:
             self._fill(node, made, value, is_new=True)
         return made
+
+    def fill(self, node: ast.AST, target: ArrayValue, value: Operand) -> None:
+        """Store in a view of a new array whose elements have no values yet."""
+        self._fill(node, target, value, is_new=True)
 
     def declare(self, node: ast.AST, hint: str, dtype: DType, shape: Subscripts) -> ArrayHandle:
         """A new array, large enough for a shape at every index of the enclosing loops."""

@@ -46,7 +46,7 @@ FARTHEST_INTERLEAVED = 4
 STORE_FORWARDING_CYCLES = 5.0
 """Cycles from a store to a load of the same element in the next iteration."""
 STRADDLING_CYCLES = 20.0
-"""Cycles that a vector load waits for two earlier vector stores, from each of which it takes a part.
+"""Cycles that a vector load waits if it takes parts of two vectors that were just stored.
 
 No processor forwards such a load. Measured on Zen 5 with ``u[i] -= c*(u[i] - u[i - 1])``: two time
 steps written out take 82 cycles for 8 vectors, one time step after the other 31.

@@ -227,9 +227,7 @@ class _Analysis:
         )
 
 
-def executed_before(
-    source: Statement, sink: Statement, columns: Mapping[str, _Columns]
-) -> isl.Map:
+def executed_before(source: Statement, sink: Statement, columns: Mapping[str, _Columns]) -> isl.Map:
     """The pairs of instances whose first instance runs before the second.
 
     Timestamp columns with equal literals cannot decide the order, so they are left out. Columns

@@ -37,9 +37,10 @@ def simplified(kernel: Kernel) -> Kernel:
     Every element of a result gets the value of the same operations, in the same order. With
     ``fp_contract`` more products meet the sums into which they may be contracted.
     """
-    if len(kernel.statements) > MOST_STATEMENTS or not any(
-        array.role is Role.TEMPORARY for array in kernel.arrays.values()
-    ):
+    written = [one.target.array for one in kernel.statements.values()]
+    is_written_once = len(set(written)) == len(written)
+    temporaries = [one for one in kernel.arrays.values() if one.role is Role.TEMPORARY]
+    if len(written) > MOST_STATEMENTS or (is_written_once and not temporaries):
         return kernel
     try:
         with operation_quota(QUOTA):
