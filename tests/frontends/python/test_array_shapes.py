@@ -117,3 +117,61 @@ def test_a_store_that_reads_both_sides_keeps_its_temporary() -> None:
     function(expected)
     ps.jit(function)(given)
     np.testing.assert_array_equal(given, expected)
+
+
+SWAPS = (
+    """
+def made(x, y, n):
+    for t in range(n):
+        y[1:-1] = 0.5 * (x[2:] + x[:-2]) + t
+        x, y = y, x
+    return x, y
+""",
+    """
+def made(x, y, n):
+    a, b = x.copy(), np.zeros_like(x)
+    for t in range(1, n):
+        b[1:-1] = a[:-2] * t + a[2:]
+        a, b = b, a
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += a[i]
+    return total
+""",
+    """
+def made(x, y, n):
+    for _ in range(n):
+        y[1:-1] = 0.5 * (x[2:] + x[:-2])
+        x, y = y, x
+""",
+)
+
+
+@pytest.mark.parametrize("text", SWAPS)
+def test_buffers_are_swapped(text: str) -> None:
+    function = made(text, f"swaps {len(text)}")
+    compiled = ps.jit(function)
+    for count in (-1, 0, 1, 2, 5, 40, 41):
+        given, expected = (
+            [array(17) for array in (np.random.default_rng(1).random, np.ones)] for _ in range(2)
+        )
+        found, wanted = compiled(*given, count), function(*expected, count)
+        for one, other in zip((*given, found), (*expected, wanted), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "x[0] = 1.0\n    return x",  # of which array depends on n
+        "t = t + 1\n    return y[t]",
+        "a[0] = 1.0\n    return x",  # 'a' is one of the two
+    ],
+)
+def test_swaps_that_later_stores_would_show_are_refused(rest: str) -> None:
+    text = (
+        "def made(x, y, n):\n    a = x\n    t = 0\n    for t in range(n):\n"
+        f"        y[:] = x + 1\n        x, y = y, x\n    {rest}\n"
+    )
+    with pytest.raises(FrontendError):
+        ps.jit(made(text, rest))(np.ones(5), np.ones(5), 3)
