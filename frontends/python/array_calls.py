@@ -292,12 +292,13 @@ class ArrayCalls:
             lambda indices: tuple(indices[order.index(at)] for at in range(len(order))),
         )
 
-    def _diff(self, node: ast.Call, a: ast.expr) -> Operand:
+    def _diff(self, node: ast.Call, a: ast.expr, axis: ast.expr | None = None) -> Operand:
         array = self._array(a)
-        if array.rank != 1 or not (array.dtype.is_float or array.dtype.is_integer):
-            raise self.source.error(a, "expected an array with one dimension")
-        length = tidy(array.shape[0] - 1)
-        later, earlier = (viewed(array, (length,), partial(_shifted, by)) for by in (1, 0))
+        at = array.rank - 1 if axis is None else axis_number(self.read(axis), array.rank)
+        if at is None or not (array.dtype.is_float or array.dtype.is_integer):
+            raise self.source.error(node, "expected np.diff(x, axis=0) of numbers")
+        shape = (*array.shape[:at], tidy(array.shape[at] - 1), *array.shape[at + 1 :])
+        later, earlier = (viewed(array, shape, partial(_shifted, at, by)) for by in (1, 0))
         return self.elementwise(partial(combine, Operator.SUBTRACT), later, earlier)
 
     def _eye(self, node: ast.Call, N: ast.expr, **more: ast.expr) -> ArrayValue:
@@ -373,8 +374,8 @@ def transposed(array: ArrayValue) -> ArrayValue:
     return viewed(array, array.shape[::-1], lambda indices: indices[::-1])
 
 
-def _shifted(by: int, indices: Subscripts) -> Subscripts:
-    return (tidy(indices[0] + by),)
+def _shifted(axis: int, by: int, indices: Subscripts) -> Subscripts:
+    return (*indices[:axis], tidy(indices[axis] + by), *indices[axis + 1 :])
 
 
 def _clipped_number(value: Value, low: Value, high: Value) -> Value:

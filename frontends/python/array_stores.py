@@ -1,7 +1,9 @@
 """Statements over whole arrays: loop nests that store an array element by element.
 
 numpy evaluates the right side before it stores anything. If an iteration may read an element that
-an earlier iteration has stored, the right side is stored in a temporary first.
+an earlier iteration has stored, the loops run backwards (Allen and Kennedy, "Optimizing Compilers
+for Modern Architectures", 2001, section 13.3). If that does not help either, the right side is
+stored in a temporary first.
 """
 
 from __future__ import annotations
@@ -78,11 +80,14 @@ class ArrayStores:
             )
         try:
             fitted = self._fitted(target.shape, value)
-            if self._overlaps(target, fitted):
-                fitted = self._fitted(target.shape, self._evaluated(node, fitted))
+            backwards = False
+            if self._overlaps(target, fitted, backwards=False):
+                backwards = not self._overlaps(target, fitted, backwards=True)
+                if not backwards:
+                    fitted = self._fitted(target.shape, self._evaluated(node, fitted))
         except KernelError as error:
             raise source.error(node, str(error)) from None
-        self._fill(node, target, fitted)
+        self._fill(node, target, fitted, backwards=backwards)
 
     def _evaluated(self, node: ast.AST, value: Operand) -> Operand:
         """A value that is stored in memory of its own."""
@@ -102,6 +107,10 @@ class ArrayStores:
             self._fill(node, made, value, is_new=True)
         return made
 
+    def fill(self, node: ast.AST, target: ArrayValue, value: Operand) -> None:
+        """Store in a view of a new array whose elements have no values yet."""
+        self._fill(node, target, value, is_new=True)
+
     def declare(self, node: ast.AST, hint: str, dtype: DType, shape: Subscripts) -> ArrayHandle:
         """A new array, large enough for a shape at every index of the enclosing loops."""
         reader, scope = self.reader, self.reader.scope
@@ -119,8 +128,10 @@ class ArrayStores:
             raise reader.source.error(node, str(error)) from None
 
     @contextmanager
-    def loops(self, shape: Sequence[Expression], hint: str) -> Iterator[Subscripts]:
-        """Open a loop for each extent; yield the indices."""
+    def loops(
+        self, shape: Sequence[Expression], hint: str, *, backwards: bool = False
+    ) -> Iterator[Subscripts]:
+        """Open a loop for each extent, which counts down if ``backwards``; yield the indices."""
         scope, build = self.reader.scope, self.reader.build
         enclosing, indices = scope.indices, []
         with ExitStack() as stack:
@@ -129,7 +140,8 @@ class ArrayStores:
                     indices.append(Constant(0))
                     continue
                 name = scope.index_name(f"{hint}_d{len(indices)}", enclosing)
-                index = stack.enter_context(build.loops(**{name: extent}))
+                bound = (tidy(extent - 1), -1, -1) if backwards else extent
+                index = stack.enter_context(build.loops(**{name: bound}))
                 ends = (Constant(0), tidy(extent - 1))
                 scope.indices = {**scope.indices, name: ends}
                 indices.append(index)
@@ -139,13 +151,19 @@ class ArrayStores:
                 scope.indices = enclosing
 
     def _fill(
-        self, node: ast.AST, target: ArrayValue, value: Operand, *, is_new: bool = False
+        self,
+        node: ast.AST,
+        target: ArrayValue,
+        value: Operand,
+        *,
+        is_new: bool = False,
+        backwards: bool = False,
     ) -> None:
         base, place = target.base, target.place
         assert base is not None
         assert place is not None
         try:
-            with self.loops(target.shape, base.array.name) as indices:
+            with self.loops(target.shape, base.array.name, backwards=backwards) as indices:
                 element = _element(value, indices)
                 self.put(node, base, place(indices), element, is_new=is_new)
         except KernelError as error:
@@ -177,8 +195,12 @@ class ArrayStores:
             extents, value.dtype, lambda indices: at((*[Constant(0)] * more, *indices))
         )
 
-    def _overlaps(self, target: ArrayValue, value: Operand) -> bool:
-        """Whether an iteration may read an element that an earlier iteration stores."""
+    def _overlaps(self, target: ArrayValue, value: Operand, *, backwards: bool) -> bool:
+        """Whether an iteration may read an element that an earlier iteration stores.
+
+        Args:
+            backwards: whether the loops count down.
+        """
         base, place, build = target.base, target.place, self.reader.build
         assert base is not None
         assert place is not None
@@ -191,7 +213,7 @@ class ArrayStores:
             if any(loads(part) for subscripts in (written, *read) for part in subscripts):
                 return True
             with self.loops(target.shape, "later") as second:
-                order = _before(first, second)
+                order = _before(second, first) if backwards else _before(first, second)
                 for subscripts in self._read(name, value, second):
                     same = [equal(a, b) for a, b in zip(written, subscripts, strict=True)]
                     if order is not None and possible(build, [*same, order]):

@@ -20,6 +20,8 @@ Values have the types that numpy 2 gives them (NEP 50), and the same bits, with 
 - ``x ** 2`` is ``x * x``, as numpy computes it for arrays;
 - functions such as ``exp`` may differ in the last place;
 - the minimum and maximum of 0.0 and -0.0 may have either sign;
+- a returned number whose type a branch decides, as in ``return min(1, x)``, has the type that
+  represents all of them: 1.0 where Python returns 1;
 - a local number that starts as a Python number and becomes a numpy scalar in a loop is a numpy
   scalar after the loop, even if the loop runs no iteration.
 

@@ -34,6 +34,7 @@ from polysched.frontends.python.values import (
     number,
     python_type,
 )
+from polysched.frontends.python.view_calls import VIEW_METHODS, ViewCalls
 from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.expr.affine import instance_space
 from polysched.ir.expr.dtypes import boolean
@@ -350,11 +351,13 @@ class Reader(Names):
                 array = self.array(func.value)
                 if func.attr in METHODS:
                     return self.calls.method(func.attr, array, node)
+                if func.attr in VIEW_METHODS:
+                    return ViewCalls(self.calls).method(func.attr, func.value, node)
                 raise self.source.error(
                     node, f"'{ast.unparse(func)}' cannot be called in a kernel; {SUPPORTED}"
                 )
             function = self.outer(func)
-            made = self.calls.made(function, node)
+            made = self.calls.made(function, node) or ViewCalls(self.calls).made(function, node)
             if made is not None:
                 return made
             if node.keywords:

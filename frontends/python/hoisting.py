@@ -21,6 +21,8 @@ from polysched.frontends.python.array_literals import MAKERS, array_literal, is_
 from polysched.frontends.python.array_values import ArrayValue, Operand
 from polysched.frontends.python.assignments import Assigner
 from polysched.frontends.python.inlining import bound_arguments, inlined_body
+from polysched.frontends.python.joins import Joins, is_join
+from polysched.frontends.python.numpy_in_python import written_in_python
 from polysched.frontends.python.reductions import Reductions, is_reduction, reduction_named
 from polysched.frontends.python.source import FunctionSource, function_source
 
@@ -123,7 +125,9 @@ class Hoister:
             array = reader.array(func.value)
         else:
             function = reader.outer(func)
-            user = original(function, reader.source.outer.get("__name__"))
+            user = written_in_python(function) or original(
+                function, reader.source.outer.get("__name__")
+            )
             if user is not None:
                 return self._inline(node, user, statement)
             if any(function is maker for maker in MAKERS) and is_literal(node):
@@ -132,6 +136,8 @@ class Hoister:
             split = split_output(function, node)
             if split is not None:
                 return self._into(*split, statement)
+            if is_join(function):
+                return self._join(node, function, statement)
             if not is_reduction(function):
                 return node
         reductions = self._reductions(node, statement)
@@ -140,6 +146,13 @@ class Hoister:
         except KernelError as error:
             raise reader.source.error(node, str(error)) from None
         return self._named(node, result)
+
+    def _join(self, node: ast.Call, function: Any, statement: ast.stmt) -> ast.expr:
+        joins = Joins(self.assigner.arrays, self._hint(node, statement, "joined"))
+        try:
+            return self._named(node, joins.joined(node, function))
+        except KernelError as error:
+            raise self.assigner.reader.source.error(node, str(error)) from None
 
     def _reductions(self, node: ast.expr, statement: ast.stmt) -> Reductions:
         """The translator of reductions, which names arrays after the variable if there is one."""

@@ -40,6 +40,7 @@ from polysched.frontends.python.signatures import (
     sizes_of,
 )
 from polysched.frontends.python.source import FunctionSource, function_source
+from polysched.frontends.reciprocals import with_reciprocals
 from polysched.ir.core.kernel import Order, Role
 from polysched.runtime.views import as_array
 from polysched.user import Schedule
@@ -194,6 +195,8 @@ class JitFunction:
         sizes = sizes_of(kernel, arguments, values)
         restricted = with_inferred_bounds(kernel, self._source, sizes)
         restricted = replace(restricted, fp_contract=self.fastmath)
+        if self.fastmath:
+            restricted = with_reciprocals(restricted)
         is_typical = max(sizes.values(), default=0) > LARGEST_LITERAL  # else it may be a trial
         schedule = chosen_schedule(
             restricted, threads=self.threads, sizes=sizes if is_typical else None

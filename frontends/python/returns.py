@@ -69,11 +69,13 @@ class Result:
         name: the array of the kernel that holds it.
         kind: what it is in Python.
         view: the part of an argument that a view shows.
+        is_chosen: whether a branch decides the type of a number; it has the common type then.
     """
 
     name: str
     kind: ResultKind
     view: View | None = None
+    is_chosen: bool = False
 
 
 @dataclass(frozen=True)
@@ -172,13 +174,14 @@ def _stored(assigner: Assigner, node: ast.Name, *, arguments: bool) -> Result:
         return _array(assigner, node, binding, arguments=arguments)
     if isinstance(binding, LocalNumber):
         kind = ResultKind.PYTHON_NUMBER if binding.is_weak else ResultKind.NUMPY_NUMBER
-        return Result(binding.handle.array.name, kind)
+        is_chosen = bool(scope.alternatives.get(node.id))
+        return Result(binding.handle.array.name, kind, is_chosen=is_chosen)
     assert isinstance(binding, Value)
     assigner.reader.require_fitting(binding, node)
     handle = assigner.arrays.declare(node, f"{node.id}_value", binding.dtype, ())
     assigner.put(node, handle, (), binding, is_new=True)
     kind = ResultKind.PYTHON_NUMBER if binding.is_weak else ResultKind.NUMPY_NUMBER
-    return Result(handle.array.name, kind)
+    return Result(handle.array.name, kind, is_chosen=bool(binding.alternatives))
 
 
 def _array(assigner: Assigner, node: ast.Name, array: ArrayValue, *, arguments: bool) -> Result:

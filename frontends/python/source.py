@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import Any
 
 from polysched.errors import FrontendError
+from polysched.frontends.python.buffer_swaps import without_swaps
 from polysched.frontends.python.control_flow import structured
 from polysched.frontends.source_text import Span
 from polysched.ir.expr.expressions import DEEPEST
@@ -101,7 +102,7 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
     path = inspect.getsourcefile(function) or "<unknown>"
     source = FunctionSource(node, path, first_line, lines, indent, _outer(function))
     _require_shallow(source)
-    return replace(source, node=structured(node, source.error))
+    return replace(source, node=structured(without_swaps(node), source.error))
 
 
 def _outer(function: FunctionType) -> Mapping[str, Any]:

@@ -188,7 +188,7 @@ class _Analysis:
         order = int(self._orders[source.statement, sink.statement])
         ends = [self._statements[end.statement] for end in (source, sink)]
         if order not in self._earlier:
-            before = _before(ends[0], ends[1], self._columns)
+            before = executed_before(ends[0], ends[1], self._columns)
             self._earlier[order] = None if before.plain_is_empty() else before
         known = self._earlier[order]
         return None if known is None else renamed(known, *ends)
@@ -227,7 +227,7 @@ class _Analysis:
         )
 
 
-def _before(source: Statement, sink: Statement, columns: Mapping[str, _Columns]) -> isl.Map:
+def executed_before(source: Statement, sink: Statement, columns: Mapping[str, _Columns]) -> isl.Map:
     """The pairs of instances whose first instance runs before the second.
 
     Timestamp columns with equal literals cannot decide the order, so they are left out. Columns

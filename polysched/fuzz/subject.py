@@ -106,13 +106,18 @@ class Run:
         return declared_flow(self.kernel, self.sizes)
 
 
-def _run(kernel: Kernel, sizes: Sizes) -> Run:
+def random_arguments(kernel: Kernel, sizes: Sizes) -> dict[str, AnyArray]:
+    """Random data of all argument arrays."""
     generator = np.random.default_rng([*sizes.values()])
-    arguments = {
+    return {
         name: _data(generator, array, sizes, signed=not kernel.fp_contract)
         for name, array in kernel.arrays.items()
         if array.role is not Role.TEMPORARY
     }
+
+
+def _run(kernel: Kernel, sizes: Sizes) -> Run:
+    arguments = random_arguments(kernel, sizes)
     return Run(kernel, sizes, arguments, run_reference(kernel, arguments, sizes))
 
 

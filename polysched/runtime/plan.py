@@ -247,6 +247,8 @@ def _ranges(
     for array in signature.arrays:
         if array.values is not None:
             lower, upper = (evaluate(end, bindings.values) for end in array.values)
+            if lower <= array.dtype.lowest and array.dtype.highest < upper:
+                continue  # every value of the type is allowed
             declared = values_text(array.values)
             yield RangeCheck(array.name, names.index(array.name), lower, upper, declared)
 

@@ -1,0 +1,1 @@
+"""Simplification of declared kernels: dead writes removed, temporaries forwarded to readers."""
