@@ -32,7 +32,7 @@ def trace(a):
     return np.sum(np.diag(a))
 
 
-_IN_PYTHON: Mapping[Any, FunctionType] = MappingProxyType(
+_IN_PYTHON: Mapping[Any, Any] = MappingProxyType(
     {
         np.average: average,
         np.count_nonzero: count_nonzero,
@@ -45,4 +45,7 @@ _IN_PYTHON: Mapping[Any, FunctionType] = MappingProxyType(
 
 def written_in_python(function: Any) -> FunctionType | None:
     """The function that a function of numpy stands for; None if it has no such form."""
-    return next((form for known, form in _IN_PYTHON.items() if known is function), None)
+    found: FunctionType | None = next(
+        (form for known, form in _IN_PYTHON.items() if known is function), None
+    )
+    return found
