@@ -11,6 +11,8 @@ ACCESSES = "polysched.llvm.emit.accesses"
 VECTORS = ("tests/llvm/emit/test_nodes.py", "tests/schedule/primitives/test_vectorize.py")
 CLASSIFIED = ("tests/vector/test_classify.py", "tests/vector/passes/test_vectorize.py")
 TENSORIZE = ("tests/vector/passes/test_tensorize.py",)
+HALF = "polysched.llvm.values.half"
+HALVES = ("tests/llvm/values/test_half.py",)
 SCALARS = ("tests/llvm/values/test_expressions.py",)
 
 MUTANTS = (
@@ -328,5 +330,32 @@ MUTANTS = (
         '("contract",)',
         '("fast",)',
         ("tests/llvm/values/test_expressions.py", "tests/llvm/emit/test_nodes.py"),
+    ),
+    Mutant(
+        "bf16-ties-away",
+        "bf16 is rounded to nearest, ties away from zero",
+        HALF,
+        "_to_bf16",
+        "constant(word.type, 0x7FFF)",
+        "constant(word.type, 0x8000)",
+        HALVES,
+    ),
+    Mutant(
+        "bf16-nan-rounded",
+        "NaN is rounded to bf16 as a number, which may be infinity",
+        HALF,
+        "_to_bf16",
+        'builder.fcmp_unordered("uno", value, value)',
+        'builder.fcmp_ordered("ord", constant(value.type, float("nan")), value)',
+        HALVES,
+    ),
+    Mutant(
+        "double-rounded-twice",
+        "a double is rounded to f32 first, then to a half type",
+        HALF,
+        "_rounded_to_odd",
+        "builder.select(builder.and_(is_even, differs), neighbor, word)",
+        "word",
+        HALVES,
     ),
 )
