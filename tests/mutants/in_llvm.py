@@ -5,6 +5,7 @@ from tests.mutants.mutant import Mutant
 EMIT = "polysched.llvm.emit.nodes"
 MASKS = "polysched.llvm.values.masks"
 CLASSIFY = "polysched.vector.classify"
+CASTS = "polysched.llvm.values.casts"
 VALUES = "polysched.llvm.values.expressions"
 MEMORY = "polysched.llvm.memory.arrays"
 ACCESSES = "polysched.llvm.emit.accesses"
@@ -280,7 +281,7 @@ MUTANTS = (
     Mutant(
         "sign-extended",
         "unsigned integers are widened by their sign",
-        VALUES,
+        CASTS,
         "emit_cast",
         "builder.sext if source.is_signed else builder.zext",
         "builder.sext",
@@ -289,7 +290,7 @@ MUTANTS = (
     Mutant(
         "signed-to-float",
         "unsigned integers become floats as if they were signed",
-        VALUES,
+        CASTS,
         "emit_cast",
         "builder.sitofp if source.is_signed else builder.uitofp",
         "builder.sitofp",

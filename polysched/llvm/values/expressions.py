@@ -6,7 +6,7 @@ in the tables here (and in the C printer and the scalar evaluator).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -16,7 +16,6 @@ from llvmlite import ir
 from polysched.errors import LoweringError
 from polysched.ir.expr.dtypes import DType, NumberKind
 from polysched.ir.expr.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
-from polysched.ir.semantics.half import half_bits
 from polysched.llvm.builder.c_library import library_call
 from polysched.llvm.builder.intrinsics import (
     Splat,
@@ -36,7 +35,6 @@ from polysched.llvm.math.hyperbolic import (
 )
 from polysched.llvm.math.logarithms import logarithm, logarithm_2, logarithm_10
 from polysched.llvm.math.trigonometric import cosine, sine, tangent
-from polysched.llvm.values.half import narrowed_half, widened_half
 
 CONTRACT = ("contract",)
 """The only freedom taken with floating point, unless the kernel forbids it: a * b + c may round
@@ -366,73 +364,3 @@ def emit_operator(
     if operator not in table:
         raise LoweringError(f"'{operator.value}' has no machine code for values of type {dtype}")
     return table[operator](builder, operands)
-
-
-def emit_constant(number: Any, dtype: DType) -> Any:
-    """The LLVM constant of a literal."""
-    type_ = element_type(dtype)
-    return ir.Constant(type_, half_bits(float(number), dtype) if dtype.is_half else number)
-
-
-def emit_cast(
-    builder: ir.IRBuilder,
-    value: Any,
-    source: DType,
-    target: DType,
-    features: Set[str] = frozenset(),
-) -> Any:
-    """Convert a value between element types.
-
-    Args:
-        builder: where the code is emitted.
-        value: a scalar or a vector.
-        source: the element type of the value.
-        target: the element type of the result.
-        features: LLVM's names of the instruction sets that may be used by name.
-    """
-    if source.is_half:
-        value = widened_half(builder, value, source, features)
-        return emit_cast(builder, value, source.arithmetic, target, features)
-    if target.is_half:
-        if not source.is_float:
-            value = emit_cast(builder, value, source, target.arithmetic)
-        return narrowed_half(builder, value, target, features)
-    if source == target:
-        return value
-    type_ = element_type(target)
-    if isinstance(value.type, ir.VectorType):
-        type_ = ir.VectorType(type_, value.type.count)
-    if target.kind is NumberKind.BOOLEAN:
-        return _is_nonzero(builder, value, source)
-    if source.is_float and target.is_float:
-        convert = builder.fpext if target.bits > source.bits else builder.fptrunc
-        return convert(value, type_)
-    if source.is_float:
-        return _truncated(builder, value, target, type_)
-    if target.is_float:
-        return (builder.sitofp if source.is_signed else builder.uitofp)(value, type_)
-    if target.bits == source.bits:
-        return value
-    if target.bits < source.bits:
-        return builder.trunc(value, type_)
-    return (builder.sext if source.is_signed else builder.zext)(value, type_)
-
-
-def _is_nonzero(builder: ir.IRBuilder, value: Any, source: DType) -> Any:
-    if source.is_float:
-        return builder.fcmp_unordered("!=", value, constant(value.type, 0.0))
-    return builder.icmp_unsigned("!=", value, constant(value.type, 0))
-
-
-def _truncated(builder: ir.IRBuilder, value: Any, target: DType, type_: Any) -> Any:
-    """Float to integer toward 0; what does not fit, NaN too, becomes the type's smallest value."""
-    lowest = -(1 << (target.bits - 1)) if target.is_signed else 0
-    beyond = lowest + (1 << target.bits)
-    whole = intrinsic(builder, "trunc", [value])
-    fits = builder.and_(
-        builder.fcmp_ordered(">=", whole, constant(value.type, float(lowest))),
-        builder.fcmp_ordered("<", whole, constant(value.type, float(beyond))),
-    )
-    safe = builder.select(fits, whole, constant(value.type, 0.0))
-    converted = (builder.fptosi if target.is_signed else builder.fptoui)(safe, type_)
-    return builder.select(fits, converted, constant(type_, lowest))

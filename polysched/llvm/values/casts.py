@@ -1,0 +1,84 @@
+"""LLVM values of literals and of conversions between element types."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import Any
+
+from llvmlite import ir
+
+from polysched.ir.expr.dtypes import DType, NumberKind
+from polysched.ir.semantics.half import half_bits
+from polysched.llvm.builder.intrinsics import constant, intrinsic
+from polysched.llvm.values.expressions import element_type
+from polysched.llvm.values.half import narrowed_half, widened_half
+
+
+def emit_constant(number: Any, dtype: DType) -> Any:
+    """The LLVM constant of a literal."""
+    type_ = element_type(dtype)
+    return ir.Constant(type_, half_bits(float(number), dtype) if dtype.is_half else number)
+
+
+def emit_cast(
+    builder: ir.IRBuilder,
+    value: Any,
+    source: DType,
+    target: DType,
+    features: Set[str] = frozenset(),
+) -> Any:
+    """Convert a value between element types.
+
+    Args:
+        builder: where the code is emitted.
+        value: a scalar or a vector.
+        source: the element type of the value.
+        target: the element type of the result.
+        features: LLVM's names of the instruction sets that may be used by name.
+    """
+    if source.is_half:
+        value = widened_half(builder, value, source, features)
+        return emit_cast(builder, value, source.arithmetic, target, features)
+    if target.is_half:
+        if not source.is_float:
+            value = emit_cast(builder, value, source, target.arithmetic)
+        return narrowed_half(builder, value, target, features)
+    if source == target:
+        return value
+    type_ = element_type(target)
+    if isinstance(value.type, ir.VectorType):
+        type_ = ir.VectorType(type_, value.type.count)
+    if target.kind is NumberKind.BOOLEAN:
+        return _is_nonzero(builder, value, source)
+    if source.is_float and target.is_float:
+        convert = builder.fpext if target.bits > source.bits else builder.fptrunc
+        return convert(value, type_)
+    if source.is_float:
+        return _truncated(builder, value, target, type_)
+    if target.is_float:
+        return (builder.sitofp if source.is_signed else builder.uitofp)(value, type_)
+    if target.bits == source.bits:
+        return value
+    if target.bits < source.bits:
+        return builder.trunc(value, type_)
+    return (builder.sext if source.is_signed else builder.zext)(value, type_)
+
+
+def _is_nonzero(builder: ir.IRBuilder, value: Any, source: DType) -> Any:
+    if source.is_float:
+        return builder.fcmp_unordered("!=", value, constant(value.type, 0.0))
+    return builder.icmp_unsigned("!=", value, constant(value.type, 0))
+
+
+def _truncated(builder: ir.IRBuilder, value: Any, target: DType, type_: Any) -> Any:
+    """Float to integer toward 0; what does not fit, NaN too, becomes the type's smallest value."""
+    lowest = -(1 << (target.bits - 1)) if target.is_signed else 0
+    beyond = lowest + (1 << target.bits)
+    whole = intrinsic(builder, "trunc", [value])
+    fits = builder.and_(
+        builder.fcmp_ordered(">=", whole, constant(value.type, float(lowest))),
+        builder.fcmp_ordered("<", whole, constant(value.type, float(beyond))),
+    )
+    safe = builder.select(fits, whole, constant(value.type, 0.0))
+    converted = (builder.fptosi if target.is_signed else builder.fptoui)(safe, type_)
+    return builder.select(fits, converted, constant(type_, lowest))
