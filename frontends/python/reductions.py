@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -68,6 +68,7 @@ _METHODS: Mapping[str, Any] = MappingProxyType(
         "var": np.var,
     }
 )
+_Rest: TypeAlias = tuple[DType | None, ast.expr | None]  # dtype= and ddof=
 _FUNCTIONS = (*_METHODS.values(), np.matmul, np.inner, np.vdot)
 
 
@@ -163,6 +164,7 @@ class Reductions:
         axes = self._axes(options.pop("axis", None), array.rank)
         keep = self._truth(options.pop("keepdims", None))
         dtype = self._calls.dtype(options.pop("dtype")) if "dtype" in options else None
+        rest = dtype, options.pop("ddof", None)
         if function in (np.argmax, np.argmin):
             return self._position(node, array, axes, is_largest=function is np.argmax)
         if function is np.cumsum:
@@ -171,26 +173,20 @@ class Reductions:
             result = self._simple(node, array, axes, function, dtype)
         elif array.dtype.is_half and dtype is None:  # numpy computes these in f32
             wide = cast_to(self.stores.reader.build, array, array.dtype.arithmetic)
-            result = self._moment(node, function, wide, axes, dtype, options)
+            result = self._moment(node, function, wide, axes, rest)
             result = cast_to(self.stores.reader.build, result, array.dtype)
             result = self._stored(node, result, "half")
         else:
-            result = self._moment(node, function, array, axes, dtype, options)
+            result = self._moment(node, function, array, axes, rest)
         return with_ones(result, axes) if keep else result
 
     def _moment(
-        self,
-        node: ast.AST,
-        function: Any,
-        array: Operand,
-        axes: tuple[int, ...],
-        dtype: DType | None,
-        options: dict[str, ast.expr],
+        self, node: ast.AST, function: Any, array: Operand, axes: tuple[int, ...], rest: _Rest
     ) -> Operand:
         assert isinstance(array, ArrayValue)
         if function is np.mean:
-            return self._mean(node, array, axes, dtype)
-        result = self._variance(node, array, axes, options.pop("ddof", None))
+            return self._mean(node, array, axes, rest[0])
+        result = self._variance(node, array, axes, rest[1])
         if function is np.var:
             return result
         result = mapped(self.stores.reader.build, partial(applied, np.sqrt), result)
@@ -367,10 +363,7 @@ class Reductions:
         rule: tuple[Operator, Any],
         term: Callable[[Subscripts, Subscripts], Expression],
     ) -> Operand:
-        """Store ``start op term op term ...`` for every element of the shape ``kept``.
-
-        Sums of a half type are accumulated in f32.
-        """
+        """Store ``start op term ...`` for each element of the shape ``kept``; halves in f32."""
         operator, start = rule
         stores, build = self.stores, self.stores.reader.build
         made = whole(stores.declare(node, self._hint(kept), dtype.arithmetic, kept), kept)

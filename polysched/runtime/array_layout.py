@@ -11,8 +11,8 @@ import numpy as np
 # numpy's documented bits of `ndarray.flags.num`.
 C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0002, 0x0100, 0x0400
 
-_BUILT_IN = 1
-"""``isbuiltin`` of numpy's own element types."""
+_OF_A_PACKAGE = 2
+"""``isbuiltin`` of element types that packages add to numpy."""
 
 _SIMPLE = C_CONTIGUOUS | WRITEABLE
 
@@ -39,7 +39,7 @@ def is_simple(layout: Layout) -> bool:
 
 def has_buffer(dtype: np.dtype[Any]) -> bool:
     """Whether arrays have the buffer protocol: not of a type that a package adds to numpy."""
-    return dtype.isbuiltin == _BUILT_IN
+    return dtype.isbuiltin != _OF_A_PACKAGE
 
 
 def fault_of_output(

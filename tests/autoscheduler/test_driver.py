@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import polysched as ps
 from polysched.autoscheduler.driver import optimize_schedule
 from polysched.ir.core.kernel import Kernel
-from polysched.ir.expr.dtypes import DType, f32, f64, i32, i64
+from polysched.ir.expr.dtypes import DType, bf16, f32, f64, i32, i64
 from polysched.legality.check import check
 from polysched.machine.presets import PRESETS
 from polysched.schedule.schedule import Schedule
@@ -43,7 +43,7 @@ def test_the_answer_is_legal_and_computes_the_same(make: object, dtype: DType) -
     deadline=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
-@given(st.sampled_from([i32, i64, f32]).flatmap(random_kernels))
+@given(st.sampled_from([i32, i64, f32, bf16]).flatmap(random_kernels))
 def test_random_kernels(kernel: Kernel) -> None:
     if not check(Schedule(kernel)).is_legal:
         return

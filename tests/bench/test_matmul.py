@@ -1,6 +1,7 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -59,7 +60,7 @@ def test_data_of_small_integers() -> None:
     assert [one.name for one in contestants(data, 1)] == ["polysched", "torch"]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.int8])
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, np.float16, ml_dtypes.bfloat16])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_contestants_are_right(threads: int, dtype: type) -> None:
     data = random_data(TINY, dtype)
@@ -71,8 +72,14 @@ def test_contestants_are_right(threads: int, dtype: type) -> None:
             continue
         runner.output().fill(0)
         runner.run()
-        error = np.abs(runner.output() - reference(data)).max()
+        error = np.abs(runner.output().astype(np.float64) - reference(data)).max()
         assert error <= tolerance(TINY, dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_half_types_are_raced_with_torch(dtype: type) -> None:
+    assert [one.name for one in contestants(random_data(TINY, dtype), 1)] == ["polysched", "torch"]
+    assert tolerance(TINY, np.float32) < tolerance(TINY, dtype) < TINY.k * 2.0**-8
 
 
 def test_onednn_races_products_of_float32() -> None:

@@ -5,12 +5,15 @@ from tests.mutants.mutant import Mutant
 EMIT = "polysched.llvm.emit.nodes"
 MASKS = "polysched.llvm.values.masks"
 CLASSIFY = "polysched.vector.classify"
+CASTS = "polysched.llvm.values.conversions"
 VALUES = "polysched.llvm.values.expressions"
 MEMORY = "polysched.llvm.memory.arrays"
 ACCESSES = "polysched.llvm.emit.accesses"
 VECTORS = ("tests/llvm/emit/test_nodes.py", "tests/schedule/primitives/test_vectorize.py")
 CLASSIFIED = ("tests/vector/test_classify.py", "tests/vector/passes/test_vectorize.py")
 TENSORIZE = ("tests/vector/passes/test_tensorize.py",)
+HALF = "polysched.llvm.values.half"
+HALVES = ("tests/llvm/values/test_half.py",)
 SCALARS = ("tests/llvm/values/test_expressions.py",)
 
 MUTANTS = (
@@ -278,7 +281,7 @@ MUTANTS = (
     Mutant(
         "sign-extended",
         "unsigned integers are widened by their sign",
-        VALUES,
+        CASTS,
         "emit_cast",
         "builder.sext if source.is_signed else builder.zext",
         "builder.sext",
@@ -287,7 +290,7 @@ MUTANTS = (
     Mutant(
         "signed-to-float",
         "unsigned integers become floats as if they were signed",
-        VALUES,
+        CASTS,
         "emit_cast",
         "builder.sitofp if source.is_signed else builder.uitofp",
         "builder.sitofp",
@@ -328,5 +331,32 @@ MUTANTS = (
         '("contract",)',
         '("fast",)',
         ("tests/llvm/values/test_expressions.py", "tests/llvm/emit/test_nodes.py"),
+    ),
+    Mutant(
+        "bf16-ties-away",
+        "bf16 is rounded to nearest, ties away from zero",
+        HALF,
+        "_to_bf16",
+        "constant(word.type, 0x7FFF)",
+        "constant(word.type, 0x8000)",
+        HALVES,
+    ),
+    Mutant(
+        "bf16-nan-rounded",
+        "NaN is rounded to bf16 as a number, which may be infinity",
+        HALF,
+        "_to_bf16",
+        'builder.fcmp_unordered("uno", value, value)',
+        'builder.fcmp_ordered("ord", constant(value.type, float("nan")), value)',
+        HALVES,
+    ),
+    Mutant(
+        "double-rounded-twice",
+        "a double is rounded to f32 first, then to a half type",
+        HALF,
+        "_rounded_to_odd",
+        "builder.select(builder.and_(is_even, differs), neighbor, word)",
+        "word",
+        HALVES,
     ),
 )

@@ -4,7 +4,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from polysched.errors import LoweringError
-from polysched.ir.expr.dtypes import f32, i32, i64
+from polysched.ir.expr.dtypes import bf16, f16, f32, i32, i64
 from polysched.legality.check import check
 from polysched.loops.generate import generate_loops
 from polysched.schedule.schedule import Schedule
@@ -30,7 +30,9 @@ def _takes_not_long(schedule: Schedule) -> bool:
     max_examples=cases(20),
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
-@given(random_schedules(st.sampled_from([i32, i64, f32]).flatmap(random_kernels), steps=6))
+@given(
+    random_schedules(st.sampled_from([i32, i64, f32, bf16, f16]).flatmap(random_kernels), steps=6)
+)
 def test_accepted_means_equal(schedule: Schedule) -> None:
     assume(check(schedule, quota=QUOTA).is_legal)
     assume(_takes_not_long(schedule))

@@ -6,7 +6,7 @@ import numpy as np
 
 from polysched.errors import KernelError
 from polysched.ir.expr.dtypes import DType, as_dtype
-from polysched.ir.expr.expressions import Expression, Operand, as_expression
+from polysched.ir.expr.expressions import Expression, Operand, as_expression, in_arithmetic
 from polysched.ir.expr.functions import cast, maximum, minimum
 
 
@@ -19,7 +19,7 @@ def saturate(value: Operand, dtype: DType | str) -> Expression:
         KernelError: the type is not an integer type, or the value is an untyped literal or a
             boolean.
     """
-    target, operand = as_dtype(dtype), as_expression(value)
+    target, operand = as_dtype(dtype), in_arithmetic(as_expression(value))
     source = operand.dtype
     if not target.is_integer:
         raise KernelError(f"saturate({operand}, {target}): expected an integer type to convert to")

@@ -14,11 +14,10 @@ from polysched.llvm.builder.intrinsics import free, lane_numbers, shuffled, vect
 from polysched.llvm.emit.accesses import Accesses
 from polysched.llvm.memory.arrays import Addresses, Storage
 from polysched.llvm.memory.register_slots import RegisterSlots
-from polysched.llvm.values.conversions import emit_cast
+from polysched.llvm.values.conversions import emit_cast, emit_constant
 from polysched.llvm.values.expressions import (
     INDEX,
     Value,
-    emit_constant,
     emit_operator,
     widened,
 )

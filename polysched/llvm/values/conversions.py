@@ -1,4 +1,4 @@
-"""Conversions between element types."""
+"""LLVM values of literals and of conversions between element types."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from llvmlite import ir
 
 from polysched.ir.expr.dtypes import DType, NumberKind, f32, i32
+from polysched.ir.semantics.half import half_bits
 from polysched.llvm.builder.intrinsics import constant, declared, intrinsic, vector_type, zeros
 from polysched.llvm.values.expressions import element_type
 from polysched.llvm.values.half import narrowed_half, widened_half
@@ -24,6 +25,12 @@ _NATIVE: Mapping[int, tuple[str, str]] = MappingProxyType(
 
 Intel's manual, `CVTTPS2DQ`: what does not fit becomes 0x80000000, which is the smallest i32.
 """
+
+
+def emit_constant(number: Any, dtype: DType) -> Any:
+    """The LLVM constant of a literal."""
+    type_ = element_type(dtype)
+    return ir.Constant(type_, half_bits(float(number), dtype) if dtype.is_half else number)
 
 
 def emit_cast(

@@ -16,7 +16,6 @@ from llvmlite import ir
 from polysched.errors import LoweringError
 from polysched.ir.expr.dtypes import DType, NumberKind
 from polysched.ir.expr.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
-from polysched.ir.semantics.half import half_bits
 from polysched.llvm.builder.c_library import library_call
 from polysched.llvm.builder.intrinsics import (
     Splat,
@@ -365,9 +364,3 @@ def emit_operator(
     if operator not in table:
         raise LoweringError(f"'{operator.value}' has no machine code for values of type {dtype}")
     return table[operator](builder, operands)
-
-
-def emit_constant(number: Any, dtype: DType) -> Any:
-    """The LLVM constant of a literal."""
-    type_ = element_type(dtype)
-    return ir.Constant(type_, half_bits(float(number), dtype) if dtype.is_half else number)

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from polysched.ir.expr.dtypes import ALL_DTYPES
+from polysched.ir.expr.dtypes import ALL_DTYPES, f16
 
-DTYPES = tuple(map(str, ALL_DTYPES))
-NUMPY = {str(dtype): dtype.numpy().type for dtype in ALL_DTYPES}
+DTYPES = (*map(str, ALL_DTYPES), str(f16))
+NUMPY = {str(dtype): dtype.numpy().type for dtype in (*ALL_DTYPES, f16)}
 _NAMES = {
     name: f"np.{'bool_' if name == 'bool' else kind.__name__}" for name, kind in NUMPY.items()
 }

@@ -20,10 +20,14 @@ from polysched.ir.expr.dtypes import (
     f16,
     f32,
     f64,
+    i8,
     i32,
+    i64,
+    u8,
 )
 from polysched.ir.expr.expressions import Expression
 from polysched.ir.expr.functions import cast, fma, maximum, minimum, select, sqrt
+from polysched.ir.expr.saturation import saturate
 from polysched.ir.semantics.half import half_bits
 from polysched.ir.semantics.memory import AnyArray
 from polysched.ir.semantics.reference import run_reference
@@ -288,3 +292,14 @@ def test_c_rounds_every_value_as_machine_code(dtype: DType, tmp_path: Path) -> N
 def test_vectors_of_f16_use_the_conversions_of_the_processor() -> None:
     schedule = Schedule(conversion(f16, f32)).vectorize("i", 16)
     assert "vcvtph2ps" in show(schedule, "asm", "haswell-avx2")
+
+
+@pytest.mark.parametrize("dtype", HALF_DTYPES, ids=str)
+def test_saturated_conversions(dtype: DType) -> None:
+    targets = (i8, u8, i32, i64)
+    kernel = binary(
+        *[lambda x, y, target=target: saturate(x, target) for target in targets],
+        operands=dtype,
+        results=targets,
+    )
+    assert_all_forms_agree(kernel, dtype)

@@ -57,21 +57,26 @@ class Task:
         a: the kernel's first operand.
         b: the kernel's second operand.
         dtype: the type of the operands' elements.
-        result: the type of the result.
         product: the sizes and the stack.
         epilogue: what is applied to the sums.
         is_transposed: whether the kernel computes the transposed product. Then ``a`` is the
             caller's right operand and ``b`` the caller's left one, each described as the caller
             stores it.
+        result: the type of the result; None for the type of the sums.
     """
 
     a: Operand
     b: Operand
     dtype: DType
-    result: DType
     product: Product
     epilogue: Epilogue
     is_transposed: bool = False
+    result: DType | None = None
+
+    @property
+    def stored(self) -> DType:
+        """The type of the result."""
+        return self.result or self.total
 
     @property
     def total(self) -> DType:
@@ -182,8 +187,8 @@ def dispatch(
     vector = None if bias is None else _bias_vector(bias, product)
     epilogue = epilogue if vector is None else replace(epilogue, bias=vector.along)
     element = element_type(a.dtype, b.dtype)
-    task = Task(a, b, element, result_type(element, dtype), product, epilogue)
-    sizes, total = product.sizes, task.result.numpy()
+    task = Task(a, b, element, product, epilogue, result=result_type(element, dtype))
+    sizes, total = product.sizes, task.stored.numpy()
     if product.is_empty or (not sizes.k and epilogue == PLAIN):
         return DispatchEntry(product.shape, total)
     if out is None or (out.shape, out.dtype) != (product.shape, total):
@@ -241,8 +246,8 @@ def _without_terms(task: Task, out: Operand, bias: _BiasVector | None) -> Dispat
     sizes = task.product.sizes
     return DispatchEntry(
         task.product.shape,
-        task.result.numpy(),
-        epilogue_only(sizes, task.total, task.epilogue, task.result),
+        task.stored.numpy(),
+        epilogue_only(sizes, task.total, task.epilogue, task.stored),
         target=partial(np.reshape, shape=(sizes.batch, sizes.m, sizes.n)),
         bias=None if bias is None else bias.prepare,
         multiplies=False,
@@ -283,7 +288,7 @@ def _with_kernel(
     is_direct = not needs_copy and (bias is None or bias.is_whole)
     return DispatchEntry(
         task.product.shape,
-        task.result.numpy(),
+        task.stored.numpy(),
         kernel,
         is_swapped=task.is_transposed,
         left=left.prepare,
@@ -308,7 +313,7 @@ def _direct_call(kernel: CompiledKernel, task: Task, threads: int | None) -> Cal
             *range(2, len(kernel.signature.arrays)),
         ),
         threads=threads,
-        allocate=(np.empty, (task.product.shape, task.result.numpy())),
+        allocate=(np.empty, (task.product.shape, task.stored.numpy())),
     )
 
 

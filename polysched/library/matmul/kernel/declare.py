@@ -215,7 +215,7 @@ def _operand(
             array = _declared(build.temporary, name, dtype, extents)
             with build.loops(**extents) as at, build.statement(f"produce_{name}"):
                 *stack, row, column = at
-                array[at] = element(row, column, *stack)
+                array[at] = cast(element(row, column, *stack), dtype)
             return _read(array)
 
 
