@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from polysched.legality.reports.loop_properties import explain_loops
     from polysched.library.matmul.dispatch.call import matmul
     from polysched.library.matmul.dispatch.computed import Computed, Input, computed
+    from polysched.library.rows.call import layer_norm, softmax
     from polysched.library.transpose.call import transpose
     from polysched.lower import compile, export, show
     from polysched.runtime.kernel import CompiledKernel
@@ -96,10 +97,12 @@ _LAZY = MappingProxyType(
         "export": "polysched.lower",
         "jit": "polysched.frontends.python.jit",
         "kernel": "polysched.frontends.python.decorator",
+        "layer_norm": "polysched.library.rows.call",
         "matmul": "polysched.library.matmul.dispatch.call",
         "optimize": "polysched.user",
         "repairs": "polysched.legality.repairs.search",
         "show": "polysched.lower",
+        "softmax": "polysched.library.rows.call",
         "statement": "polysched.frontends.python.labels",
         "transpose": "polysched.library.transpose.call",
     }
@@ -163,6 +166,7 @@ __all__ = [
     "i64",
     "jit",
     "kernel",
+    "layer_norm",
     "load_machine",
     "matmul",
     "maximum",
@@ -174,6 +178,7 @@ __all__ = [
     "saturate",
     "select",
     "show",
+    "softmax",
     "sqrt",
     "statement",
     "time_budget",
