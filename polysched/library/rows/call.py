@@ -111,7 +111,7 @@ def layer_norm(
     result = np.empty(x.shape, x.dtype) if out is None else out
     scalars = np.array(number, x.dtype), np.array(1 / max(columns, 1), x.dtype)
     _run("layer_norm", dtype, _contiguous(x), (*vectors.values(), *scalars), result, count)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def _run(
