@@ -324,6 +324,9 @@ class _Planner:
         panels, rest = divmod(columns, width * self.lanes)
         vectors = -(-rest // self.lanes)
         missing = vectors * self.lanes - rest
+        if vectors == 1 and panels and width < WIDEST // 2 + 1:
+            # A panel of one vector would read all of a for few sums: it joins the last panel.
+            panels, vectors = panels - 1, width + 1
         if vectors == width:
             yield width, panels + 1, 0, missing
             return
