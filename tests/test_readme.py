@@ -73,6 +73,7 @@ def test_what_is_ready_to_call() -> None:
     x, y, z = floats(50, 80), floats(130, 64), np.zeros((50, 100), np.float32)
     codes, scales = random.integers(-9, 9, (7, 5), dtype=np.int8), floats(7, 5)
     images, stack, others = floats(2, 40, 30, 16), floats(3, 4, 5), floats(3, 5, 6)
+    scores, weight, bias = floats(6, 9), floats(80), floats(80)
     names = {"ps": ps, **locals()}
     results = [eval(call, names) for call in PYTHON[4].splitlines()]
     expected = (
@@ -81,6 +82,8 @@ def test_what_is_ready_to_call() -> None:
         a @ (codes * scales),
         images.transpose(0, 3, 1, 2),
         stack @ others,
+        np.exp(scores) / np.exp(scores).sum(-1, keepdims=True),
+        (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * weight + bias,
     )
     for found, right in zip(results, expected, strict=True):
         np.testing.assert_allclose(found, right, rtol=1e-4, atol=1e-4)
