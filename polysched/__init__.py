@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     )
     from polysched.library.matmul.dispatch.call import matmul
     from polysched.library.matmul.dispatch.computed import Computed, Input, computed
+    from polysched.library.rows.call import layer_norm, softmax
     from polysched.library.transpose.call import transpose
     from polysched.lower import export, show
     from polysched.runtime.kernel import CompiledKernel
@@ -126,10 +127,12 @@ _LAZY = MappingProxyType(
         "export": "polysched.lower",
         "jit": "polysched.frontends.python.jit",
         "kernel": "polysched.frontends.python.decorator",
+        "layer_norm": "polysched.library.rows.call",
         "matmul": "polysched.library.matmul.dispatch.call",
         "optimize": "polysched.user",
         "repairs": "polysched.legality.repairs.search",
         "show": "polysched.lower",
+        "softmax": "polysched.library.rows.call",
         "statement": "polysched.frontends.python.labels",
         "transpose": "polysched.library.transpose.call",
     }
@@ -217,6 +220,7 @@ __all__ = [
     "i64",
     "jit",
     "kernel",
+    "layer_norm",
     "library",
     "load_machine",
     "matmul",
@@ -229,6 +233,7 @@ __all__ = [
     "saturate",
     "select",
     "show",
+    "softmax",
     "sqrt",
     "statement",
     "time_budget",

@@ -99,6 +99,13 @@ def test_what_is_ready_to_call(tmp_path: Path) -> None:
     np.testing.assert_allclose(names["z"][:, 32:64], product, rtol=1e-4, atol=1e-4)
     assert names["images"].shape == (2, 16, 40, 30)
     assert names["stack"].shape == (3, 4, 6)
+    gelu = names["gelu"]
+    exponentials = np.exp(gelu)
+    softmax = exponentials / exponentials.sum(-1, keepdims=True)
+    np.testing.assert_allclose(names["scores"], softmax, rtol=1e-4, atol=1e-6)
+    centered = gelu - gelu.mean(-1, keepdims=True)
+    normed = centered / np.sqrt(gelu.var(-1, keepdims=True) + 1e-5) + c
+    np.testing.assert_allclose(names["normed"], normed, rtol=1e-4, atol=1e-4)
 
 
 def test_the_c_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

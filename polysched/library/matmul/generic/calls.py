@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, partial
+from math import prod
+from operator import mul
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from polysched.ir.expr.dtypes import f32, f64
+from polysched.ir.expr.dtypes import DType, f32, f64
 from polysched.library.matmul.dispatch.compiled import host
 from polysched.library.matmul.dispatch.dispatch import OperandKey, cached_dispatch, operand_key
 from polysched.library.matmul.dispatch.shapes import NumpyArray, Shape
 from polysched.library.matmul.generic.compiled import KernelLoader, object_folder
-from polysched.library.matmul.generic.plan import GenericPlan, Strided, generic_plan
+from polysched.library.matmul.generic.plan import GenericPlan, Strided, generic_plan, stacked_plan
 from polysched.library.matmul.generic.run import GenericProduct, loaded_product, strided
 from polysched.library.matmul.generic.specialize import Specializer
 from polysched.library.matmul.kernel.epilogue import PLAIN
@@ -31,9 +33,19 @@ Making it takes as long as some 10,000 small calls. A kind that was called a few
 be called many times.
 """
 
+MOST_STACKED = 64
+"""Products of a stack, at most, that are computed one by one.
+
+Each takes some 5 microseconds to plan. Larger stacks have kernels of their own at once.
+"""
+
+FEWEST_SHARED = 1 << 20
+"""Multiplications of a stack from which on threads share it: some 20 microseconds of work."""
+
 _KINDS = 4096
 _WRITABLE = ALIGNED | WRITEABLE
 _SIMPLE = C_CONTIGUOUS | WRITEABLE
+_STACK = _WRITABLE | C_CONTIGUOUS
 _TYPES = MappingProxyType({np.dtype(np.float32): f32, np.dtype(np.float64): f64})
 
 
@@ -166,8 +178,10 @@ def _planned(
 ) -> _Planned | None:
     """Plan a kind of calls; None if no generic kernel computes it, or an argument does not fit."""
     dtype = _TYPES.get(a.dtype)
-    if dtype is None or a.dtype != b.dtype or not _fit(a, b):
+    if dtype is None or a.dtype != b.dtype:
         return None
+    if not _fit(a, b):
+        return _planned_stack(dtype, a, b, out, threads)
     shape = (*a.shape[:-1], *b.shape[1:])
     if out is None:
         whole: NumpyArray = np.empty(shape, a.dtype)
@@ -187,6 +201,39 @@ def _planned(
     count = min(threads or usable_threads(), LARGEST_TEAM)
     plan = generic_plan(product, host(), count)
     return None if plan is None else _Planned(plan, product, shape, count)
+
+
+def _planned_stack(
+    dtype: DType, a: NumpyArray, b: NumpyArray, out: NumpyArray | None, threads: int | None
+) -> _Planned | None:
+    """Plan a stack of a few products, which are computed one by one."""
+    if min(a.ndim, b.ndim) < 2 or a.shape[-1] != b.shape[-2] or not (a.size and b.size):
+        return None
+    try:
+        stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        return None
+    shape = (*stack, a.shape[-2], b.shape[-1])
+    whole: NumpyArray = np.empty(shape, a.dtype) if out is None else out
+    is_written = whole.flags.num & _STACK == _STACK and whole.shape == shape
+    if not is_written or whole.dtype != a.dtype or prod(stack) > MOST_STACKED:
+        return None
+    if not (a.flags.aligned and b.flags.aligned):
+        return None
+    arrays = [np.broadcast_to(array, (*stack, *array.shape[-2:])) for array in (a, b, whole)]
+    first = (0,) * len(stack)
+    product = strided(dtype, *(array[first] for array in arrays))
+    steps = [[stride // dtype.bytes for stride in array.strides] for array in arrays]
+    plan = None if product is None else generic_plan(product, host(), 1)
+    if product is None or plan is None:
+        return None
+    starts = [
+        tuple(sum(map(mul, index, strides)) for strides in steps) for index in np.ndindex(*stack)
+    ]
+    count = min(threads or usable_threads(), LARGEST_TEAM)
+    flops = prod(stack) * product.m * product.n * product.k
+    is_long = count > 1 and flops >= FEWEST_SHARED
+    return _Planned(stacked_plan(plan, starts, 2 * count if is_long else 1), product, shape, count)
 
 
 def _fit(a: NumpyArray, b: NumpyArray) -> bool:

@@ -7,7 +7,7 @@ terms into blocks whose panel of ``b`` stays in the cache.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -115,6 +115,29 @@ def generic_plan(product: Strided, machine: Machine, threads: int) -> GenericPla
     planned = [planner.steps(*part) for part in planner.parts(product, threads)]
     scratch = max(size for _, size in planned)
     return GenericPlan(is_swapped, tuple(tuple(steps) for steps, _ in planned), scratch)
+
+
+def stacked_plan(
+    plan: GenericPlan, starts: Sequence[tuple[int, int, int]], parts: int
+) -> GenericPlan:
+    """The plan of a stack of products.
+
+    Args:
+        plan: the plan of each product, of one part.
+        starts: the first elements of the left operand, the right operand and the result of each.
+        parts: the most parts.
+    """
+    (steps,) = plan.parts
+    groups: list[list[Step]] = []
+    length = -(-len(starts) // parts)
+    for number, (left, right, out) in enumerate(starts):
+        if number % length == 0:
+            groups.append([])
+        bases = (right, left, out, 0) if plan.is_swapped else (left, right, out, 0)
+        for step in steps:
+            moved = [at + bases[array] for array, at in zip(step.arrays, step.starts, strict=True)]
+            groups[-1].append(step._replace(starts=tuple(moved)))
+    return GenericPlan(plan.is_swapped, tuple(map(tuple, groups)), plan.scratch)
 
 
 def _of_one_row(product: Strided) -> Strided:
@@ -301,6 +324,9 @@ class _Planner:
         panels, rest = divmod(columns, width * self.lanes)
         vectors = -(-rest // self.lanes)
         missing = vectors * self.lanes - rest
+        if vectors == 1 and panels and width < WIDEST // 2 + 1:
+            # A panel of one vector would read all of a for few sums: it joins the last panel.
+            panels, vectors = panels - 1, width + 1
         if vectors == width:
             yield width, panels + 1, 0, missing
             return

@@ -59,6 +59,33 @@ def test_products_are_exact(dtype: str, threads: int, generic: GenericCalls) -> 
         assert generic.is_served(a, b, None, threads)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_stacks_are_multiplied_one_by_one(threads: int, generic: GenericCalls) -> None:
+    for left, right in (
+        ((3, 9, 8), (3, 8, 7)),
+        ((2, 1, 9, 8), (3, 8, 7)),
+        ((9, 8), (5, 8, 7)),
+        ((4, 9, 40), (4, 40, 1)),
+        ((4, 70, 80), (4, 80, 90)),
+    ):
+        a, b = numbers(left), numbers(right, seed=2)
+        for x, y in (
+            (a, b),
+            (a[..., ::-1, :], b),
+            (a, np.swapaxes(np.swapaxes(b, -1, -2).copy(), -1, -2)),
+        ):
+            expected = x @ y
+            found = ps.matmul(x, y, threads=threads, specialize=False)
+            np.testing.assert_array_equal(found, expected)
+            out = np.full_like(expected, np.nan)
+            assert ps.matmul(x, y, out, threads=threads, specialize=False) is out
+            np.testing.assert_array_equal(out, expected)
+        assert generic.is_served(a, b, None, threads)
+    many = numbers((65, 2, 3)), numbers((65, 3, 2), seed=2)
+    np.testing.assert_array_equal(ps.matmul(*many, specialize=False), many[0] @ many[1])
+    assert not generic.is_served(*many, None, None)
+
+
 def test_views_are_multiplied_in_place(generic: GenericCalls) -> None:
     whole = numbers((90, 120))
     a, b = whole[:40, 3:33], whole[10:40, 5:68]

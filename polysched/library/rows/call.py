@@ -1,0 +1,237 @@
+"""``softmax`` and ``layer_norm`` of numpy arrays, by size-generic kernels."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from polysched.errors import CallError
+from polysched.integers import as_integer
+from polysched.ir.expr.dtypes import DType, as_dtype
+from polysched.library.rows.kernels import (
+    LONG_VECTORS,
+    layer_norm_rows_kernel,
+    layer_norm_rows_schedule,
+    softmax_rows_kernel,
+    softmax_rows_schedule,
+)
+from polysched.lower import compile
+from polysched.machine.description import Machine
+from polysched.machine.load import load_machine
+from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE, fault_of_output
+from polysched.runtime.kernel import CompiledKernel
+from polysched.runtime.memory import aligned_copy, share_memory
+from polysched.runtime.threads import number_of_threads, usable_threads
+from polysched.runtime.views import as_array
+from polysched.user import Schedule
+
+NumpyArray = np.ndarray[Any, Any]
+
+_IN_PLACE = ALIGNED | C_CONTIGUOUS | WRITEABLE
+
+
+def softmax(x: Any, axis: int = -1, *, out: Any = None, threads: int | None = None) -> NumpyArray:
+    """Compute ``exp(x) / sum(exp(x))`` along an axis, without overflow.
+
+    The largest element of each row is subtracted first. A row that contains NaN or +infinity, or
+    nothing but -infinity, becomes NaN. One kernel serves all sizes. Rows along another axis than
+    the last one, and arrays with gaps, are copied first.
+
+    Args:
+        x: an array of float32 or float64.
+        axis: the axis along which the elements of the result add up to 1.
+        out: the array for the result: contiguous, and with the shape and type of ``x``; by default
+            a new array.
+        threads: the most threads to use; by default as many as there are usable cores.
+
+    Returns:
+        the result; ``out`` if that was given.
+
+    Raises:
+        CallError: an argument does not fit. Nothing has been written then.
+    """
+    x, dtype = _floats("softmax", x)
+    count = _threads("softmax", threads)
+    position = _axis("softmax", axis, x.ndim)
+    _require_output("softmax", out, x, {"x": x})
+    moved = np.moveaxis(x, position, -1)
+    is_last = position == x.ndim - 1
+    result = out if is_last and out is not None else np.empty(moved.shape, x.dtype)
+    _run("softmax", dtype, _contiguous(moved), (), result, count)
+    if is_last:
+        return result
+    turned = np.moveaxis(result, -1, position)
+    if out is None:
+        return turned
+    out[...] = turned
+    return out  # type: ignore[no-any-return]
+
+
+def layer_norm(
+    x: Any,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    *,
+    out: Any = None,
+    threads: int | None = None,
+) -> NumpyArray:
+    """Compute ``(x - mean) / sqrt(variance + eps) * weight + bias`` along the last axis.
+
+    The variance is the mean of the squared differences from the mean, as in
+    ``torch.nn.functional.layer_norm`` over the last dimension. NaN and infinity make their row NaN.
+    One kernel serves all sizes. Arrays with gaps are copied first.
+
+    Args:
+        x: an array of float32 or float64.
+        weight: factors, one for each element of a row; by default 1.
+        bias: summands, one for each element of a row; by default 0.
+        eps: the number that is added to the variance, at least 0.
+        out: the array for the result: contiguous, and with the shape and type of ``x``; by default
+            a new array.
+        threads: the most threads to use; by default as many as there are usable cores.
+
+    Returns:
+        the result; ``out`` if that was given.
+
+    Raises:
+        CallError: an argument does not fit. Nothing has been written then.
+    """
+    x, dtype = _floats("layer_norm", x)
+    count = _threads("layer_norm", threads)
+    columns = x.shape[-1]
+    number = _number("layer_norm", "eps", eps)
+    vectors = {
+        name: _vector(name, given, columns, x.dtype, default)
+        for name, given, default in (("weight", weight, 1), ("bias", bias, 0))
+    }
+    _require_output("layer_norm", out, x, {"x": x, **vectors})
+    result = np.empty(x.shape, x.dtype) if out is None else out
+    scalars = np.array(number, x.dtype), np.array(1 / max(columns, 1), x.dtype)
+    _run("layer_norm", dtype, _contiguous(x), (*vectors.values(), *scalars), result, count)
+    return result
+
+
+def _run(
+    name: str,
+    dtype: DType,
+    x: NumpyArray,
+    further: tuple[NumpyArray, ...],
+    out: NumpyArray,
+    threads: int,
+) -> None:
+    """Run the kernel on the rows of contiguous arrays; empty ones have nothing to compute."""
+    if not x.size:
+        return
+    machine, columns = load_machine(None), x.shape[-1]
+    is_short = columns < LONG_VECTORS * machine.lanes(dtype.bits)
+    is_parallel = threads > 1 and x.size >= machine.costs.parallel_elements
+    kernel = row_kernel(name, dtype, is_short=is_short, is_parallel=is_parallel)
+    options = {"threads": threads} if is_parallel else {}
+    kernel(x.reshape(-1, columns), *further, out.reshape(-1, columns), **options)
+
+
+@cache
+def row_kernel(name: str, dtype: DType, *, is_short: bool, is_parallel: bool) -> CompiledKernel:
+    """The kernel of ``"softmax"`` or ``"layer_norm"``, proved for all sizes and compiled."""
+    machine = load_machine(None)
+    schedule = row_schedule(name, dtype, machine, is_short=is_short, is_parallel=is_parallel)
+    return compile(schedule, machine)
+
+
+def row_schedule(
+    name: str, dtype: DType, machine: Machine, *, is_short: bool = False, is_parallel: bool = False
+) -> Schedule:
+    """The schedule that :func:`row_kernel` compiles, to be shown, edited or exported."""
+    vectors = 1 if is_short else LONG_VECTORS
+    fewest = 1 if is_short else LONG_VECTORS * machine.lanes(dtype.bits)
+    if name == "softmax":
+        kernel = softmax_rows_kernel(dtype, fewest)
+        return softmax_rows_schedule(kernel, machine, vectors, parallel=is_parallel)
+    kernel = layer_norm_rows_kernel(dtype, fewest)
+    return layer_norm_rows_schedule(kernel, machine, vectors, parallel=is_parallel)
+
+
+def _floats(who: str, x: Any) -> tuple[NumpyArray, DType]:
+    array = as_array(x, f"{who}: array 'x'")
+    if array.dtype not in (np.float32, np.float64):
+        raise CallError(
+            f"{who}: 'x' has elements of type {array.dtype}; expected float32 or float64, other "
+            "types are not built yet: convert it with .astype(...)"
+        )
+    if not array.ndim:
+        raise CallError(f"{who}: 'x' has no dimension; expected an array of at least one")
+    return array, as_dtype(array.dtype)
+
+
+def _threads(who: str, threads: int | None) -> int:
+    return usable_threads() if threads is None else number_of_threads(who, threads)
+
+
+def _axis(who: str, axis: object, dimensions: int) -> int:
+    number = as_integer(axis)
+    if number is None or not -dimensions <= number < dimensions:
+        raise CallError(
+            f"{who}: axis={axis!r}; expected an integer from {-dimensions} to {dimensions - 1}"
+        )
+    return number % dimensions
+
+
+def _number(who: str, name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = -1.0
+    if isinstance(value, bool | str) or not 0 <= number < np.inf:
+        raise CallError(f"{who}: {name}={value!r}; expected a number >= 0")
+    return number
+
+
+def _vector(
+    name: str, given: Any, columns: int, dtype: np.dtype[Any], default: float
+) -> NumpyArray:
+    """The factors or summands of a row."""
+    if given is None:
+        return np.full(columns, default, dtype)
+    array = as_array(given, f"layer_norm: array '{name}'")
+    if array.shape != (columns,) or array.dtype != dtype:
+        raise CallError(
+            f"layer_norm: '{name}' has shape {array.shape} and elements of type {array.dtype}; "
+            f"expected {(columns,)} and {dtype}, as 'x' has"
+        )
+    return _contiguous(array)
+
+
+def _contiguous(array: NumpyArray) -> NumpyArray:
+    array = np.ascontiguousarray(array)
+    return array if array.flags.aligned else aligned_copy(array)
+
+
+def _require_output(who: str, out: Any, x: NumpyArray, inputs: dict[str, NumpyArray]) -> None:
+    """Check ``out``.
+
+    Raises:
+        CallError: it has another shape or type, has gaps or is read-only, or overlaps an input.
+    """
+    if out is None:
+        return
+    if not isinstance(out, np.ndarray):
+        raise CallError(f"{who}: out is of type {type(out).__name__}; expected a numpy array")
+    if out.shape != x.shape or out.dtype != x.dtype:
+        raise CallError(
+            f"{who}: out has shape {out.shape} and elements of type {out.dtype}; expected "
+            f"{x.shape} and {x.dtype}, as 'x' has"
+        )
+    if out.flags.num & _IN_PLACE != _IN_PLACE:
+        fault = fault_of_output(
+            out.flags.num, out.shape, out.strides, out.itemsize, contiguous=True
+        )
+        raise CallError(f"{who}: out {fault}; compute a new array and copy it")
+    for name, array in inputs.items():
+        if share_memory(array, out):
+            raise CallError(
+                f"{who}: arrays '{name}' and 'out' overlap in memory, and 'out' is written; "
+                "expected separate memory: pass a copy of one of them"
+            )
