@@ -104,7 +104,7 @@ def test_what_is_ready_to_call(tmp_path: Path) -> None:
     softmax = exponentials / exponentials.sum(-1, keepdims=True)
     np.testing.assert_allclose(names["scores"], softmax, rtol=1e-4, atol=1e-6)
     centered = gelu - gelu.mean(-1, keepdims=True)
-    normed = centered / np.sqrt(gelu.var(-1, keepdims=True) + 1e-5) + c
+    normed = centered / np.sqrt(gelu.var(-1, keepdims=True) + 1e-5) + names["c"]
     np.testing.assert_allclose(names["normed"], normed, rtol=1e-4, atol=1e-4)
 
 
