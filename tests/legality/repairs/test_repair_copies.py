@@ -45,7 +45,7 @@ def test_a_vector_of_partial_results() -> None:
             Reorder(("add.ii", "add.io")),
             Rfactor("add", "add.ii"),
             Vectorize("add.ii", 4, "lane"),
-        )
+        ),
     ]
 
 
