@@ -61,10 +61,9 @@ class CompiledKernel:
     """A kernel compiled for one machine; call it with arrays.
 
     ``kernel(x, y, out)`` passes arrays by position in the order of declaration, ``kernel(x=...,
-    y=...)`` by name. Outputs may be left out: they are then allocated and zeroed. Parameters
-    are inferred from the shapes. Parameters that the shapes do not determine are passed by name,
-    ``kernel(x, n=5)``, or after all arrays. A Python number may stand for an input without
-    dimensions. The call returns the output, a tuple if there are several, or None.
+    y=...)`` by name. Outputs may be left out: they are then allocated and zeroed. Parameters that
+    the shapes do not determine are passed by name, ``kernel(x, n=5)``, or after all arrays. A
+    number may stand for an input without dimensions. The call returns the output, or a tuple, or None.
 
     Arguments are numpy arrays, objects with the buffer protocol or DLPack tensors in the CPU's
     memory. They are not copied. Their strides are the declared ones, by default contiguous. Each
@@ -114,8 +113,8 @@ class CompiledKernel:
         return f"<CompiledKernel {self.signature} for {self.machine.name}>"
 
     def _repr_html_(self) -> str:
-        lines = preformatted("\n".join(self.signature.lines()))
-        return titled(f"compiled {self.name} for {self.machine.name}", lines)
+        text = preformatted("\n".join(self.signature.lines()))
+        return titled(f"compiled {self.name} for {self.machine.name}", text)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
