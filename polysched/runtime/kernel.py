@@ -63,8 +63,7 @@ class CompiledKernel:
     ``kernel(x, y, out)`` passes arrays by position in the order of declaration, ``kernel(x=...,
     y=...)`` by name. Outputs may be left out: they are then allocated and zeroed. Parameters that
     the shapes do not determine are passed by name, ``kernel(x, n=5)``, or after all arrays. A
-    number may stand for an input without dimensions. The call returns the output, or a tuple, or
-    None.
+    number may stand for an input without dimensions. The call returns the outputs, or None.
 
     Arguments are numpy arrays, objects with the buffer protocol or DLPack tensors in the CPU's
     memory. They are not copied. Their strides are the declared ones, by default contiguous. Each
