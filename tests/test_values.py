@@ -144,12 +144,19 @@ def test_results_are_those_of_numpy_with_a_small_index_array() -> None:
     assert np.array_equal(run(places, values), values[places])
 
 
-def test_a_small_type_alone_does_not_make_an_access_legal() -> None:
+@pytest.mark.parametrize(
+    ("dtype", "extent", "outside"),
+    [(ps.i8, 128, "table[-128]"), (ps.u8, 255, "table[255]"), (ps.u16, 65_535, "table[65535]")],
+    ids=str,
+)
+def test_a_small_type_alone_does_not_make_an_access_legal(
+    dtype: ps.DType, extent: int, outside: str
+) -> None:
     build = ps.KernelBuilder("look_up")
-    index, table = build.input("index", ps.i8, (9,)), build.input("table", ps.f32, (128,))
+    index, table = build.input("index", dtype, (9,)), build.input("table", ps.f32, (extent,))
     y = build.output("y", ps.f32, (9,))
     with build.loops(i=9) as i:
         y[i] = table[index[i]]
     verdict = ps.check(build.kernel())
     assert not verdict.is_legal
-    assert "may read table[-128]" in str(verdict)
+    assert f"may read {outside}" in str(verdict)

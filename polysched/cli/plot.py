@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import click
 
 from polysched.cli.completion import files
 from polysched.cli.inputs import parsed_sizes
-from polysched.cli.options import output_option
+from polysched.cli.options import WrittenFile
 from polysched.cli.schedule_file import Reading, auto_option, load_scheduled_target, reading_options
 from polysched.cli.terminal import output
 from polysched.dependence.relations import DependenceKind
@@ -18,6 +20,9 @@ from polysched.ir.isl.budget import time_budget
 from polysched.plot.figure import drawn, picture_format, require_matplotlib, save
 from polysched.plot.picture import picture
 from polysched.plot.view import Color, View
+
+DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
+"""Environment variables that name a display."""
 
 _KINDS = [kind.value for kind in DependenceKind]
 
@@ -51,7 +56,15 @@ def _kinds(
 @click.argument("target", shell_complete=files)
 @reading_options
 @auto_option
-@output_option("The picture to write, which ends in .png, .svg or .pdf.")
+@click.option(
+    "-o",
+    "--output",
+    "file",
+    type=WrittenFile(path_type=Path),
+    metavar="FILE",
+    help="The picture to write, which ends in .png, .svg or .pdf. By default it is shown on the "
+    "display, if there is one.",
+)
 @click.option(
     "--statement",
     "statements",
@@ -110,7 +123,7 @@ def _kinds(
 def plot_command(
     target: str,
     reading: Reading,
-    file: Path,
+    file: Path | None,
     **choices: Any,
 ) -> None:
     """Draw a schedule's instances, dependences and execution order. It need not be legal.
@@ -134,7 +147,10 @@ def plot_command(
             f"--tile chooses the tiles of --color tile; it has no effect with --color "
             f"{view.color.value}"
         )
-    picture_format(file)
+    if file is not None:
+        picture_format(file)
+    elif not any(os.environ.get(name) for name in DISPLAYS):
+        raise click.UsageError("there is no display to show the picture on; expected -o FILE")
     require_matplotlib()
     with time_budget(reading.time_limit()):
         loaded = load_scheduled_target(target, reading)
@@ -145,6 +161,9 @@ def plot_command(
                 "schedule for it"
             )
         shown = picture(loaded.schedule, view)
-    save(drawn(shown), file)
+    written = file or Path(tempfile.mkdtemp(prefix="polysched-")) / f"{shown.kernel}.svg"
+    save(drawn(shown), written)
+    if file is None:
+        click.launch(str(written))
     sizes = "".join(f", {name} = {value}" for name, value in shown.parameters.items())
-    output().print(f"{file}: {shown.kernel}{sizes}, {shown.verdict.kind.value}")
+    output().print(f"{written}: {shown.kernel}{sizes}, {shown.verdict.kind.value}")

@@ -8,14 +8,12 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from operator import index
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from polysched.errors import CallError, OutOfMemoryError
 from polysched.html import preformatted, titled
-from polysched.ir.core.kernel import Role
 from polysched.ir.semantics.value_range import require_values
 from polysched.machine.description import Machine
 from polysched.runtime.array_layout import Layout, layout_of
@@ -32,9 +30,15 @@ from polysched.runtime.memory import (
 from polysched.runtime.native_calls import CALL_TABLE, PlannedCall, on_team, planned_call
 from polysched.runtime.pipeline import CompileOptions
 from polysched.runtime.plan import Allocation, Plan, bind_names, make_plan
-from polysched.runtime.signature import Declaration, Signature, signature_of
+from polysched.runtime.signature import (
+    Declaration,
+    Signature,
+    integer_parameter,
+    overlap_error,
+    signature_of,
+)
 from polysched.runtime.threads import number_of_threads, run_on_team
-from polysched.runtime.views import as_array, as_number
+from polysched.runtime.views import as_argument
 
 if TYPE_CHECKING:
     from polysched.runtime._call_table import CallTable
@@ -57,10 +61,9 @@ class CompiledKernel:
     """A kernel compiled for one machine; call it with arrays.
 
     ``kernel(x, y, out)`` passes arrays by position in the order of declaration, ``kernel(x=...,
-    y=...)`` by name. Outputs may be left out: they are then allocated and zeroed. Parameters
-    are inferred from the shapes. Parameters that the shapes do not determine are passed by name,
-    ``kernel(x, n=5)``, or after all arrays. A Python number may stand for an input without
-    dimensions. The call returns the output, a tuple if there are several, or None.
+    y=...)`` by name. Outputs may be left out: they are then allocated and zeroed. Parameters that
+    the shapes do not determine are passed by name, ``kernel(x, n=5)``, or after all arrays. A
+    number may stand for an input without dimensions. The call returns the outputs, or None.
 
     Arguments are numpy arrays, objects with the buffer protocol or DLPack tensors in the CPU's
     memory. They are not copied. Their strides are the declared ones, by default contiguous. Each
@@ -110,37 +113,18 @@ class CompiledKernel:
         return f"<CompiledKernel {self.signature} for {self.machine.name}>"
 
     def _repr_html_(self) -> str:
-        lines = [*map(str, self.signature.arrays)]
-        lines += [f"parameter {name}" for name in self.signature.parameters]
-        lines += [condition.text for condition in self.signature.conditions]
-        title = f"compiled {self.name} for {self.machine.name}"
-        return titled(title, preformatted("\n".join(lines)))
+        text = preformatted("\n".join(self.signature.lines()))
+        return titled(f"compiled {self.name} for {self.machine.name}", text)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            f"the compiled kernel '{self.name}' cannot be pickled: it is machine code of this "
-            "process. Pickle its schedule and compile that in the other process, which takes the "
-            "code from the object cache"
+            f"the compiled kernel '{self.name}' is machine code of this process, which cannot be "
+            "pickled. Pickle its schedule, and compile it in the other process"
         )
 
-    @cached_property
+    @property
     def __signature__(self) -> inspect.Signature:
-        """The arguments of a call, for ``inspect``; those with a default are optional."""
-        roles = [array.role for array in self.signature.arrays]
-        arrays = [
-            inspect.Parameter(
-                array.name,
-                inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                # Python allows optional arguments last only.
-                default=None if set(roles[position:]) == {Role.OUTPUT} else inspect.Parameter.empty,
-            )
-            for position, array in enumerate(self.signature.arrays)
-        ]
-        named = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
-            for name in (*self.signature.parameters, "threads")
-        ]
-        return inspect.Signature([*arrays, *named])
+        return self.signature.inspected()
 
     def __call__(self, /, *arrays: Any, **named: Any) -> Any:
         """Run the kernel; see the class."""
@@ -263,7 +247,7 @@ class CompiledKernel:
             if -second_bytes < distance < first_bytes and share_memory(
                 views[plan.sources[first]], views[plan.sources[second]]
             ):
-                raise _overlap(self.signature, first, second)
+                raise overlap_error(self.signature, first, second)
         return addresses
 
     def _plan_call(
@@ -278,11 +262,8 @@ class CompiledKernel:
         names: tuple[str, ...] = ()
         parameters: tuple[tuple[str, int], ...] = ()
         threads = None
-        count = len(self.signature.arrays)
-        if len(arrays) > count:  # parameters may follow the arrays, as in the C interface
-            sizes = dict(zip(self.signature.parameters, arrays[count:], strict=False))
-            if len(sizes) == len(arrays) - count and not sizes.keys() & named.keys():
-                arrays, named = arrays[:count], {**named, **sizes}
+        if len(arrays) > len(self.signature.arrays):
+            arrays, named = self.signature.with_named_parameters(arrays, named)
         if named:
             arrays, names, parameters, threads = self._sort_arguments(arrays, named)
         views: tuple[NumpyArray, ...] = arrays
@@ -309,7 +290,7 @@ class CompiledKernel:
                 return positional, (), (), threads
         parameters = tuple(
             [
-                (name, _integer(self.signature, name, named.pop(name)))
+                (name, integer_parameter(self.signature, name, named.pop(name)))
                 for name in self.signature.parameters
                 if name in named
             ]
@@ -338,8 +319,10 @@ class CompiledKernel:
         Raises:
             CallError: an argument does not fit.
         """
-        integers = [(name, _integer(self.signature, name, parameters[name])) for name in parameters]
-        return self._plan(layouts, names, tuple(integers))
+        integers = {
+            n: integer_parameter(self.signature, n, value) for n, value in parameters.items()
+        }
+        return self._plan(layouts, names, tuple(integers.items()))
 
     @cached_property
     def _plan(self) -> Callable[..., Plan]:
@@ -348,14 +331,8 @@ class CompiledKernel:
 
     def _views(self, arrays: Sequence[Any], names: tuple[str, ...]) -> tuple[NumpyArray, ...]:
         names = bind_names(self.signature, len(arrays) - len(names), names)
-        numbers = {one.name: one for one in self.signature.arrays if one.role is Role.INPUT}
         return tuple(
-            as_number(value, numbers[name].dtype, f"kernel '{self.name}': '{name}'")
-            if isinstance(value, int | float)
-            and not isinstance(value, np.generic)
-            and name in numbers
-            and not numbers[name].shape
-            else as_array(value, f"kernel '{self.name}': array '{name}'")
+            as_argument(value, self.signature.by_name[name], f"kernel '{self.name}'")
             for value, name in zip(arrays, names, strict=True)
         )
 
@@ -421,24 +398,3 @@ def allocated(kernel: str, output: Allocation, *, is_zeroed: bool = True) -> Num
             f"kernel '{kernel}': output '{output.name}' of shape {output.shape} does not "
             f"fit into memory: {error}"
         ) from error
-
-
-def _integer(signature: Signature, name: str, value: Any) -> int:
-    try:
-        if not isinstance(value, bool | np.bool_):
-            return index(value)
-    except TypeError:
-        pass
-    raise CallError(
-        f"kernel '{signature.name}': parameter '{name}' is {value!r} of type "
-        f"{type(value).__name__}; expected an integer"
-    )
-
-
-def _overlap(signature: Signature, first: int, second: int) -> CallError:
-    a, b = signature.arrays[first], signature.arrays[second]
-    written = a if a.is_written else b
-    return CallError(
-        f"kernel '{signature.name}': arrays '{a.name}' and '{b.name}' overlap in memory, and "
-        f"'{written.name}' is written; expected separate memory: pass a copy of one of them"
-    )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import itemgetter
+from operator import index, itemgetter
 from typing import Any, Protocol
 
 import islpy as isl
+import numpy as np
 
-from polysched.errors import LoweringError
+from polysched.errors import CallError, LoweringError
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.core.limits import limited
 from polysched.ir.core.printing import strides_text
@@ -83,6 +85,51 @@ class Signature:
         """Function from a call's arrays, in order, to its output, a tuple of them, or None."""
         return itemgetter(*self.outputs) if self.outputs else lambda _: None
 
+    @cached_property
+    def by_name(self) -> dict[str, Array]:
+        """The arrays by name."""
+        return {array.name: array for array in self.arrays}
+
+    def lines(self) -> list[str]:
+        """Return the arguments and the conditions on them, one a line."""
+        return [
+            *map(str, self.arrays),
+            *(f"parameter {name}" for name in self.parameters),
+            *(condition.text for condition in self.conditions),
+        ]
+
+    def inspected(self) -> inspect.Signature:
+        """Return the arguments of a call as Python's signature; a default means optional."""
+        roles = [array.role for array in self.arrays]
+        arrays = [
+            inspect.Parameter(
+                array.name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                # Python allows optional arguments last only.
+                default=None if set(roles[position:]) == {Role.OUTPUT} else inspect.Parameter.empty,
+            )
+            for position, array in enumerate(self.arrays)
+        ]
+        named = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+            for name in dict.fromkeys((*self.parameters, "threads"))
+            if name not in self.array_names
+        ]
+        return inspect.Signature([*arrays, *named])
+
+    def with_named_parameters(
+        self, arguments: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Name the parameters that follow the arrays, in the order of the C interface.
+
+        If there are more arguments than parameters, or one is given by name too, change nothing.
+        """
+        count = len(self.arrays)
+        sizes = dict(zip(self.parameters, arguments[count:], strict=False))
+        if len(sizes) < len(arguments) - count or sizes.keys() & named.keys():
+            return arguments, named
+        return arguments[:count], {**named, **sizes}
+
     def __str__(self) -> str:
         given = [f"{array.name}: {array.dtype}{_described(array)}" for array in self.arrays]
         return f"{self.name}({', '.join((*given, *self.parameters))})"
@@ -138,3 +185,26 @@ def shape_text(array: Array) -> str:
 def tuple_text(items: Sequence[str]) -> str:
     """Format items as a Python tuple: ``(a,)``, ``(a, b)``."""
     return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+
+
+def integer_parameter(signature: Signature, name: str, value: Any) -> int:
+    """Return the value of a parameter; a `CallError` if it is not an integer."""
+    try:
+        if not isinstance(value, bool | np.bool_):
+            return index(value)
+    except TypeError:
+        pass
+    raise CallError(
+        f"kernel '{signature.name}': parameter '{name}' is {value!r} of type "
+        f"{type(value).__name__}; expected an integer"
+    )
+
+
+def overlap_error(signature: Signature, first: int, second: int) -> CallError:
+    """Return the error of two arrays that overlap, of which at least one is written."""
+    a, b = signature.arrays[first], signature.arrays[second]
+    written = a if a.is_written else b
+    return CallError(
+        f"kernel '{signature.name}': arrays '{a.name}' and '{b.name}' overlap in memory, and "
+        f"'{written.name}' is written; expected separate memory: pass a copy of one of them"
+    )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ctypes
 import math
 from enum import IntEnum
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
 from polysched.errors import CallError
+from polysched.ir.core.kernel import Array, Role
 from polysched.ir.expr.dtypes import DType, bf16, boolean
 
 
@@ -52,6 +53,18 @@ def as_array(value: object, subject: str) -> np.ndarray[Any, Any]:
         ) from None
     except (ValueError, RuntimeError, BufferError) as error:
         raise CallError(f"{subject}: its buffer cannot be viewed as an array: {error}") from error
+
+
+def as_argument(value: object, array: Array, kernel: str) -> np.ndarray[Any, Any]:
+    """View an argument as a numpy array; a Python number may stand for an input without dimensions.
+
+    Raises:
+        CallError: ``value`` is neither; the message starts with ``kernel``.
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, np.generic)
+    if is_number and array.role is Role.INPUT and not array.shape:
+        return as_number(cast(float, value), array.dtype, f"{kernel}: '{array.name}'")
+    return as_array(value, f"{kernel}: array '{array.name}'")
 
 
 def as_number(value: float, dtype: DType, subject: str) -> np.ndarray[Any, Any]:

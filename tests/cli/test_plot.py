@@ -1,9 +1,11 @@
 import os
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
+from polysched.cli.plot import DISPLAYS
 from tests.cli.conftest import Polysched, WriteFile
 
 
@@ -22,6 +24,25 @@ def test_png(polysched: Polysched, kernels: str, tmp_path: Path) -> None:
     path = tmp_path / "a.png"
     assert polysched("plot", f"{kernels}:legal", "-o", str(path)).exit_code == 0
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_a_file_it_is_shown_if_there_is_a_display(
+    polysched: Polysched, kernels: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr("click.launch", shown.append)
+    for name in DISPLAYS:
+        monkeypatch.delenv(name, raising=False)
+    result = polysched("plot", f"{kernels}:legal")
+    assert result.exit_code == 2
+    assert "there is no display to show the picture on; expected -o FILE" in result.stderr
+    monkeypatch.setenv("DISPLAY", ":0")
+    result = polysched("plot", f"{kernels}:legal")
+    assert result.exit_code == 0
+    (path,) = shown
+    assert result.stdout == f"{path}: wavefront, legal\n"
+    assert "wavefront: legal" in Path(path).read_text()
+    shutil.rmtree(Path(path).parent)
 
 
 def drawn(polysched: Polysched, target: str, tmp_path: Path, *options: str) -> str:
@@ -86,8 +107,6 @@ def test_bad_choices(
 
 def test_bad_files(polysched: Polysched, kernels: str, tmp_path: Path) -> None:
     target = f"{kernels}:legal"
-    result = polysched("plot", target)
-    assert (result.exit_code, "Missing option '-o'" in result.stderr) == (2, True)
     result = polysched("plot", target, "-o", "a.bmp")
     assert result.exit_code == 2
     assert result.stderr == (

@@ -162,6 +162,15 @@ MUTANTS = (
         ("tests/ir/core/test_data_dependent.py", "tests/legality/checks/test_bounds.py"),
     ),
     Mutant(
+        "small-values-one-short",
+        "the largest value of a small integer type is forgotten in a subscript",
+        "polysched.ir.core.data_dependent",
+        "_declared_values",
+        "Constant(load.type.highest + 1)",
+        "Constant(load.type.highest)",
+        ("tests/test_values.py",),
+    ),
+    Mutant(
         "values-unchecked-above",
         "<= for <: a call accepts the upper end of a range of values",
         "polysched.ir.semantics.value_range",
