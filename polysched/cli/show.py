@@ -65,6 +65,7 @@ def show_command(
     tensorize        ... after replacing tensorized nests by instructions
     unroll           ... after unrolling
     promote          ... after promoting accumulators and small buffers to registers
+    carry            ... after keeping what the next iteration reads in registers
     transpose-tiles  ... after turning strided accesses into in-register transposes
     vectorize        the vector program: explicit vectors, masks and memory accesses
     windows          ... after replacing short literal distances by whole vectors and shuffles
