@@ -61,14 +61,16 @@ def show_command(
     properties       loops that could be parallel, vectorized or permuted
     loops            the loops in pseudo-code
     c                the loops in C99
-    narrow           the loops after narrowing minima and maxima of widened integers
+    narrow           the loops with integers in as few bits as the results need
     tensorize        ... after replacing tensorized nests by instructions
     unroll           ... after unrolling
     promote          ... after promoting accumulators and small buffers to registers
     carry            ... after keeping what the next iteration reads in registers
     transpose-tiles  ... after turning strided accesses into in-register transposes
     vectorize        the vector program: explicit vectors, masks and memory accesses
+    interleave       ... after joining stores that together fill whole vectors
     windows          ... after replacing short literal distances by whole vectors and shuffles
+    lookup           ... after replacing gathers from tables of 256 elements by shuffles
     neighbors        ... after replacing overlapping loads by shuffles
     unmask           ... after dropping masks of registers whose inactive lanes are dead
     vector           the vector program after all passes

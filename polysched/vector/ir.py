@@ -26,7 +26,8 @@ The pass :mod:`polysched.vector.passes.vectorize` makes it from loops, later pas
     access    = Access(address, movement, alignment, private)
     address   = Address(array, terms, constant, scaled, unit, phase)
     movement  = BROADCAST | CONTIGUOUS | REVERSED
-              | Offsets(distances) | Window(distances) | Gather(subscripts)
+              | Offsets(distances) | Window(distances, reach) | Gather(subscripts)
+              | Lookup(subscripts)
 
 A scalar and a vector in one operation mean that the scalar is the same in every lane. A statement
 reads everything before it writes anything; lanes that are not active read and write no memory.

@@ -43,7 +43,16 @@ def loops() -> LoopProgram:
         columns[j] += rows[k, j]
     with build.loops(e=(1, 13)) as e, build.statement("recurrence"):
         sums[e] = sums[e] + sums[e - 1]
+    pairs, seen = build.output("pairs", ps.f64, (N, 2)), build.output("seen", ps.i32, (N,))
+    with build.loops(p=N) as p:
+        pairs[p, 0] = line[p]
+        pairs[p, 1] = line[p + 1]
+    byte = build.input("byte", ps.u8, (N,), values=(0, 256))
+    table = build.input("table", ps.i32, (256,))
+    with build.loops(z=N) as z:
+        seen[z] = table[byte[z]]
     schedule = ps.Schedule(build.kernel()).vectorize("i", N).unroll("t")
+    schedule = schedule.vectorize("p", 8).vectorize("z", N)
     schedule = schedule.tensorize("iv", "vpdpbusd").vectorize("s", 8).vectorize("j", 16)
     schedule = schedule.vectorize("b", N).vectorize("c", N).unroll("r")
     return lower(schedule.transpose("cv", "r"))
@@ -59,6 +68,8 @@ def given() -> dict[str, np.ndarray]:
         "line": random.integers(-9, 9, 40).astype(np.float64),
         "small": random.integers(0, 99, N, np.uint8),
         "rows": random.integers(-9, 9, (40, 13)).astype(np.float32),
+        "byte": random.integers(0, 256, N, np.uint8),
+        "table": random.integers(-999, 999, 256, np.int32),
         "columns": random.integers(-9, 9, 13).astype(np.float32),
     }
 
@@ -93,7 +104,8 @@ def test_the_arrays_in_registers_are_named(loops: LoopProgram) -> None:
     promoted = loops_after(loops, VNNI, "promote").registers
     tiled = loops_after(loops, VNNI, "transpose-tiles")
     assert set(promoted) < set(tiled.registers) < set(tiled.arrays)
-    assert set(vector_program(loops, VNNI).frame.registers) == set(tiled.registers)
+    joined = {"pairs_joined0"}
+    assert set(vector_program(loops, VNNI).frame.registers) == {*tiled.registers, *joined}
 
 
 def test_every_pass_is_a_stage_between_the_loops_and_llvm() -> None:

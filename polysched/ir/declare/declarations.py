@@ -34,6 +34,9 @@ _REDUCIBLE = frozenset(
     | BITWISE
 )
 
+_MODULAR = frozenset({Operator.ADD, Operator.MULTIPLY, Operator.SUBTRACT} | BITWISE)
+"""Operators whose low bits depend on the low bits of the operands only."""
+
 
 def loop_bounds(name: str, bound: Bound) -> tuple[Expression, Expression, int]:
     """Convert a loop bound to (start, exclusive end, step), as of Python's `range`.
@@ -84,6 +87,7 @@ def as_reduction(
     if isinstance(value, Cast) and value.type.is_half:
         inner, reduction = _as_reduction(target, value.operand, order, value.type)
         return (Cast(inner, value.type), reduction) if reduction else (value, None)
+    value = _narrow_update(target, value)
     return _as_reduction(target, value, order, value.dtype)
 
 
@@ -108,6 +112,29 @@ def _as_reduction(
         is_free = value.dtype is not None and value.dtype.is_integer
         order = Order.ANY if is_free else Order.EXACT
     return result, Reduction(operator, order, read=1 + index_loads)
+
+
+def _narrow_update(target: Access, value: Expression) -> Expression:
+    """Compute an update of a narrow integer in its own type.
+
+    ``v ^= x`` of bytes is ``(uint8_t)((int)v ^ (int)x)`` in C. The low bits of the result depend on
+    the low bits of the operands only, so it equals ``v ^ x`` in 8 bits.
+    """
+    if not isinstance(value, Cast) or not value.type.is_integer:
+        return value
+    inner, dtype = value.operand, value.type
+    if not isinstance(inner, Operation) or inner.operator not in _MODULAR:
+        return value
+    is_wider = inner.type is not None and inner.type.is_integer and inner.type.bits >= dtype.bits
+    own = Load(target.array, target.subscripts, dtype)
+    before = [isinstance(one, Cast) and one.operand == own for one in inner.operands]
+    if not is_wider or not any(before):
+        return value
+    operands = [
+        one.operand if isinstance(one, Cast) and one.operand.dtype == dtype else Cast(one, dtype)
+        for one in inner.operands
+    ]
+    return operation(inner.operator, *operands)
 
 
 def as_extent(extent: Operand, space: isl.Space) -> Expression:

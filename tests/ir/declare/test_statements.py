@@ -1,9 +1,14 @@
+import functools
+import operator as python
 import re
 from collections.abc import Callable
+from typing import Any
 
 import islpy as isl
+import numpy as np
 import pytest
 
+import polysched as ps
 from polysched.errors import KernelError
 from polysched.ir.core.kernel import Order, Reduction
 from polysched.ir.declare.builder import KernelBuilder
@@ -161,3 +166,29 @@ def test_nested_and_repeated_statement_names() -> None:
             inner.__enter__()
     with pytest.raises(KernelError, match="a statement is named 'S' already"):
         again.__enter__()
+
+
+OPERATORS = (python.xor, python.and_, python.or_, python.add, python.sub, python.mul)
+
+
+@pytest.mark.parametrize("dtype", [ps.u8, ps.i8, ps.u16])
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_updates_of_narrow_integers_computed_as_in_c(
+    dtype: ps.DType, operator: Callable[[Any, Any], Any]
+) -> None:
+    """``v ^= x`` is an int in C, and a reduction in the type of ``v``."""
+    build = ps.KernelBuilder("checksum")
+    x, v = build.input("x", dtype, (300,)), build.inout("v", dtype, (1,))
+    with build.loops(i=300) as i, build.statement("update"):
+        wide = operator(ps.cast(v[0], ps.i32), ps.cast(x[i], ps.i32))
+        v[0] = ps.cast(wide, dtype)
+    kernel = build.kernel()
+    reduction = kernel.statements["update"].reduction
+    assert reduction is not None
+    assert reduction.order is Order.ANY
+    limits = np.iinfo(dtype.numpy())
+    given = np.random.default_rng(0).integers(limits.min, limits.max + 1, 300, dtype.numpy())
+    wanted = functools.reduce(lambda a, b: operator(int(a), int(b)), given, 5)
+    result = np.full(1, 5, dtype.numpy())
+    ps.optimize(ps.Schedule(kernel)).compile()(given, result)
+    assert int(result[0]) % (1 << dtype.bits) == wanted % (1 << dtype.bits)
