@@ -125,7 +125,7 @@ class Hoister:
             array = reader.array(func.value)
         else:
             function = reader.outer(func)
-            user = written_in_python(function) or original(
+            user: FunctionType | None = written_in_python(function) or original(
                 function, reader.source.outer.get("__name__")
             )
             if user is not None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import FunctionType, MappingProxyType
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ _IN_PYTHON: Mapping[Any, Any] = MappingProxyType(
 )
 
 
-def written_in_python(function: Any) -> FunctionType | None:
+def written_in_python(function: Any) -> Any:
     """The function that a function of numpy stands for; None if it has no such form."""
     found: FunctionType | None = next(
         (form for known, form in _IN_PYTHON.items() if known is function), None

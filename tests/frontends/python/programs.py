@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from polysched.bench.python_functions import go_fast
+
 
 def heat(u, steps):
     for _ in range(steps):
@@ -168,13 +170,6 @@ def mandelbrot(cr, ci, steps):
                     n += 1
             count[i, j] = n
     return count
-
-
-def go_fast(a):
-    trace = 0.0
-    for i in range(a.shape[0]):
-        trace += np.tanh(a[i, i])
-    return a + trace
 
 
 def build_up_b(b, rho, dt, u, v, dx, dy):
