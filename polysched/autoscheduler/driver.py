@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from polysched.autoscheduler.candidate import Candidate, Decision
 from polysched.autoscheduler.column_form import column_formed
-from polysched.autoscheduler.memory import shared_results
 from polysched.autoscheduler.normalize import normalized
 from polysched.autoscheduler.owner_tiles import owner_tiled
 from polysched.autoscheduler.proof import Proved, proved
@@ -22,6 +21,7 @@ from polysched.autoscheduler.time_tiles import time_tiled
 from polysched.errors import ScheduleError
 from polysched.integers import as_integer
 from polysched.ir.isl.budget import SAFETY_SECONDS, is_out_of_time, time_budget
+from polysched.ir.isl.shared_results import shared_results
 from polysched.legality.check import check
 from polysched.legality.verdicts.verdict import Verdict
 from polysched.machine.description import Machine

@@ -13,7 +13,6 @@ from functools import cached_property, partial
 
 import islpy as isl
 
-from polysched.autoscheduler.memory import remembered
 from polysched.autoscheduler.operations import Operations, count_operations, element_bits
 from polysched.autoscheduler.sizes import with_parameters
 from polysched.errors import PolyschedError
@@ -24,6 +23,7 @@ from polysched.ir.expr.expressions import Index
 from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.traversal import walk
 from polysched.ir.isl.extrema import greatest, least
+from polysched.ir.isl.shared_results import remembered
 from polysched.ir.semantics.memory import concrete_shape
 from polysched.schedule.core.program import Program, prefix_map
 
