@@ -45,7 +45,4 @@ _IN_PYTHON: Mapping[Any, Any] = MappingProxyType(
 
 def written_in_python(function: Any) -> Any:
     """The function that a function of numpy stands for; None if it has no such form."""
-    found: FunctionType | None = next(
-        (form for known, form in _IN_PYTHON.items() if known is function), None
-    )
-    return found
+    return next((form for known, form in _IN_PYTHON.items() if known is function), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -11,6 +12,13 @@ from polysched.autoscheduler.nests import Nest
 from polysched.machine.description import Machine
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import Step
+
+LEAST_OF_PREDICTED = 0.8
+"""The least part of its predicted cycles that a nest has once its steps are applied.
+
+Facts of a plan are derived by arithmetic, facts of a program by isl. Of 858 register tiles for the
+gallery and for ``bench/programs``, 849 have 0.957 to 1.6 of the prediction.
+"""
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,7 @@ class Situation:
 
     Attributes:
         sizes: a value for each parameter, for which costs are predicted.
+        most_cycles: a proposal replaces the best one so far if its nest takes fewer cycles.
     """
 
     schedule: Schedule
@@ -41,14 +50,26 @@ class Situation:
     machine: Machine
     sizes: Mapping[str, int]
     threads: int = 1
+    most_cycles: float = math.inf
+
+    def may_gain(self, cycles: float) -> bool:
+        """Whether a proposal may be taken whose nest has these cycles by arithmetic on facts."""
+        return cycles * LEAST_OF_PREDICTED < self.most_cycles
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """Steps that a recipe proposes for one nest."""
+    """Steps that a recipe proposes for one nest.
+
+    Attributes:
+        steps: the steps, in order.
+        reason: one sentence with the numbers that decided.
+        cycles: the cost of the nest that the recipe has derived from facts; 0 if it has not.
+    """
 
     steps: tuple[Step, ...]
     reason: str
+    cycles: float = 0.0
 
 
 Recipe: TypeAlias = Callable[[Situation], Iterable[Proposal]]

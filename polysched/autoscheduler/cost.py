@@ -119,6 +119,24 @@ def statement_cost(
         beside: the statements before it in the same loops. They have paid for the loops, and chains
             of different statements overlap.
     """
+    return with_traffic(core_cost(facts, machine, beside), facts, machine, beside)
+
+
+def with_traffic(
+    core: Cost, facts: StatementFacts, machine: Machine, beside: Sequence[StatementFacts] = ()
+) -> Cost:
+    """Add the traffic between the caches to the cost of a statement in the core."""
+    level, memory = memory_cycles(facts, machine, beside)
+    stalls = core.cycles - core.compute
+    cycles = max(core.compute, memory) + 0.2 * min(core.compute, memory) + stalls
+    bound = core.bound if core.compute >= memory else level
+    return Cost(cycles, core.compute, memory, bound, core.registers)
+
+
+def core_cost(
+    facts: StatementFacts, machine: Machine, beside: Sequence[StatementFacts] = ()
+) -> Cost:
+    """Predict the cost of a statement if all data are in the first cache: a lower bound."""
     # A loop of one iteration is no loop in the code.
     loops = [loop for loop in facts.loops if loop.kind is not LoopKind.VECTOR and loop.trip != 1]
     vectors = [loop for loop in facts.loops if loop.kind is LoopKind.VECTOR]
@@ -139,10 +157,8 @@ def statement_cost(
         runs *= loop.trip
         overhead += runs * LOOP_CYCLES
     compute = visits * needed * _raggedness(facts) * _sparseness(facts) + overhead
-    level, memory = memory_cycles(facts, machine, beside)
-    cycles = max(compute, memory) + 0.2 * min(compute, memory)
-    cycles += visits * body.stalled() * STALL_CYCLES
-    return Cost(cycles, compute, memory, bound if compute >= memory else level, body.registers)
+    stalls = visits * body.stalled() * STALL_CYCLES
+    return Cost(compute + stalls, compute, 0.0, bound, body.registers)
 
 
 def _together(used: dict[str, float], more: dict[str, float]) -> dict[str, float]:

@@ -13,7 +13,6 @@ from functools import cached_property, partial
 
 import islpy as isl
 
-from polysched.autoscheduler.memory import remembered
 from polysched.autoscheduler.operations import Operations, count_operations, element_bits
 from polysched.autoscheduler.sizes import with_parameters
 from polysched.errors import PolyschedError
@@ -23,7 +22,8 @@ from polysched.ir.core.tree import Loop, LoopKind, path
 from polysched.ir.expr.expressions import Index
 from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.traversal import walk
-from polysched.ir.isl.extrema import greatest, least
+from polysched.ir.isl.extrema import as_int, greatest, least
+from polysched.ir.isl.shared_results import remembered
 from polysched.ir.semantics.memory import concrete_shape
 from polysched.schedule.core.program import Program, prefix_map
 from polysched.vector.passes.lookup import is_lookup
@@ -351,9 +351,9 @@ def _linear(function: isl.Aff, loops: tuple[str, ...]) -> tuple[dict[str, int], 
         if not value.is_int():
             return None
         if not value.is_zero():
-            coefficients[name] = int(value.to_python())
+            coefficients[name] = as_int(value)
     constant = function.get_constant_val()
-    return coefficients, int(constant.to_python()) if constant.is_int() else 0
+    return coefficients, as_int(constant) if constant.is_int() else 0
 
 
 def _subscript_by_loop(

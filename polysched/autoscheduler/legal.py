@@ -12,10 +12,10 @@ from typing import TypeVar
 
 import islpy as isl
 
-from polysched.autoscheduler.memory import remembered
 from polysched.errors import ScheduleError
 from polysched.ir.core.tree import executed
 from polysched.ir.isl.quota import QuotaExceededError, operation_quota
+from polysched.ir.isl.shared_results import remembered
 from polysched.legality.checks.order import demanded, keeps
 from polysched.legality.checks.storage import UndecidedError, storage_violation
 from polysched.schedule.core.program import Program

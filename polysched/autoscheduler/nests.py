@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
+import islpy as isl
+
+from polysched.ir.core.kernel import Statement
 from polysched.ir.core.tree import Leaf, Loop, Node, Sequence, loops, path
+from polysched.ir.isl.shared_results import remembered
 from polysched.schedule.core.program import Program
 
 
@@ -82,3 +86,31 @@ def fresh_names(program: Program, node: Node, *wanted: str) -> tuple[str, ...]:
         taken.add(name)
         names.append(name)
     return tuple(names)
+
+
+def tree_value(node: Node) -> Hashable:
+    """Return a value that is equal for trees that run the same instances in the same order."""
+    match node:
+        case Leaf(statement=statement):
+            return statement
+        case Sequence(children=children):
+            return tuple(map(tree_value, children))
+        case Loop(body=body):
+            return (loop_value(node, node.statements), tree_value(body))
+
+
+def loop_value(loop: Loop, statements: Iterable[str]) -> Hashable:
+    """Return a value that is equal for loops that run some statements alike."""
+    values = tuple((name, _text(loop.values[name])) for name in statements)
+    marks = (loop.kind, loop.lanes, loop.transposition, loop.prefetches, loop.instruction)
+    return (loop.name, values, marks)
+
+
+def statement_value(statement: Statement) -> Hashable:
+    """Return a value that is equal for statements with the same instances and the same effect."""
+    domain = _text(statement.domain)
+    return (statement.name, domain, statement.target, statement.value, statement.reduction)
+
+
+def _text(value: isl.PwAff | isl.Set) -> str:
+    return remembered(value.to_str, _text, (value,))

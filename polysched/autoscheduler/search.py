@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from polysched.autoscheduler.candidate import Candidate, Decision, Proposal, Recipe, Situation
 from polysched.autoscheduler.cost import Cost
 from polysched.autoscheduler.legal import applied, keeps_order
-from polysched.autoscheduler.nests import Nest, inner_nests, nest_at, outer_nests
-from polysched.autoscheduler.program_cost import program_costs
+from polysched.autoscheduler.nests import (
+    Nest,
+    inner_nests,
+    loop_value,
+    nest_at,
+    outer_nests,
+    statement_value,
+    tree_value,
+)
+from polysched.autoscheduler.program_cost import program_costs, shared_facts
 from polysched.machine.description import Machine
+from polysched.schedule.core.program import Program
 from polysched.schedule.schedule import Schedule
 
 TRIED_PROPOSALS = 24
@@ -25,9 +33,6 @@ Smaller differences are within the error of the model; the simpler schedule wins
 """
 
 
-_Key: TypeAlias = tuple[int, ...]
-
-
 @dataclass(frozen=True)
 class Context:
     """What all searches of a call share."""
@@ -36,11 +41,8 @@ class Context:
     sizes: Mapping[str, int]
     threads: int
     recipes: tuple[Recipe, ...]
-    answers: dict[_Key, tuple[object, tuple[Decision, ...]]] = field(default_factory=dict)
-    """The decisions found for a nest, which several starts have in common.
-
-    The first value keeps the objects alive whose identity is the key.
-    """
+    answers: dict[Hashable, tuple[Decision, ...]] = field(default_factory=dict)
+    """The decisions found for a nest, which several starts have in common."""
 
 
 def start(schedule: Schedule, context: Context) -> Candidate:
@@ -58,16 +60,36 @@ def searched(candidate: Candidate, context: Context) -> Candidate:
 
 def _improved(candidate: Candidate, nest: Nest, context: Context) -> Candidate:
     """Return the best of: the nest as it is, the nests in its body improved, each proposal."""
-    program = candidate.schedule.program
-    known = (*nest.around, nest.chain[0], *(program.statements[name] for name in nest.statements))
-    key = tuple(map(id, known))
+    key = _key(candidate.schedule.program, nest, context)
     if key in context.answers:
-        again = _replayed(candidate, nest, context.answers[key][1], context)
+        again = _replayed(candidate, nest, context.answers[key], context)
         if again is not None:
             return again
     best = _searched(candidate, nest, context)
-    context.answers[key] = (known, best.decisions[len(candidate.decisions) :])
+    context.answers[key] = best.decisions[len(candidate.decisions) :]
     return best
+
+
+def _key(program: Program, nest: Nest, context: Context) -> Hashable:
+    """Return all that the search of a nest depends on, compared by value.
+
+    Of the statements outside the nest, these are the caches in which they leave its data.
+    """
+    sizes = [cache.bytes for cache in context.machine.caches]
+    own = [program.statements[name] for name in nest.statements]
+    arrays = {access.array for one in own for access in one.accesses}
+    left_behind = [
+        sum(access.left_behind <= size for size in sizes)
+        for name in nest.statements
+        for access in shared_facts(program, name, context.sizes).accesses
+    ]
+    return (
+        tuple(loop_value(loop, nest.statements) for loop in nest.around),
+        tree_value(nest.chain[0]),
+        tuple(map(statement_value, own)),
+        tuple(program.arrays[name] for name in sorted(arrays)),
+        tuple(left_behind),
+    )
 
 
 def _replayed(
@@ -93,21 +115,26 @@ def _searched(candidate: Candidate, nest: Nest, context: Context) -> Candidate:
     own = sum(candidate.costs[name].cycles for name in nest.statements)
     elsewhere = candidate.cycles - own
     for recipe in context.recipes:
-        for proposed in _proposed(candidate, nest, recipe, context):
+        most_cycles = LEAST_GAIN * (best.cycles - elsewhere)
+        for proposed in _proposed(candidate, nest, recipe, context, most_cycles):
             if proposed.cycles - elsewhere < LEAST_GAIN * (best.cycles - elsewhere):
                 best = proposed
     return best
 
 
 def _proposed(
-    candidate: Candidate, nest: Nest, recipe: Recipe, context: Context
+    candidate: Candidate, nest: Nest, recipe: Recipe, context: Context, most_cycles: float
 ) -> list[Candidate]:
-    """Return the first legal proposals of a recipe as candidates."""
-    situation = Situation(candidate.schedule, nest, context.machine, context.sizes, context.threads)
+    """Return the first legal proposals of a recipe that may gain, as candidates."""
+    situation = Situation(
+        candidate.schedule, nest, context.machine, context.sizes, context.threads, most_cycles
+    )
     kept: list[Candidate] = []
     for number, proposal in enumerate(recipe(situation)):
         if number == TRIED_PROPOSALS or len(kept) == KEPT_PROPOSALS:
             break
+        if not situation.may_gain(proposal.cycles):
+            continue
         after = _after(candidate, nest, proposal, context)
         if after is not None:
             kept.append(after)

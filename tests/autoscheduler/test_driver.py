@@ -3,15 +3,21 @@
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import polysched as ps
+from polysched.autoscheduler import driver
+from polysched.autoscheduler.candidate import Candidate
 from polysched.autoscheduler.driver import optimize_schedule
+from polysched.autoscheduler.recipes import RECIPES
+from polysched.autoscheduler.search import Context, searched
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.dtypes import DType, bf16, f32, f64, i32, i64
+from polysched.ir.isl.budget import is_out_of_time
 from polysched.legality.check import check
 from polysched.machine.presets import PRESETS
 from polysched.schedule.schedule import Schedule
@@ -60,7 +66,11 @@ def test_lanes_are_those_of_the_machine() -> None:
 
 
 SCRIPT = """
+from polysched.autoscheduler import driver
+from polysched.autoscheduler.candidate import Candidate
 from polysched.autoscheduler.driver import optimize_schedule
+from polysched.autoscheduler.recipes import RECIPES
+from polysched.autoscheduler.search import Context, searched
 from polysched.machine.presets import PRESETS
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
@@ -97,6 +107,23 @@ def test_a_search_that_the_time_limit_ends_says_so() -> None:
     assert report.stopped is not None
     assert f"stopped after {report.stopped:.1f} s: the time limit ended the search" in str(report)
     assert "predicted to gain" not in str(report)
+
+
+def test_what_was_found_before_the_time_limit_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that takes its whole part of the time leaves the rest for the proof."""
+
+    def slow(begin: Candidate, context: Context) -> Candidate:
+        found = searched(begin, context)
+        while context.recipes is RECIPES and not is_out_of_time():
+            time.sleep(0.01)
+        return found
+
+    monkeypatch.setattr(driver, "searched", slow)
+    schedule = ps.optimize(kernels.scale(), AVX512, seconds=8)
+    report = schedule.report()
+    assert "vectorize" in schedule.trace()
+    assert report.stopped is not None
+    assert schedule.check().is_legal
 
 
 def test_a_finished_search_has_not_stopped() -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from polysched.autoscheduler.candidate import Proposal, Situation
+from polysched.autoscheduler.cost import core_cost
 from polysched.autoscheduler.facts import StatementFacts, statement_facts
 from polysched.autoscheduler.legal import applied
 from polysched.autoscheduler.nests import fresh_names
+from polysched.autoscheduler.recipes.plan import Plan
 from polysched.autoscheduler.recipes.steady_start import steady_start
 from polysched.ir.core.kernel import Order
 from polysched.ir.core.tree import LoopKind, path
@@ -52,14 +55,37 @@ def partial_sums(situation: Situation) -> Iterator[Proposal]:
             steady = facts
             if after is not None:
                 steady = statement_facts(after.program, statement.name, situation.sizes)
-            for rows, vectors in SHAPES:
-                if skewed and rows > 1:
+            for shape in SHAPES:
+                if skewed and shape[0] > 1:
                     continue  # rows that start at different columns do not share what they read
+                if not situation.may_gain(
+                    _least_cycles(situation, steady, loop.name, lanes, shape)
+                ):
+                    continue
                 proposal = _proposal(
-                    situation, steady, loop.name, lanes, (rows, vectors), skewed if after else ()
+                    situation, steady, loop.name, lanes, shape, skewed if after else ()
                 )
                 if proposal is not None:
                     yield proposal
+
+
+def _least_cycles(
+    situation: Situation, facts: StatementFacts, along: str, lanes: int, shape: tuple[int, int]
+) -> float:
+    """Return the cycles of the parts alone, without starting and adding them, in the core."""
+    chain = [loop.name for loop in situation.nest.chain]
+    order = [loop for loop in chain if loop != along]
+    rows = [loop for loop in order if facts.target.stride(loop) != 0][-1:] if shape[0] > 1 else []
+    plan = Plan((*order, along), along, lanes, shape[1], tuple((row, shape[0]) for row in rows))
+    parts = plan.facts(facts)
+    size = facts.target.bytes
+    accesses = tuple(
+        replace(one, strides={**one.strides, "vectors": size * lanes, "lanes": size})
+        if before.runs_with(facts.target)
+        else one
+        for before, one in zip(facts.accesses, parts.accesses, strict=True)
+    )
+    return core_cost(replace(parts, accesses=accesses), situation.machine).cycles
 
 
 def _is_contiguous(facts: StatementFacts, loop: str) -> bool:

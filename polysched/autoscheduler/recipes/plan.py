@@ -6,11 +6,13 @@ A plan is compared by arithmetic on facts (:meth:`Plan.facts`) and turned into s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from polysched.autoscheduler.candidate import Situation
 from polysched.autoscheduler.cost import FARTHEST_INTERLEAVED
-from polysched.autoscheduler.facts import StatementFacts, statement_facts
+from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts, statement_facts
 from polysched.autoscheduler.nests import fresh_names
 from polysched.ir.core.tree import LoopKind
 from polysched.schedule.primitives.reorder import Reorder
@@ -45,19 +47,34 @@ class Plan:
 
     def facts(self, before: StatementFacts) -> StatementFacts:
         """The facts of the statement in this plan; names of new loops are made up."""
-        outer = [loop.name for loop in before.loops if loop.name not in self.order]
-        after, order, inside = before, [*self.order], list[str]()
-        for loop, factor in self.jammed:
-            after = after.split(loop, factor, f"{loop}<", f"{loop}>")
-            order[order.index(loop)] = f"{loop}<"
-            inside.append(f"{loop}>")
-        after = after.split(self.vector, self.lanes * self.vectors, f"{self.vector}<", "vectors>")
-        after = after.split("vectors>", self.lanes, "vectors", "lanes")
-        order[order.index(self.vector)] = f"{self.vector}<"
-        after = after.ordered([*outer, *order, *inside, "vectors", "lanes"])
-        for name in (*inside, "vectors"):
-            after = after.marked(name, LoopKind.UNROLLED)
-        return after.marked("lanes", LoopKind.VECTOR, self.lanes)
+        jammed = dict(self.jammed)
+        by_name = {loop.name: loop for loop in before.loops}
+        along = by_name[self.vector]
+        block = self.lanes * self.vectors
+        block_trip = min(float(block), along.trip)
+        loops = [loop for loop in before.loops if loop.name not in self.order]
+        for name in self.order:
+            if name == self.vector or name in jammed:
+                factor = jammed.get(name, block)
+                loops.append(_outside(by_name[name], factor, f"{name}<"))
+            else:
+                loops.append(by_name[name])
+        loops += (
+            _inside(by_name[name], min(float(factor), by_name[name].trip), f"{name}>")
+            for name, factor in self.jammed
+        )
+        vectors = max(1.0, math.ceil(block_trip / self.lanes - 1e-9))
+        lanes = _inside(along, min(float(self.lanes), block_trip), "lanes")
+        loops += (
+            replace(_inside(along, vectors, "vectors"), start=None),
+            replace(lanes, kind=LoopKind.VECTOR, lanes=self.lanes),
+        )
+        parts: dict[str, tuple[tuple[str, int], ...]] = {
+            name: ((f"{name}<", factor), (f"{name}>", 1)) for name, factor in self.jammed
+        }
+        parts[self.vector] = ((f"{self.vector}<", block), ("vectors", self.lanes), ("lanes", 1))
+        accesses = tuple(_in_parts(access, parts) for access in before.accesses)
+        return replace(before, loops=tuple(loops), accesses=accesses)
 
     def steps(self, situation: Situation) -> tuple[Step, ...]:
         """The steps that make the plan of the situation's nest."""
@@ -115,3 +132,28 @@ class Plan:
             and abs(access.stride(self.vector) or 0) > FARTHEST_INTERLEAVED * access.bytes
             for access in facts.accesses
         )
+
+
+def _outside(loop: LoopFacts, factor: int, name: str) -> LoopFacts:
+    """The loop over the parts of a loop that is split."""
+    trip = max(1.0, math.ceil(loop.trip / factor - 1e-9))
+    return LoopFacts(name, trip, start=None, bounded_by=loop.bounded_by)
+
+
+def _inside(loop: LoopFacts, trip: float, name: str) -> LoopFacts:
+    """The unrolled loop inside a part of a loop that is split."""
+    return LoopFacts(name, trip, LoopKind.UNROLLED, start=0, bounded_by=loop.bounded_by)
+
+
+def _in_parts(access: AccessFacts, parts: Mapping[str, tuple[tuple[str, int], ...]]) -> AccessFacts:
+    """An access after loops are split: the loops and the factor of the stride for each of them."""
+    strides: dict[str, int | None] = {}
+    for loop, stride in access.strides.items():
+        if loop not in parts:
+            strides[loop] = stride
+        elif stride != 0:
+            for part, factor in parts[loop]:
+                strides[part] = None if stride is None else stride * factor
+        else:
+            strides[loop] = stride
+    return replace(access, strides=strides)

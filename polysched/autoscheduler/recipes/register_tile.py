@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import combinations, product
+from heapq import heapify, heappop, heappush
+from itertools import combinations, islice, product
 
 from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.cost import Cost, statement_cost
+from polysched.autoscheduler.cost import Cost, core_cost, with_traffic
 from polysched.autoscheduler.facts import LoopFacts, StatementFacts
 from polysched.autoscheduler.program_cost import shared_facts
 from polysched.autoscheduler.recipes.plan import Plan
@@ -29,6 +30,8 @@ cubed floats with 32 copies took as long as with 4, and ten times as long to com
 """
 LARGEST_TILE = 32
 """Copies of a statement in one tile: more do not fit the registers, and compile slowly."""
+LARGEST_WEIGHT = 1.0 + COPY_COST * math.log2(LARGEST_TILE)
+"""The factor by which the copies of the largest tile count."""
 REFINED_PLANS = 6
 """Plans without unrolling for which all register tiles are compared."""
 LARGEST_NEST = 5
@@ -41,20 +44,21 @@ def register_tile(situation: Situation) -> Iterator[Proposal]:
     if facts is None:
         return
     chain = [loop.name for loop in situation.nest.chain]
-    simple = _ranked(situation, facts, list(_simple_plans(chain, _lanes(situation, facts), facts)))
+    simple = _ranked(situation, facts, _simple_plans(chain, _lanes(situation, facts), facts))
     refined = _ranked(
         situation,
         facts,
-        [tiled for _, plan in simple[:REFINED_PLANS] for tiled in _tiled_plans(plan, facts)],
+        (t for _, plan in islice(simple, REFINED_PLANS) for t in _tiled_plans(plan, facts)),
     )
     seen: set[tuple[object, ...]] = set()
-    best = {id(plan): cost for cost, plan in refined}
-    for _, plan in refined:
+    for cost, plan in refined:
+        if not situation.may_gain(cost.cycles * _weight(plan) / LARGEST_WEIGHT):
+            return
         # Plans that differ only in factors keep or break the same order: one of each is enough.
         kind = (plan.order, plan.vector, tuple(loop for loop, _ in plan.jammed))
         if kind not in seen:
             seen.add(kind)
-            yield Proposal(plan.steps(situation), _reason(plan, best[id(plan)]))
+            yield Proposal(plan.steps(situation), _reason(plan, cost), cost.cycles)
 
 
 def innermost_lanes(situation: Situation) -> Iterator[Proposal]:
@@ -135,11 +139,27 @@ def _factors(loop: LoopFacts) -> tuple[int, ...]:
 
 
 def _ranked(
-    situation: Situation, facts: StatementFacts, plans: list[Plan]
-) -> list[tuple[Cost, Plan]]:
-    """Return plans with their costs, the cheapest first; the first of equals stays first."""
-    costs = [(statement_cost(plan.facts(facts), situation.machine), plan) for plan in plans]
-    return sorted(costs, key=lambda pair: pair[0].cycles * _weight(pair[1]))
+    situation: Situation, facts: StatementFacts, plans: Iterable[Plan]
+) -> Iterator[tuple[Cost, Plan]]:
+    """Yield plans with their costs, the cheapest first; the first of equals stays first.
+
+    Traffic takes longer to predict than the rest, and few plans are looked at. So a plan waits with
+    its cost in the core, a lower bound, until no other plan is cheaper.
+    """
+    machine = situation.machine
+    waiting: list[tuple[float, bool, int, Cost, Plan, StatementFacts]] = []
+    for number, plan in enumerate(plans):
+        after = plan.facts(facts)
+        core = core_cost(after, machine)
+        waiting.append((core.cycles * _weight(plan), False, number, core, plan, after))
+    heapify(waiting)
+    while waiting:
+        _, is_final, number, cost, plan, after = heappop(waiting)
+        if is_final:
+            yield cost, plan
+        else:
+            cost = with_traffic(cost, after, machine)
+            heappush(waiting, (cost.cycles * _weight(plan), True, number, cost, plan, after))
 
 
 def _weight(plan: Plan) -> float:

@@ -6,6 +6,8 @@ import math
 
 import islpy as isl
 
+from polysched.ir.isl.extrema import as_int
+
 LARGEST = 2**62
 """Largest absolute coefficient or constant: half the 64-bit range, which leaves room for sums."""
 
@@ -36,9 +38,11 @@ def _growth(function: isl.Aff) -> float:
                 continue
             numbers.append(coefficient)
             inner = _growth(function.get_div(position)) if kind == isl.dim_type.div else 1.0
-            growth += inner * _numerator(coefficient) / coefficient.get_den_val().to_python()
+            growth += inner * _numerator(coefficient) / as_int(coefficient.get_den_val())
     return growth if all(_numerator(number) <= LARGEST for number in numbers) else math.inf
 
 
 def _numerator(number: isl.Val) -> int:
+    if number.is_int():
+        return abs(as_int(number))
     return abs(int(number.to_str().partition("/")[0]))

@@ -57,6 +57,20 @@ def time_budget(seconds: float = DEFAULT_SECONDS) -> Iterator[None]:
         _END.reset(token)
 
 
+@contextmanager
+def part_of_time(part: float) -> Iterator[None]:
+    """Bound the block by a part of the time that is left, so that later stages have the rest."""
+    end = _END.get()
+    if end is None or math.isinf(end):
+        yield
+        return
+    token = _END.set(end - (1.0 - part) * time_left())
+    try:
+        yield
+    finally:
+        _END.reset(token)
+
+
 def is_out_of_time() -> bool:
     """Whether the budget is spent: isl is stopped in each call."""
     return time_left() <= _SMALLEST_LIMIT

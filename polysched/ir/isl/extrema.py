@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 
 import islpy as isl
 
+_WORD_BYTES = 4
+
 
 def least(points: isl.Set, position: int) -> int | None:
     """The minimum of dimension ``position``; None if it is unbounded or the set is empty."""
@@ -32,4 +34,11 @@ def _extremum(values: list[isl.Val], choose: Callable[[Iterable[int]], int]) -> 
     numbers = [value for value in values if not value.is_nan()]
     if not numbers or not all(value.is_int() for value in numbers):
         return None
-    return choose(int(value.to_python()) for value in numbers)
+    return choose(map(as_int, numbers))
+
+
+def as_int(value: isl.Val) -> int:
+    """The number of an integer value: read as a C long if 32 bits hold it, else by its text."""
+    if value.n_abs_num_chunks(_WORD_BYTES) <= 1:
+        return value.get_num_si()
+    return int(value.to_python())

@@ -8,10 +8,11 @@ another. An instruction that reassociates runs the iterations of its unrolled lo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from types import MappingProxyType
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -19,6 +20,7 @@ from polysched.dependence.relations import Dependence, DependenceKind, Reference
 from polysched.dependence.table import DependenceTable, representatives
 from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node
 from polysched.ir.core.tree import Sequence as SequenceNode
+from polysched.ir.isl.shared_results import remembered
 from polysched.legality.verdicts.verdict import Cause
 
 _AT_ONCE = MappingProxyType(
@@ -28,6 +30,9 @@ _AT_ONCE = MappingProxyType(
     }
 )
 """Loop kinds whose iterations run at once: the cause of a violation, by ``Pairs.reorderable``."""
+
+
+_Comparison: TypeAlias = Callable[[isl.PwAff, isl.PwAff], isl.Map]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +82,11 @@ def demanded(dependences: Sequence[Dependence]) -> Sequence[Dependence]:
 
 def merged(dependences: Iterable[Dependence]) -> list[Pairs]:
     """Unite the pairs of all dependences of one kind between the same two statements."""
+    known = tuple(dependences)
+    return remembered(partial(_merged, known), merged, known)
+
+
+def _merged(dependences: Iterable[Dependence]) -> list[Pairs]:
     united: dict[tuple[str, str, bool, bool], Pairs] = {}
     for dependence in dependences:
         pairs = pairs_of(dependence)
@@ -108,21 +118,38 @@ def _loop_breaks(loop: Loop, pairs: Pairs) -> Iterator[Break]:
     source, sink = loop.values[pairs.source], loop.values[pairs.sink]
     if loop.kind in _AT_ONCE:
         if loop.kind is LoopKind.PARALLEL or not pairs.reads_first:
-            apart = source.lt_map(sink).union(source.gt_map(sink))
-            together = pairs.relation.intersect(apart)
-            if not together.is_empty():
+            together = _selected(pairs.relation, _apart, source, sink)
+            if together is not None:
                 yield Break(_AT_ONCE[loop.kind][pairs.reorderable], loop.name, together)
     elif not pairs.reorderable:
         if loop.instruction is not None and loop.instruction.reassociates:
-            forward = pairs.relation.intersect(source.lt_map(sink))
-            if not forward.is_empty():
+            forward = _selected(pairs.relation, isl.PwAff.lt_map, source, sink)
+            if forward is not None:
                 yield Break(Cause.INSTRUCTION, loop.name, forward)
-        backward = pairs.relation.intersect(source.gt_map(sink))
-        if not backward.is_empty():
+        backward = _selected(pairs.relation, isl.PwAff.gt_map, source, sink)
+        if backward is not None:
             yield Break(Cause.LOOP, loop.name, backward)
-    remaining = pairs.relation.intersect(source.eq_map(sink))
-    if not remaining.is_empty():
+    remaining = _selected(pairs.relation, isl.PwAff.eq_map, source, sink)
+    if remaining is not None:
         yield from breaks(loop.body, replace(pairs, relation=remaining))
+
+
+def _apart(source: isl.PwAff, sink: isl.PwAff) -> isl.Map:
+    return source.lt_map(sink).union(source.gt_map(sink))
+
+
+def _selected(relation: isl.Map, compare: _Comparison, *values: isl.PwAff) -> isl.Map | None:
+    """Return the pairs whose loop values compare so; None if there are none.
+
+    Candidates of one search have loops and dependences in common, so results are shared.
+    """
+
+    def select() -> isl.Map | None:
+        compared = remembered(partial(compare, *values), compare, values)
+        selected = relation.intersect(compared)
+        return None if selected.is_empty() else selected
+
+    return remembered(select, _selected, (relation, *values), compare)
 
 
 def unordered(tree: Node, source: Reference, sink: Reference, pairs: isl.Map) -> isl.Map:

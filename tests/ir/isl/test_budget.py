@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from polysched.errors import ScheduleError
-from polysched.ir.isl.budget import DEFAULT_SECONDS, is_out_of_time, time_budget, time_left
+from polysched.ir.isl.budget import (
+    DEFAULT_SECONDS,
+    is_out_of_time,
+    part_of_time,
+    time_budget,
+    time_left,
+)
 from polysched.ir.isl.quota import QuotaExceededError, operation_quota
 
 HARD = "{ [i, j, k] : 3 i < 5 j + k and 7 j > 2 i and k mod 5 = i mod 7 }"
@@ -91,3 +97,15 @@ def test_a_spent_budget_is_out_of_time() -> None:
         assert is_out_of_time()
     with time_budget(0):
         assert not is_out_of_time()
+
+
+def test_a_part_of_the_time_leaves_the_rest() -> None:
+    with time_budget(100):
+        with part_of_time(0.25):
+            assert 20 < time_left() <= 25
+            with part_of_time(0.5):
+                assert 10 < time_left() <= 12.5
+            assert 20 < time_left() <= 25
+        assert 95 < time_left() <= 100
+    with part_of_time(0.25):
+        assert time_left() == DEFAULT_SECONDS

@@ -1,7 +1,7 @@
 import islpy as isl
 import pytest
 
-from polysched.ir.isl.extrema import greatest, least
+from polysched.ir.isl.extrema import as_int, greatest, least
 
 
 def test_bounds_of_a_union() -> None:
@@ -26,3 +26,10 @@ def test_none_without_a_least_value(text: str) -> None:
 def test_none_without_a_greatest_value() -> None:
     assert greatest(isl.Set("{ [i] : i >= 3 }"), 0) is None
     assert greatest(isl.Set("[N] -> { [i] : 0 <= i <= N }"), 0) is None
+
+
+@pytest.mark.parametrize(
+    "number", [0, 1, -7, 2**31, -(2**31), 2**32 - 1, 1 - 2**32, 2**32, -(2**63), 2**70, -(2**70)]
+)
+def test_integers_of_any_size_are_read(number: int) -> None:
+    assert as_int(isl.Val(str(number))) == number

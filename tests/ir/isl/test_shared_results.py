@@ -2,7 +2,7 @@
 
 from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied
-from polysched.autoscheduler.memory import remembered, shared_results
+from polysched.ir.isl.shared_results import remembered, shared_results
 from polysched.schedule.primitives.split import Split
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
