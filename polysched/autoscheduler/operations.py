@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from polysched.ir.core.kernel import Statement
 from polysched.ir.expr.expressions import Cast, Expression, Load, Operation
-from polysched.ir.expr.operators import COMPARISONS, LOGICAL, Operator
+from polysched.ir.expr.operators import COMPARISONS, LOGICAL, PSEUDO_EXTREMA, Operator
 from polysched.ir.expr.traversal import children
 from polysched.schedule.core.program import Program
 
@@ -26,6 +26,7 @@ _SIMPLE = frozenset(
         Operator.SHIFT_LEFT,
         Operator.SHIFT_RIGHT,
     }
+    | PSEUDO_EXTREMA
     | COMPARISONS
     | LOGICAL
 )

@@ -113,7 +113,7 @@ def _separated(node: LoopNode, place: _Place, ends: int) -> LoopNode:
         case If():
             return _chosen(node, place, ends)
         case For():
-            if not place.loops and not node.kind.is_loop_in_code and ends > 0:
+            if not place.loops and ends > 0:
                 claims = _strongest(_decided_at(None, node, place, frozenset()))
                 if claims:
                     return _versions(node, claims, place, ends)

@@ -45,7 +45,14 @@ class Offsets:
 
 @dataclass(frozen=True)
 class Window(Offsets):
-    """Offsets so small that a few whole vectors hold all elements; shuffles move them to lanes."""
+    """Offsets so small that a few whole vectors hold all elements; shuffles move them to lanes.
+
+    Attributes:
+        size: if it is not 0, the elements from the address on that the vectors hold, between two
+            elements that statements read; the least distance may then be above 0.
+    """
+
+    size: int = 0
 
 
 @dataclass(frozen=True)

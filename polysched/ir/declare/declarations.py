@@ -21,7 +21,7 @@ from polysched.ir.expr.expressions import (
     as_expression,
     operation,
 )
-from polysched.ir.expr.operators import BITWISE, Operator
+from polysched.ir.expr.operators import BITWISE, PSEUDO_EXTREMA, Operator
 from polysched.ir.expr.traversal import depth, loads, node_count
 
 Bound: TypeAlias = Operand | tuple[Operand, Operand] | tuple[Operand, Operand, int]
@@ -29,6 +29,7 @@ Bound: TypeAlias = Operand | tuple[Operand, Operand] | tuple[Operand, Operand, i
 _REDUCIBLE = frozenset(
     {Operator.ADD, Operator.MULTIPLY, Operator.MINIMUM, Operator.MAXIMUM, Operator.SUBTRACT}
     | BITWISE
+    | PSEUDO_EXTREMA
 )
 
 
@@ -68,6 +69,8 @@ def as_reduction(
 ) -> tuple[Expression, Reduction | None]:
     """Recognize a reduction: ``target = target op e`` (for + * min max & | ^ also ``e op target``).
 
+    ``pmin`` and ``pmax`` of ``e`` and ``target`` are reductions if their order is free.
+
     Args:
         order: the order policy. The default is ``any`` for integers, because wrapping arithmetic
             gives the same bits in any order, and ``exact`` for floating point.
@@ -84,6 +87,8 @@ def as_reduction(
     if left != own:
         if right != own or value.operator is Operator.SUBTRACT:
             return value, None
+        if value.operator in PSEUDO_EXTREMA and order is not Order.ANY:
+            return value, None  # which operand is NaN, or the zero that remains, depends on sides
         result = operation(value.operator, right, left)
         right = left
     if any(load.array == target.array for load in loads(right)):

@@ -75,8 +75,8 @@ class Accesses:
             case Uniform.REVERSED:
                 ahead = self._load_vector(access, element, lanes.reversed(self.builder))
                 return reverse(self.builder, ahead), lanes.count
-            case Window(distances=distances):
-                return load_window(self, access.address, element, distances), lanes.count
+            case Window() as window:
+                return load_window(self, access.address, element, window), lanes.count
         pointers = self._lane_pointers(access, lanes)
         type_ = vector_type(element, lanes.count)
         mask = lanes.all_bits

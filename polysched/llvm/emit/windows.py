@@ -1,9 +1,9 @@
 """Loads and stores of windows: whole vectors, and shuffles that move the elements to their lanes.
 
 Loading a few whole vectors and shuffling them takes a fraction of the time of a gather. No element
-is loaded that does not lie between two elements that the statement reads. A store moves the lanes
-to their places first and stores vectors under literal masks, so that only the elements themselves
-are written.
+is loaded that does not lie between two elements that the statements of a block read. A store moves
+the lanes to their places first and stores vectors under literal masks, so that only the elements
+themselves are written.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from polysched.llvm.builder.intrinsics import shuffled
 from polysched.llvm.memory.arrays import BYTE
 from polysched.llvm.values.expressions import INDEX
 from polysched.llvm.values.masks import Mask, only_lanes
-from polysched.vector.values import Address
+from polysched.vector.values import Address, Window
 
 
 class Vectors(Protocol):
@@ -32,13 +32,13 @@ class Vectors(Protocol):
         """Write the elements of the lanes."""
 
 
-def load_window(
-    memory: Vectors, address: Address, element: ir.Type, distances: Sequence[int]
-) -> ir.Value:
-    """The vector whose lanes lie ``distances`` elements behind an address."""
-    builder, count, last = memory.builder, len(distances), max(distances)
+def load_window(memory: Vectors, address: Address, element: ir.Type, window: Window) -> ir.Value:
+    """The vector whose lanes lie the window's distances behind an address."""
+    distances = window.distances
+    builder, count = memory.builder, len(distances)
+    last = max(*distances, window.size - 1)
     if last < count:
-        return _within_one(memory, address, element, distances)
+        return _within_one(memory, address, element, distances, last + 1)
     starts = _starts(count, last)
     result: ir.Value | None = None
     held: set[int] = set()
@@ -64,10 +64,10 @@ def load_window(
 
 
 def _within_one(
-    memory: Vectors, address: Address, element: ir.Type, distances: Sequence[int]
+    memory: Vectors, address: Address, element: ir.Type, distances: Sequence[int], size: int
 ) -> ir.Value:
     """The lanes from one vector, which reads nothing behind the last element."""
-    size, count = max(distances) + 1, len(distances)
+    count = len(distances)
     is_power = size & (size - 1) == 0
     lanes = Mask(size) if is_power else only_lanes(count, tuple(range(size)))
     loaded = memory.vector(address, 0, element, lanes)
