@@ -145,7 +145,10 @@ class _Verifier:
                 self.value(subscript, lanes, names)
         if isinstance(movement, vector.Offsets) and lanes is not None:
             _require(len(movement.distances) == lanes.count, f"offsets of '{name}' for other lanes")
-            _require(min(movement.distances) == 0, f"offsets of '{name}' that do not begin at 0")
+            first, last = min(movement.distances), max(movement.distances)
+            size = movement.size if isinstance(movement, vector.Window) else 0
+            begins = first == 0 if size == 0 else 0 <= first <= last < size
+            _require(begins, f"offsets of '{name}' that do not begin at 0")
         is_power = access.alignment & (access.alignment - 1) == 0 < access.alignment
         _require(is_power, f"alignment of {access.alignment} bytes")
 
