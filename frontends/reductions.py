@@ -8,10 +8,16 @@ from types import MappingProxyType
 
 from polysched.ir.core.kernel import Kernel, Order, Statement
 from polysched.ir.declare.declarations import as_reduction
-from polysched.ir.expr.expressions import Expression, Operation
-from polysched.ir.expr.functions import maximum, minimum
+from polysched.ir.expr.expressions import Expression, Operation, operation
 from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.traversal import transform
 
+_BY_COMPARISON = MappingProxyType(
+    {
+        Operator.NUMBER_MINIMUM: Operator.PSEUDO_MINIMUM,
+        Operator.NUMBER_MAXIMUM: Operator.PSEUDO_MAXIMUM,
+    }
+)
 _LESS = frozenset({Operator.LESS, Operator.LESS_EQUAL})
 
 
@@ -37,27 +43,36 @@ def _with_order(statement: Statement, order: Order) -> Statement:
 
 
 def with_free_extrema(kernel: Kernel) -> Kernel:
-    """Return the kernel with ``m = x > m ? x : m`` of floats as ``m = max(m, x)`` in any order.
+    """Return the kernel with extrema of floats as single comparisons, in reductions in any order.
 
-    The two differ where an operand is NaN, and in the sign of a zero: a comparison with NaN keeps
-    ``m``, a maximum becomes NaN. So this is for callers that allow the like of ``-ffast-math``.
-    Choices of integers are extrema already when a frontend declares them.
+    ``m = x > m ? x : m`` becomes the reduction ``m = pmax(m, x)``, and ``fmax(a, b)`` becomes
+    ``pmax(a, b)``. The results differ where an operand is NaN, and in the sign of a zero, which
+    ``-ffast-math`` permits. Frontends declare choices of integers as extrema themselves.
     """
-    statements = {name: _with_extremum(each) for name, each in kernel.statements.items()}
+    statements = {name: _with_extrema(each) for name, each in kernel.statements.items()}
     return replace(kernel, statements=MappingProxyType(statements))
 
 
-def _with_extremum(statement: Statement) -> Statement:
-    extremum = _extremum(statement.value) if statement.reduction is None else None
-    if extremum is None:
+def _with_extrema(statement: Statement) -> Statement:
+    if statement.reduction is not None:
         return statement
-    value, reduction = as_reduction(statement.target, extremum, Order.ANY)
-    if reduction is None:
-        return statement
-    return replace(statement, value=value, reduction=reduction)
+    value = transform(statement.value, _number_extremum)
+    chosen = _chosen_extremum(value)
+    extremum = value if chosen is None else chosen
+    extremum, reduction = as_reduction(statement.target, extremum, Order.ANY)
+    if reduction is not None:
+        return replace(statement, value=extremum, reduction=reduction)
+    # A choice that is no reduction stays as written.
+    return statement if value is statement.value else replace(statement, value=value)
 
 
-def _extremum(value: Expression) -> Expression | None:
+def _number_extremum(value: Expression) -> Expression | None:
+    if isinstance(value, Operation) and value.operator in _BY_COMPARISON:
+        return operation(_BY_COMPARISON[value.operator], *value.operands)
+    return None
+
+
+def _chosen_extremum(value: Expression) -> Expression | None:
     """Return a choice between the two sides of its comparison as an extremum; None for others."""
     match value:
         case Operation(
@@ -66,7 +81,7 @@ def _extremum(value: Expression) -> Expression | None:
             dtype=dtype,
         ) if dtype is not None and dtype.is_float and symbol in _LESS:
             if (first, second) == (left, right):
-                return minimum(first, second)
+                return operation(Operator.PSEUDO_MINIMUM, second, first)
             if (first, second) == (right, left):
-                return maximum(first, second)
+                return operation(Operator.PSEUDO_MAXIMUM, second, first)
     return None

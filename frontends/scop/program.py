@@ -228,8 +228,9 @@ class CProgram:
         This is the part of ``-ffast-math`` that concerns sums. Every reduction may combine its
         terms in any order, as under ``#pragma polysched reassociate``, and ``a * b + c`` may round
         once, as under ``#pragma STDC FP_CONTRACT ON``. ``m = x > m ? x : m``, also written as an
-        ``if``, is a maximum in any order, which is NaN if an ``x`` is. Apart from that NaN,
-        infinities, signed zeros and divisions keep the semantics of C.
+        ``if`` or with ``fmax``, is a maximum in any order: each comparison keeps the semantics of
+        C, but which zero of two signs remains, and what a NaN replaces, depends on the order.
+        Apart from that, infinities, signed zeros and divisions keep the semantics of C.
         """
         free = with_free_extrema(with_order(self.kernel, Order.ANY))
         return replace(self, kernel=replace(free, fp_contract=True))

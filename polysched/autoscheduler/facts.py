@@ -9,20 +9,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property, partial
 
 import islpy as isl
 
 from polysched.autoscheduler.operations import Operations, count_operations, element_bits
 from polysched.autoscheduler.sizes import with_parameters
+from polysched.autoscheduler.subscripts import (
+    Change,
+    Floor,
+    Form,
+    add_change,
+    indices_by_loop,
+    slopes_of,
+    subscript_by_loop,
+)
 from polysched.errors import PolyschedError
-from polysched.ir.core.kernel import Access, Array, Role, Statement, access_relation
+from polysched.ir.core.kernel import Access, Array, Role, Statement
 from polysched.ir.core.strides import concrete_strides
 from polysched.ir.core.tree import Loop, LoopKind, path
-from polysched.ir.expr.expressions import Index
-from polysched.ir.expr.linear import linear_form
-from polysched.ir.expr.traversal import walk
-from polysched.ir.isl.extrema import as_int, greatest, least
+from polysched.ir.isl.extrema import greatest, least
 from polysched.ir.isl.shared_results import remembered
 from polysched.ir.semantics.memory import concrete_shape
 from polysched.schedule.core.program import Program, prefix_map
@@ -74,6 +81,8 @@ class AccessFacts:
         born_in: the loops of which each iteration has a buffer of its own.
         is_lookup: whether a byte numbers one of 256 elements.
         is_joined: whether the writes of statements in the same loops fill whole vectors together.
+        is_shuffled: whether strides are averages over the rows of a collapsed loop: lanes repeat or
+            skip elements.
     """
 
     array: str
@@ -86,6 +95,7 @@ class AccessFacts:
     born_in: frozenset[str] = frozenset()
     is_lookup: bool = False
     is_joined: bool = False
+    is_shuffled: bool = False
 
     def stride(self, loop: str) -> int | None:
         """The stride along a loop; 0 along a loop that the access does not depend on."""
@@ -141,6 +151,11 @@ class StatementFacts:
     def is_recurrence(self, loop: str) -> bool:
         """Whether an iteration of a loop reads what one of the few before it has written."""
         return any(distance <= NEAR_ITERATIONS for distance in self.distances(loop))
+
+    def is_sum_along(self, loop: str) -> bool:
+        """Whether all iterations of a loop update one element, with neighbors of an array."""
+        is_contiguous = any(abs(one.stride(loop) or 0) == one.bytes for one in self.accesses[1:])
+        return is_contiguous and self.target.stride(loop) == 0
 
     def is_transposable(self, access: AccessFacts, row: str, copies: float, lanes: int) -> bool:
         """Whether copies along a loop read or write rows, which registers can transpose.
@@ -221,7 +236,7 @@ def _derived(
     trips = _trips(times, statement, sizes)
     reached = times.range()
     names = tuple(loop.name for loop in around)
-    indices = _indices_by_loop(statement, times, names)
+    indices = indices_by_loop(statement, times, names)
     linked = _linked(reached, names, indices)
     loops = tuple(
         LoopFacts(
@@ -240,7 +255,7 @@ def _derived(
             program.arrays[access.array],
             access,
             [
-                _subscript_by_loop(statement, access, dimension, times, indices, names)
+                subscript_by_loop(statement, access, dimension, times, indices, names)
                 for dimension in range(len(access.subscripts))
             ],
             sizes,
@@ -306,7 +321,7 @@ def _walk(reached: isl.Set, number: int) -> list[float]:
 def _linked(
     reached: isl.Set,
     loops: tuple[str, ...],
-    indices: Mapping[str, tuple[dict[str, int] | None, int]],
+    indices: Mapping[str, Form],
 ) -> dict[str, frozenset[str]]:
     """Return the loops that share a bound with each loop, except the parts of one split."""
     together = [set(form[0]) for form in indices.values() if form[0] is not None]
@@ -325,105 +340,42 @@ def _linked(
     return {name: frozenset(others) for name, others in found.items()}
 
 
-def _indices_by_loop(
-    statement: Statement, times: isl.Map, loops: tuple[str, ...]
-) -> dict[str, tuple[dict[str, int] | None, int]]:
-    """Return each index as a linear function of the loops' values: coefficients and constant.
-
-    The coefficients are None if the index is not linear in the values.
-    """
-    functions = isl.PwMultiAff.from_map(times.reverse())
-    forms: dict[str, tuple[dict[str, int] | None, int]] = {}
-    for position, index in enumerate(statement.indices):
-        pieces = functions.get_pw_aff(position).get_pieces()
-        candidates = [_linear(piece, loops) for _, piece in pieces]
-        known = [candidate for candidate in candidates if candidate is not None]
-        forms[index] = known[0] if known else (None, 0)
-    return forms
-
-
-def _linear(function: isl.Aff, loops: tuple[str, ...]) -> tuple[dict[str, int], int] | None:
-    if function.dim(isl.dim_type.div):
-        return None
-    coefficients = {}
-    for position, name in enumerate(loops):
-        value = function.get_coefficient_val(isl.dim_type.in_, position)
-        if not value.is_int():
-            return None
-        if not value.is_zero():
-            coefficients[name] = as_int(value)
-    constant = function.get_constant_val()
-    return coefficients, as_int(constant) if constant.is_int() else 0
-
-
-def _subscript_by_loop(
-    statement: Statement,
-    access: Access,
-    dimension: int,
-    times: isl.Map,
-    indices: Mapping[str, tuple[dict[str, int] | None, int]],
-    loops: tuple[str, ...],
-) -> tuple[dict[str, int | None], int]:
-    """Return a subscript as a linear function of the loops' values: coefficients and constant.
-
-    The coefficient of a loop is None if the subscript is not linear in it.
-    """
-    form = linear_form(access.subscripts[dimension], {})
-    if not form.is_affine and not access.is_data_dependent:
-        # Splitting makes remainders such as i mod 16, which are loops of their own: isl sees that.
-        moved = access_relation(statement, access).apply_domain(times).detect_equalities()
-        function = isl.PwMultiAff.from_map(moved).get_pw_aff(dimension)
-        for _, piece in function.get_pieces():
-            if (linear := _linear(piece, loops)) is not None:
-                return dict(linear[0]), linear[1]
-    changes: dict[str, int | None] = {}
-    constant = form.constant
-    for atom, coefficient in form.terms:
-        if isinstance(atom, Index):
-            by_loop, start = indices[atom.name]
-            constant += coefficient * start
-            for loop, change in (dict.fromkeys(loops) if by_loop is None else by_loop).items():
-                _add(changes, loop, None if change is None else coefficient * change)
-        elif not form.is_affine:
-            names = {node.name for node in walk(atom) if isinstance(node, Index)}
-            for loop in loops:
-                if any(_depends(indices[name], loop) for name in names):
-                    changes[loop] = None
-    return changes, constant
-
-
 def _access_facts(
     array: Array,
     access: Access,
-    subscripts: Sequence[tuple[dict[str, int | None], int]],
+    subscripts: Sequence[tuple[Change, int]],
     sizes: Mapping[str, int],
     is_write: bool,
 ) -> AccessFacts:
-    strides: dict[str, int | None] = {}
+    strides: Change = {}
     offset = 0
     for (changes, constant), step in zip(subscripts, _steps(array, sizes), strict=True):
         offset += constant * step
         for loop, change in changes.items():
-            _add(strides, loop, None if change is None else change * step)
+            add_change(strides, loop, None if change is None else change * step)
+    known = {atom: stride for atom, stride in strides.items() if stride is not None}
+    average = dict.fromkeys(x for x in strides if x not in known and isinstance(x, str))
+    whole = {**average, **{x: _whole(s) for x, s in slopes_of(known).items() if x not in average}}
     return AccessFacts(
         array.name,
         is_write,
         max(1, array.dtype.bits // 8),
-        {loop: stride for loop, stride in strides.items() if stride != 0},
+        {loop: stride for loop, stride in whole.items() if stride != 0},
         offset,
         array.role is not Role.TEMPORARY,
-        born_in=frozenset(loop for changes, _ in subscripts[: array.tile] for loop in changes),
+        is_shuffled=any(isinstance(atom, Floor) and stride for atom, stride in known.items()),
+        born_in=frozenset(
+            loop
+            for changes, _ in subscripts[: array.tile]
+            for loop in changes
+            if isinstance(loop, str)
+        ),
         is_lookup=is_lookup(array, access.subscripts),
     )
 
 
-def _depends(form: tuple[dict[str, int] | None, int], loop: str) -> bool:
-    return form[0] is None or loop in form[0]
-
-
-def _add(strides: dict[str, int | None], loop: str, change: int | None) -> None:
-    old = strides.get(loop, 0)
-    strides[loop] = None if old is None or change is None else old + change
+def _whole(stride: Fraction) -> int | None:
+    return None if stride.denominator != 1 else stride.numerator
 
 
 def _steps(array: Array, sizes: Mapping[str, int]) -> list[int]:

@@ -10,9 +10,10 @@ import math
 from collections.abc import Iterator, Mapping
 
 from polysched.autoscheduler.candidate import Decision
+from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied, keeps_buffers, keeps_order
 from polysched.errors import PolyschedError
-from polysched.ir.core.kernel import Array, Role
+from polysched.ir.core.kernel import Array, Order, Role
 from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, loops
 from polysched.ir.semantics.memory import concrete_shape
 from polysched.schedule.buffers.lifetime import references_to
@@ -34,7 +35,11 @@ def normalized(
     done: set[tuple[str, ...]] = set()
     while (loop := _next(schedule.program.tree, done)) is not None:
         done.add(_key(loop))
-        if loop.name in kept or _is_shared_sum(schedule.program, loop):
+        if (
+            loop.name in kept
+            or _is_shared_sum(schedule.program, loop)
+            or _are_sums(schedule.program, loop, sizes)
+        ):
             continue
         for decision in _attempts(schedule, loop, sizes):
             changed = applied(schedule, decision.steps)
@@ -101,6 +106,29 @@ def _is_shared_sum(program: Program, loop: Loop) -> bool:
         and [str(x) for x in one.target.subscripts] == [str(x) for x in first.subscripts]
         and any(read == one.target for read in one.reads)
         for one in targets
+    )
+
+
+def _are_sums(program: Program, loop: Loop, sizes: Mapping[str, int]) -> bool:
+    """Whether the parts of a loop's body are free sums along the loop that share what they read.
+
+    Lanes run along the loop then, and each element is loaded once for all sums.
+    """
+    assert isinstance(loop.body, Sequence)
+    several = [program.statements[name] for name in loop.statements]
+    read = [{load.array for load in one.reads} - {one.target.array} for one in several]
+    return (
+        all(isinstance(child, Leaf) for child in loop.body.children)
+        and all(
+            any(one & other for other in (*read[:at], *read[at + 1 :]))
+            for at, one in enumerate(read)
+        )
+        and all(
+            one.reduction is not None
+            and one.reduction.order is Order.ANY
+            and statement_facts(program, one.name, sizes).is_sum_along(loop.name)
+            for one in several
+        )
     )
 
 

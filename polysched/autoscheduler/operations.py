@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polysched.autoscheduler.memory import remembered
 from polysched.ir.core.kernel import Statement
 from polysched.ir.core.narrow_types import NarrowTypes, narrow_types
 from polysched.ir.core.tree import path
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Operation
-from polysched.ir.expr.operators import COMPARISONS, LOGICAL, Operator
+from polysched.ir.expr.operators import COMPARISONS, LOGICAL, PSEUDO_EXTREMA, Operator
 from polysched.ir.expr.traversal import children, loads
 from polysched.ir.expr.value_ranges import Write
+from polysched.ir.isl.shared_results import remembered
 from polysched.schedule.core.program import Program, largest_extent
 
 _CHEAP = frozenset({Operator.NEGATE, Operator.ABSOLUTE})
@@ -30,6 +30,7 @@ _SIMPLE = frozenset(
         Operator.SHIFT_LEFT,
         Operator.SHIFT_RIGHT,
     }
+    | PSEUDO_EXTREMA
     | COMPARISONS
     | LOGICAL
 )

@@ -112,7 +112,7 @@ def _separated(node: LoopNode, scope: _Scope, ends: int) -> LoopNode:
         case If():
             return _chosen(node, scope, ends)
         case For():
-            if not scope.loops and not node.kind.is_loop_in_code and ends > 0:
+            if not scope.loops and ends > 0:
                 claims = _strongest(_decided_at(None, node, scope, frozenset()))
                 if claims:
                     return _versions(node, claims, scope, ends)

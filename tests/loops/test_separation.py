@@ -216,7 +216,6 @@ def test_loops_in_steps(step: int) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        lanes(0, minimum(4, n), run("S", v, w)),
         lanes(0, 3, run("S", v, w)),
         lanes(0, maximum(minimum(4, v), minimum(4, n - v)), run("S", v, w)),
         lanes(0, minimum(4, 5 + v // 3 * 2 - v), run("S", v, w)),
@@ -226,7 +225,6 @@ def test_loops_in_steps(step: int) -> None:
         If(v < n, run("S", v)),
     ],
     ids=[
-        "no loop tells",
         "never full",
         "a maximum above",
         "only a floor tells",
@@ -239,6 +237,16 @@ def test_loops_in_steps(step: int) -> None:
 def test_what_cannot_be_told_is_left(body: LoopNode) -> None:
     whole = loop("v", 0, 9, body)
     assert text(separate_tiles(whole, KNOWN)) == text(whole)
+
+
+def test_vectors_that_only_parameters_cut_make_two_versions() -> None:
+    whole = loop("v", 0, 9, lanes(0, minimum(4, n), run("S", v, w)))
+    assert text(separate_tiles(whole, KNOWN)) == [
+        "if -n + 4 <= 0:",
+        *(f"  {line}" for line in text(loop("v", 0, 9, lanes(0, 4, run("S", v, w))))),
+        "else:",
+        *(f"  {line}" for line in text(whole)),
+    ]
 
 
 def test_full_vectors_stay() -> None:

@@ -1,4 +1,4 @@
-"""Vectorize a sum along its own loop: each lane adds a part, and the parts are added at the end."""
+"""Vectorize sums along their own loop: each lane adds a part, and the parts are combined."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from polysched.autoscheduler.nests import fresh_names
 from polysched.autoscheduler.recipes.plan import Plan
 from polysched.autoscheduler.recipes.steady_start import steady_start
 from polysched.ir.core.kernel import Order
-from polysched.ir.core.tree import LoopKind, path
+from polysched.ir.core.tree import Leaf, LoopKind, Sequence, path
 from polysched.schedule.core.program import Program, largest_extent
 from polysched.schedule.primitives.distribute import Distribute
 from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.rfactor import Rfactor
 from polysched.schedule.primitives.shift import Shift
 from polysched.schedule.primitives.split import Split
+from polysched.schedule.primitives.transpose import Transpose
 from polysched.schedule.primitives.unroll import Unroll
 from polysched.schedule.primitives.vectorize import LARGEST_LANES, Vectorize
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import Step
 
-SHAPES = ((4, 2), (8, 1), (4, 1), (1, 8), (1, 4), (1, 1))
+SHAPES = ((8, 1), (4, 2), (4, 1), (1, 8), (1, 4), (1, 1))
 """Sums that advance together, and vectors of parts for each.
 
 Sums that advance together share what they read; both overlap the chains of additions. Measured on
@@ -36,25 +37,31 @@ LARGEST_UNROLLED_COPY = 64
 
 
 def partial_sums(situation: Situation) -> Iterator[Proposal]:
-    """Propose lanes along the innermost loop of a free reduction, the most rows first."""
+    """Propose lanes along the innermost loop of free reductions, the most rows first."""
     nest, program = situation.nest, situation.schedule.program
-    if not nest.is_perfect or any(
+    if any(
         loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches
         for loop in (*nest.around, *nest.chain)
     ):
         return
-    statement = program.statements[nest.statements[0]]
-    if statement.reduction is None or statement.reduction.order is not Order.ANY:
+    leaves = nest.body.children if isinstance(nest.body, Sequence) else (nest.body,)
+    if not all(isinstance(leaf, Leaf) for leaf in leaves):
         return
-    facts = statement_facts(program, statement.name, situation.sizes)
-    lanes = min(LARGEST_LANES, situation.machine.vector_bits // facts.element_bits)
+    names = nest.statements
+    reductions = [program.statements[name].reduction for name in names]
+    if not all(one is not None and one.order is Order.ANY for one in reductions):
+        return
+    several = [statement_facts(program, name, situation.sizes) for name in names]
+    lanes = min(
+        LARGEST_LANES, situation.machine.vector_bits // max(one.element_bits for one in several)
+    )
     for loop in reversed(nest.chain):
-        if facts.target.stride(loop.name) == 0 and _is_contiguous(facts, loop.name):
-            skewed = steady_start(program, statement.name, loop.name)
+        if all(facts.is_sum_along(loop.name) for facts in several):
+            skewed = steady_start(program, names[0], loop.name)
             after = applied(situation.schedule, skewed) if skewed else None
-            steady = facts
+            steady = several[0]
             if after is not None:
-                steady = statement_facts(after.program, statement.name, situation.sizes)
+                steady = statement_facts(after.program, names[0], situation.sizes)
             for shape in SHAPES:
                 if skewed and shape[0] > 1:
                     continue  # rows that start at different columns do not share what they read
@@ -88,11 +95,6 @@ def _least_cycles(
     return core_cost(replace(parts, accesses=accesses), situation.machine).cycles
 
 
-def _is_contiguous(facts: StatementFacts, loop: str) -> bool:
-    strides = [abs(a.stride(loop) or 0) - a.bytes for a in facts.accesses[1:]]
-    return any(stride == 0 for stride in strides)
-
-
 def _proposal(
     situation: Situation,
     facts: StatementFacts,
@@ -103,10 +105,12 @@ def _proposal(
 ) -> Proposal | None:
     """Return the proposal for a loop; None if the nest is too small for the shape.
 
-    ``skewed`` makes the loop start at one value, and ``facts`` hold after it.
+    ``skewed`` makes the loop start at one value, and ``facts`` of the first statement hold after
+    it.
 
-    After splitting and :class:`Rfactor`, a loop over the lanes stands around a start of the parts
-    and the sum. It is distributed, and moved inside the sum, where lanes and rows are written out.
+    After splitting and :class:`Rfactor`, a loop over the lanes stands around the starts of the
+    parts and the sums. It is distributed, and moved inside the sums, where lanes and rows are
+    written out.
     """
     nest, program = situation.nest, situation.schedule.program
     name, (rows, vectors) = nest.statements[0], shape
@@ -132,10 +136,12 @@ def _proposal(
         steps.append(Split(f"{name}.{row}", rows, (row_names[0], row_names[1])))
         order[order.index(row or "")] = row_names[0]
         inside.append(row_names[1])
-    first, combine = f"{name}_init", f"{name}_combine"
+    first = f"{name}_init"
+    steps.append(_reordered(name, (*order, lane, outer, *inside)))
+    for each in nest.statements:
+        kept = (*_dimensions(program, each), f"each_{lane}")
+        steps.append(Rfactor(each, lane, None, kept))
     steps += [
-        _reordered(name, (*order, lane, outer, *inside)),
-        Rfactor(name, lane, None, (*_dimensions(program, facts), f"each_{lane}")),
         Distribute(f"{name}.{lane}", first),
         _reordered(name, (outer, *inside, lane)),
         Vectorize(f"{first}.{lane}", lanes),
@@ -143,29 +149,71 @@ def _proposal(
     ]
     unrolled = [f"{name}.{loop}" for loop in (*inside, lane)] + [f"{first}.{lane}"]
     steps += map(Unroll, unrolled)
-    copies = [first, combine]
-    if vectors > 1:
-        last, number = fresh_names(program, nest.chain[0], "last", "vector")
-        folded = (*_dimensions(program, facts), f"each_{last}")
-        steps += [
-            Split(f"{combine}.each_{lane}", lanes, (number, last)),
-            _reordered(combine, (last, number)),
-            Rfactor(combine, last, f"{name}_folded", folded),
-            Vectorize(f"{combine}.{last}", lanes),
-            Unroll(f"{combine}.{number}"),
-        ]
-        unrolled.append(f"{combine}.{number}")
-        copies.append(f"{name}_folded_combine")
+    copies = [f"{each}_init" for each in nest.statements]
+    for each in nest.statements:
+        combine = f"{each}_combine"
+        copies.append(combine)
+        if vectors > 1:
+            steps += _one_vector(situation, each, lane, lanes)
+            unrolled.append(f"{combine}.vector")
+            copies.append(f"{each}_folded_combine")
+        elif rows > 1:
+            after = applied(situation.schedule, steps)
+            steps += _rows_in_lanes(after, combine, f"each_{lane}", rows, situation)
+            unrolled.append(f"{combine}.each_{lane}")
     after = applied(situation.schedule, steps)
     if after is None:
         return None
     steps += _short_loops(after, tuple(copies), len(nest.around), unrolled)
     together = f"{rows} sums at a time, " if rows > 1 else ""
     parts = f"{vectors} vectors" if vectors > 1 else "a vector"
+    sums = "the sum" if len(nest.statements) == 1 else f"{len(nest.statements)} sums"
     return Proposal(
         tuple(steps),
-        f"the sum along {along} is added up in {parts} of {lanes} lanes, {together}since its "
-        "order is free",
+        f"{sums} along {along} added up in {parts} of {lanes} lanes, {together}since the order is "
+        "free",
+    )
+
+
+def _one_vector(situation: Situation, statement: str, lane: str, lanes: int) -> list[Step]:
+    """Return the steps that add the vectors of parts of a sum to one vector."""
+    program, combine = situation.schedule.program, f"{statement}_combine"
+    last, number = fresh_names(program, situation.nest.chain[0], "last", "vector")
+    folded = (*_dimensions(program, statement), f"each_{last}")
+    return [
+        Split(f"{combine}.each_{lane}", lanes, (number, last)),
+        _reordered(combine, (last, number)),
+        Rfactor(combine, last, f"{statement}_folded", folded),
+        Vectorize(f"{combine}.{last}", lanes),
+        Unroll(f"{combine}.{number}"),
+    ]
+
+
+def _rows_in_lanes(
+    schedule: Schedule | None, combine: str, each: str, rows: int, situation: Situation
+) -> tuple[Step, ...]:
+    """Return the steps that combine the parts of all rows at once, transposed in registers.
+
+    Adding the lanes of one row takes as many dependent scalar operations as there are lanes. With a
+    row in each lane the same number of vector operations serves all rows.
+    """
+    if schedule is None:
+        return ()
+    program = schedule.program
+    around = path(program.tree, combine)
+    names = [loop.name for loop in around]
+    own = around[names.index(each) - 1 :] if each in names else ()
+    if len(own) != 2 or largest_extent(program, own[0]) != rows:
+        return ()
+    row = own[0].name
+    target = statement_facts(program, combine, situation.sizes).target
+    if target.stride(row) != target.bytes:
+        return ()
+    return (
+        _reordered(combine, (each, row)),
+        Vectorize(f"{combine}.{row}", rows, f"{row}v"),
+        Unroll(f"{combine}.{each}"),
+        Transpose(f"{combine}.{row}v", f"{combine}.{each}"),
     )
 
 
@@ -173,8 +221,8 @@ def _reordered(statement: str, order: tuple[str, ...]) -> Reorder:
     return Reorder(tuple(f"{statement}.{loop}" for loop in order))
 
 
-def _dimensions(program: Program, facts: StatementFacts) -> tuple[str, ...]:
-    array = program.arrays[facts.target.array]
+def _dimensions(program: Program, statement: str) -> tuple[str, ...]:
+    array = program.arrays[program.statements[statement].target.array]
     return array.dimensions[array.tile :]
 
 

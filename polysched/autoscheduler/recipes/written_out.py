@@ -7,14 +7,19 @@ start to their use, so nothing is distributed and nothing passes through memory.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
 
 from polysched.autoscheduler.candidate import Proposal, Situation
+from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied
-from polysched.autoscheduler.nests import Nest, fresh_names
+from polysched.autoscheduler.nests import Nest, fresh_names, nest_at
 from polysched.autoscheduler.recipes.outer_lanes import from_zero, privatized, vector_lanes
 from polysched.ir.core.tree import Loop, LoopKind, Node, Sequence, loops
 from polysched.schedule.core.program import Program, largest_extent
+from polysched.schedule.primitives.collapse import Collapse
 from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.split import Split
 from polysched.schedule.primitives.unroll import Unroll
@@ -23,6 +28,8 @@ from polysched.schedule.table import Step
 
 LARGEST_BODY = 64
 """Copies of statements in one iteration: more take long to compile, and exceed the registers."""
+MOST_VECTORS = 4
+"""Vectors side by side of which a whole number of rows consists; rows of 3 take 3 vectors."""
 VECTORS = (2, 1)
 """Vectors side by side: two overlap the chains of operations of a short iteration."""
 
@@ -30,13 +37,15 @@ VECTORS = (2, 1)
 def written_out(situation: Situation) -> Iterator[Proposal]:
     """Propose each loop around short loops as the vector loop, the innermost first.
 
-    An outer loop is proposed where it is, and moved inside the others of its nest.
+    An outer loop is proposed where it is, and moved inside the others of its nest. Two loops that
+    run through rows shorter than a vector are collapsed first.
     """
     nest, program = situation.nest, situation.schedule.program
     nested = (*nest.around, *loops(nest.chain[0]))
-    if nest.is_perfect or any(
-        loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches for loop in nested
-    ):
+    if any(loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches for loop in nested):
+        return
+    yield from _collapsed(situation)
+    if nest.is_perfect:
         return
     last = nest.chain[-1]
     for loop in reversed(nest.chain):
@@ -47,6 +56,59 @@ def written_out(situation: Situation) -> Iterator[Proposal]:
             for vectors in VECTORS:
                 if copies * vectors <= LARGEST_BODY:
                     yield _proposal(situation, loop, vectors, is_moved=is_moved)
+
+
+def _collapsed(situation: Situation) -> Iterator[Proposal]:
+    """Propose lanes along two loops that run through short rows, one after the other in memory.
+
+    Several rows fill a vector. The lanes that an operand does not depend on repeat its elements,
+    which the code shuffles in registers::
+
+        for v in 0..n:                       for c in 0..4*n / 16:
+          for i in 0..4: q[v, i] = ...  ->     vector 16: q[4*c + lane / 4, lane % 4] = ...
+    """
+    nest, schedule = situation.nest, situation.schedule
+    lanes = vector_lanes(situation)
+    for outer, inner in pairwise(nest.chain):
+        width = largest_extent(schedule.program, inner)
+        if width is None or not 1 < width < lanes or not _are_rows(situation, outer, inner, width):
+            continue
+        names = fresh_names(schedule.program, nest.chain[0], f"{outer.name}{inner.name}")
+        step = Collapse(nest.reference(outer.name), nest.reference(inner.name), names[0])
+        after = applied(schedule, (*from_zero(situation, inner.name), step))
+        if after is None:
+            continue
+        again = nest_at(after.program, nest.statements[0], len(nest.around))
+        inside = replace(situation, schedule=after, nest=again)
+        loop = next(one for one in again.chain if one.name == names[0])
+        copies = _copies(after.program, loop.body)
+        # As many vectors as it takes until the last row ends with a vector.
+        together = math.lcm(width, lanes) // lanes
+        for vectors in (together * more for more in VECTORS):
+            if copies is not None and vectors <= MOST_VECTORS and copies * vectors <= LARGEST_BODY:
+                proposal = _proposal(inside, loop, vectors, is_moved=False)
+                steps = (*from_zero(situation, inner.name), step, *proposal.steps)
+                yield Proposal(
+                    steps, f"rows of {width} share vectors: loop {names[0]}; {proposal.reason}"
+                )
+
+
+def _are_rows(situation: Situation, outer: Loop, inner: Loop, width: int) -> bool:
+    """Whether every statement below writes rows of a width, one after the other in memory.
+
+    A temporary of one iteration does not count: it gets lanes of its own.
+    """
+    program = situation.schedule.program
+    targets = [statement_facts(program, name, situation.sizes).target for name in outer.statements]
+    rows = [
+        target.stride(inner.name) == target.bytes
+        and target.stride(outer.name) == width * target.bytes
+        for target in targets
+    ]
+    return any(rows) and all(
+        is_row or not (target.is_argument or target.stride(inner.name))
+        for is_row, target in zip(rows, targets, strict=True)
+    )
 
 
 def _copies(program: Program, node: Node) -> int | None:

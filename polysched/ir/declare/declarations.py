@@ -24,7 +24,7 @@ from polysched.ir.expr.expressions import (
     in_arithmetic,
     operation,
 )
-from polysched.ir.expr.operators import BITWISE, Operator
+from polysched.ir.expr.operators import BITWISE, PSEUDO_EXTREMA, Operator
 from polysched.ir.expr.traversal import depth, loads, node_count
 
 Bound: TypeAlias = Operand | tuple[Operand, Operand] | tuple[Operand, Operand, int]
@@ -32,6 +32,7 @@ Bound: TypeAlias = Operand | tuple[Operand, Operand] | tuple[Operand, Operand, i
 _REDUCIBLE = frozenset(
     {Operator.ADD, Operator.MULTIPLY, Operator.MINIMUM, Operator.MAXIMUM, Operator.SUBTRACT}
     | BITWISE
+    | PSEUDO_EXTREMA
 )
 
 _MODULAR = frozenset({Operator.ADD, Operator.MULTIPLY, Operator.SUBTRACT} | BITWISE)
@@ -75,6 +76,7 @@ def as_reduction(
     """Recognize a reduction: ``target = target op e`` (for + * min max & | ^ also ``e op target``).
 
     In an array of a half type, ``target`` is converted to f32 and the result is rounded.
+    ``pmin`` and ``pmax`` of ``e`` and ``target`` are reductions if their order is free.
 
     Args:
         order: the order policy. The default is ``any`` for integers, because wrapping arithmetic
@@ -102,6 +104,8 @@ def _as_reduction(
     if left != own:
         if right != own or value.operator is Operator.SUBTRACT:
             return value, None
+        if value.operator in PSEUDO_EXTREMA and order is not Order.ANY:
+            return value, None  # which operand is NaN, or the zero that remains, depends on sides
         result = operation(value.operator, right, left)
         right = left
     if any(load.array == target.array for load in loads(right)):

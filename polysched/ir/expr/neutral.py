@@ -13,7 +13,8 @@ def neutral_element(operator: Operator, dtype: DType) -> Constant:
     """The value ``e`` with ``e operator x == x`` for every number ``x`` of a type, bit for bit.
 
     Args:
-        operator: a reduction operator: ``+``, ``*``, ``min``, ``max``, ``&``, ``|`` or ``^``.
+        operator: a reduction operator: ``+``, ``*``, ``min``, ``max``, ``pmin``, ``pmax``,
+            ``&``, ``|`` or ``^``.
 
     Raises:
         ValueError: reductions do not support the operator.
@@ -28,9 +29,9 @@ def _value(operator: Operator, dtype: DType) -> Number:
             return -0.0 if dtype.is_float else 0
         case Operator.MULTIPLY:
             return 1.0 if dtype.is_float else 1
-        case Operator.MINIMUM:
+        case Operator.MINIMUM | Operator.PSEUDO_MINIMUM:
             return math.inf if dtype.is_float else _lowest(dtype) + (1 << dtype.bits) - 1
-        case Operator.MAXIMUM:
+        case Operator.MAXIMUM | Operator.PSEUDO_MAXIMUM:
             return -math.inf if dtype.is_float else _lowest(dtype)
         case Operator.BIT_AND:
             return -1 if dtype.is_signed else (1 << dtype.bits) - 1

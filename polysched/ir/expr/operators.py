@@ -29,6 +29,8 @@ class Operator(Enum):
     REMAINDER = "remainder"
     NUMBER_MINIMUM = "fmin"
     NUMBER_MAXIMUM = "fmax"
+    PSEUDO_MINIMUM = "pmin"
+    PSEUDO_MAXIMUM = "pmax"
     FLOOR = "floor"
     CEILING = "ceil"
     TRUNCATE = "trunc"
@@ -96,6 +98,12 @@ LIBRARY_UNARY = frozenset(
 
 Most are computed inline by vector code (`polysched/llvm/math`); the others call the library.
 """
+PSEUDO_EXTREMA = frozenset({Operator.PSEUDO_MINIMUM, Operator.PSEUDO_MAXIMUM})
+"""Extrema by one comparison: ``pmin(a, b)`` is ``b < a ? b : a``, ``pmax(a, b)`` ``b > a ? b : a``.
+
+Named as in WebAssembly. They do not commute: if a comparison with NaN or of two zeros fails, the
+result is ``a``.
+"""
 FLOAT_ONLY = (
     frozenset(
         {
@@ -112,6 +120,7 @@ FLOAT_ONLY = (
             Operator.ROUND_HALF_AWAY,
         }
     )
+    | PSEUDO_EXTREMA
     | LIBRARY_UNARY
     | LIBRARY_BINARY
 )

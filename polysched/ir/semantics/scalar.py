@@ -316,6 +316,8 @@ _FLOAT: Mapping[Operator, Callable[..., Scalar]] = MappingProxyType(
         Operator.EXPONENTIAL: np.exp,
         Operator.NUMBER_MINIMUM: _number_minimum,
         Operator.NUMBER_MAXIMUM: _number_maximum,
+        Operator.PSEUDO_MINIMUM: lambda left, right: right if right < left else left,
+        Operator.PSEUDO_MAXIMUM: lambda left, right: right if right > left else left,
         Operator.FLOOR: np.floor,
         Operator.CEILING: np.ceil,
         Operator.TRUNCATE: np.trunc,

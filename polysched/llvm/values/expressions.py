@@ -115,6 +115,10 @@ def _number_maximum(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
     return _unless_nan(builder, is_left, left, right)
 
 
+def _compared(builder: ir.IRBuilder, predicate: str, first: Any, second: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(predicate, first, second), first, second)
+
+
 def _unless_nan(builder: ir.IRBuilder, is_left: Any, left: Any, right: Any) -> Any:
     is_nan = builder.fcmp_unordered("uno", right, right)
     return builder.select(builder.or_(is_left, is_nan), left, right)
@@ -160,6 +164,9 @@ _FLOAT: Mapping[Operator, Emission] = MappingProxyType(
         Operator.SQUARE_ROOT: lambda b, v: intrinsic(b, "sqrt", v),
         Operator.NUMBER_MINIMUM: lambda b, v: _number_minimum(b, v[0], v[1]),
         Operator.NUMBER_MAXIMUM: lambda b, v: _number_maximum(b, v[0], v[1]),
+        # One instruction on x86, whose MINPS and MAXPS return the second operand in doubt.
+        Operator.PSEUDO_MINIMUM: lambda b, v: _compared(b, "<", v[1], v[0]),
+        Operator.PSEUDO_MAXIMUM: lambda b, v: _compared(b, ">", v[1], v[0]),
         Operator.FLOOR: lambda b, v: intrinsic(b, "floor", v),
         Operator.CEILING: lambda b, v: intrinsic(b, "ceil", v),
         Operator.TRUNCATE: lambda b, v: intrinsic(b, "trunc", v),

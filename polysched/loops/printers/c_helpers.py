@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from polysched.ir.expr.dtypes import DType, NumberKind, f64, i64
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Index, Operation, Parameter
-from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.operators import PSEUDO_EXTREMA, Operator
 from polysched.ir.expr.traversal import walk
 from polysched.loops.printers.c_half import half_conversion
 
@@ -55,6 +55,8 @@ _WORDS: Mapping[Operator, str] = MappingProxyType(
         Operator.SHIFT_RIGHT: "shift_right",
         Operator.NUMBER_MINIMUM: "number_minimum",
         Operator.NUMBER_MAXIMUM: "number_maximum",
+        Operator.PSEUDO_MINIMUM: "pseudo_minimum",
+        Operator.PSEUDO_MAXIMUM: "pseudo_maximum",
     }
 )
 
@@ -73,6 +75,7 @@ _ALWAYS = frozenset(
         Operator.NUMBER_MINIMUM,
         Operator.NUMBER_MAXIMUM,
     }
+    | PSEUDO_EXTREMA
 )
 
 
@@ -326,5 +329,7 @@ _FLOAT_BODIES: Mapping[Operator, Callable[[DType], list[str]]] = MappingProxyTyp
         Operator.MAXIMUM: _float_smallest("b", "a"),
         Operator.NUMBER_MINIMUM: lambda dtype: ["return a < b || b != b ? a : b;"],
         Operator.NUMBER_MAXIMUM: lambda dtype: ["return a > b || b != b ? a : b;"],
+        Operator.PSEUDO_MINIMUM: lambda dtype: ["return b < a ? b : a;"],
+        Operator.PSEUDO_MAXIMUM: lambda dtype: ["return b > a ? b : a;"],
     }
 )

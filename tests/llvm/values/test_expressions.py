@@ -114,7 +114,13 @@ def test_bits(dtype: DType) -> None:
 
 ROUNDING = (Operator.FLOOR, Operator.CEILING, Operator.TRUNCATE, Operator.ROUND_HALF_AWAY)
 UNARY_FUNCTIONS = (*ROUNDING, *LIBRARY_UNARY)
-BINARY_FUNCTIONS = (Operator.NUMBER_MINIMUM, Operator.NUMBER_MAXIMUM, *LIBRARY_BINARY)
+BINARY_FUNCTIONS = (
+    Operator.NUMBER_MINIMUM,
+    Operator.NUMBER_MAXIMUM,
+    Operator.PSEUDO_MINIMUM,
+    Operator.PSEUDO_MAXIMUM,
+    *LIBRARY_BINARY,
+)
 
 
 @pytest.mark.parametrize("dtype", FLOAT_DTYPES, ids=str)
@@ -132,7 +138,7 @@ def test_functions_of_the_c_library(dtype: DType) -> None:
     for fp_contract, rounding in ((False, 0), (True, 3e-7 if dtype is f32 else 1e-15)):
         scalars = Schedule(replace(kernel, fp_contract=fp_contract))
         vectors = scalars
-        for operator in (Operator.POWER, Operator.SINE, Operator.NUMBER_MAXIMUM, Operator.FLOOR):
+        for operator in (Operator.POWER, Operator.SINE, Operator.PSEUDO_MAXIMUM, Operator.FLOOR):
             vectors = vectors.vectorize(f"{operator.value}_of.i", 8)
         for schedule in (scalars, vectors):
             assert_agrees(schedule, given=given, rounding=rounding)

@@ -61,6 +61,8 @@ BINARY = (
     Operator.REMAINDER,
     Operator.NUMBER_MINIMUM,
     Operator.NUMBER_MAXIMUM,
+    Operator.PSEUDO_MINIMUM,
+    Operator.PSEUDO_MAXIMUM,
     *sorted(BITWISE | SHIFTS, key=lambda operator: operator.value),
     *sorted(COMPARISONS, key=lambda operator: operator.value),
 )

@@ -189,3 +189,29 @@ def test_every_remainder_reads_and_writes_nothing_outside(dtype: ps.DType, lanes
 def test_windows_share_their_vectors() -> None:
     text = ps.Schedule(_pixels(ps.f32)).distribute("i").vectorize("out.i", 16).show("vector")
     assert "[2, 5, 8, 11" in text
+
+
+def test_windows_side_by_side_load_the_same_vectors() -> None:
+    """Real and imaginary parts in turn: two vectors hold both, and are loaded once."""
+    build = ps.KernelBuilder("parts")
+    x = build.input("x", ps.f32, (256,))
+    out = build.output("out", ps.f32, (128,))
+    with build.loops(i=128) as i:
+        out[i] = x[2 * i] - x[2 * i + 1]
+    schedule = ps.Schedule(build.kernel()).vectorize("i", 16)
+    assert schedule.show("vector").count("window(x[32*i], ") == 2
+    values = np.random.default_rng(0).random(256).astype("f4")
+    np.testing.assert_array_equal(schedule.compile()(values), values[::2] - values[1::2])
+
+
+def test_windows_never_read_behind_the_last_element() -> None:
+    """The last vector ends with the array: memory behind it may not exist."""
+    build = ps.KernelBuilder("rows")
+    n = build.parameter("n", minimum=1)
+    x = build.input("x", ps.f32, (n, 3))
+    out = build.output("out", ps.f32, (n,))
+    with build.loops(i=n) as i:
+        out[i] = x[i, 0] + 2 * x[i, 2]
+    run = ps.Schedule(build.kernel()).vectorize("i", 16).compile()
+    values = np.random.default_rng(0).random((48, 3)).astype("f4")
+    np.testing.assert_array_equal(run(values), values[:, 0] + 2 * values[:, 2])
