@@ -200,10 +200,10 @@ def _address(address: Address) -> str:
         stride = Index(f"{address.array}.stride{dimension}")
         inner = _expression(index)
         terms.append((inner * stride, 1))
-    index = format_expression(LinearForm(tuple(terms), address.constant).expression())
+    element = format_expression(LinearForm(tuple(terms), address.constant).expression())
     unit = "" if address.unit is Unit.ELEMENT else f"{address.unit.value} "
     phase = f" bit {address.phase}" if address.phase else ""
-    return f"{address.array}[{unit}{index}{phase}]"
+    return f"{address.array}[{unit}{element}{phase}]"
 
 
 def _expression(value: Value) -> Expression:

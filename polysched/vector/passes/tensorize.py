@@ -103,13 +103,13 @@ class _Selection:
             if is_available(call.instruction, features):
                 self._require_code(mark, call.instruction)
                 return call
-        features = " or ".join(
+        required = " or ".join(
             dict.fromkeys(" and ".join(map(repr, call.instruction.features)) for call in calls)
         )
         raise _error(
             mark,
             f"machine '{self.machine.name}' lacks the instruction, which needs the feature "
-            f"{features}; compile for a machine that has it, or take the tensorize step away",
+            f"{required}; compile for a machine that has it, or take the tensorize step away",
         )
 
     def _require_code(self, mark: InstructionMark, instruction: Instruction) -> None:

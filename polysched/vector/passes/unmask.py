@@ -104,8 +104,8 @@ def _flowing(run: list[Node]) -> Iterator[str]:
             continue
         is_fixed = node.lanes is None or has_fixed_lanes(node.lanes)
         for value in _read(node):
-            register = value.array, value.number
-            if not is_fixed or register not in written or written[register] != node.lanes:
+            key = value.array, value.number
+            if not is_fixed or key not in written or written[key] != node.lanes:
                 yield value.array
         if isinstance(node.target, Keep):
             register = node.target.register
