@@ -375,8 +375,12 @@ def compile_kernel(
         MachineError: this host lacks an instruction set that the code may use.
     """
     signature = signature_of(declaration)
-    more = int(threaded)
-    entry = Entry(signature.name, len(signature.arrays) + more, len(signature.parameters) + more)
+    thread_arguments = int(threaded)
+    entry = Entry(
+        signature.name,
+        len(signature.arrays) + thread_arguments,
+        len(signature.parameters) + thread_arguments,
+    )
     chosen = options or CompileOptions()
     stored = default_cache() if cache is None else cache
     native = compile_once(llvm, entry, machine, chosen, stored)
