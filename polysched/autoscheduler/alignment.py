@@ -86,7 +86,7 @@ def _factors(count: int) -> Iterator[tuple[int, ...]]:
     first, other = LARGEST_FACTORS
     ranges = [range(first + 1), *[range(other + 1)] * (count - 1)][:count]
     choices = product(*ranges)
-    yield from sorted(choices, key=lambda one: (sum(one[1:]), sum(one), one))
+    yield from sorted(choices, key=lambda factors: (sum(factors[1:]), sum(factors), factors))
 
 
 def _distances(

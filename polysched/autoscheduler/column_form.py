@@ -33,15 +33,15 @@ from polysched.schedule.table import Step
 def column_formed(
     schedule: Schedule, machine: Machine, sizes: Mapping[str, int]
 ) -> Iterator[tuple[Schedule, Decision]]:
-    """Yield the schedule in which triangular recurrences take their terms from the outside."""
+    """Yield the schedule in which the loop of the terms is outermost in triangular recurrences."""
     del machine, sizes
     steps: list[Step] = []
     names: list[str] = []
     for nest in tuple(_nests(schedule)):
-        found = _column_form(schedule, nest)
-        if found is not None:
-            schedule = found[0]
-            steps += found[1]
+        rewritten = _column_form(schedule, nest)
+        if rewritten is not None:
+            schedule = rewritten[0]
+            steps += rewritten[1]
             names += nest.statements
     if steps:
         yield (

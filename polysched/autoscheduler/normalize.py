@@ -95,39 +95,41 @@ def _attempts(schedule: Schedule, loop: Loop, sizes: Mapping[str, int]) -> Itera
 
 
 def _is_shared_sum(program: Program, loop: Loop) -> bool:
-    """Whether all parts of a loop's body update one element, which then stays in a register."""
+    """Whether all parts of a loop's body update the same element, which stays in a register."""
     assert isinstance(loop.body, Sequence)
     targets = [program.statements[name] for name in loop.statements]
     if not all(isinstance(child, Leaf) for child in loop.body.children):
         return False
     first = targets[0].target
     return all(
-        one.target.array == first.array
-        and [str(x) for x in one.target.subscripts] == [str(x) for x in first.subscripts]
-        and any(read == one.target for read in one.reads)
-        for one in targets
+        statement.target.array == first.array
+        and [str(x) for x in statement.target.subscripts] == [str(x) for x in first.subscripts]
+        and any(read == statement.target for read in statement.reads)
+        for statement in targets
     )
 
 
 def _are_sums(program: Program, loop: Loop, sizes: Mapping[str, int]) -> bool:
-    """Whether the parts of a loop's body are free sums along the loop that share what they read.
+    """Whether the parts of a loop's body are reorderable sums along the loop with shared reads.
 
-    Lanes run along the loop then, and each element is loaded once for all sums.
+    If so, lanes run along the loop, and each element is loaded once for all sums.
     """
     assert isinstance(loop.body, Sequence)
     several = [program.statements[name] for name in loop.statements]
-    read = [{load.array for load in one.reads} - {one.target.array} for one in several]
+    read = [
+        {load.array for load in statement.reads} - {statement.target.array} for statement in several
+    ]
     return (
         all(isinstance(child, Leaf) for child in loop.body.children)
         and all(
-            any(one & other for other in (*read[:at], *read[at + 1 :]))
-            for at, one in enumerate(read)
+            any(arrays & other_arrays for other_arrays in (*read[:at], *read[at + 1 :]))
+            for at, arrays in enumerate(read)
         )
         and all(
-            one.reduction is not None
-            and one.reduction.order is Order.ANY
-            and statement_facts(program, one.name, sizes).is_sum_along(loop.name)
-            for one in several
+            statement.reduction is not None
+            and statement.reduction.order is Order.ANY
+            and statement_facts(program, statement.name, sizes).is_sum_along(loop.name)
+            for statement in several
         )
     )
 

@@ -73,18 +73,25 @@ def element_bits(program: Program, statement: Statement) -> int:
 
 def _narrow_types(program: Program) -> NarrowTypes:
     statements = program.statements.values()
-    places = [load for one in statements for at in one.target.subscripts for load in loads(at)]
-    writes = [
-        Write(one.target.array, one.target.subscripts, one.value, _times(program, one))
-        for one in statements
+    subscript_loads = [
+        load for statement in statements for at in statement.target.subscripts for load in loads(at)
     ]
-    return narrow_types(program.arrays, writes, [load.array for load in places])
+    writes = [
+        Write(
+            statement.target.array,
+            statement.target.subscripts,
+            statement.value,
+            _times(program, statement),
+        )
+        for statement in statements
+    ]
+    return narrow_types(program.arrays, writes, [load.array for load in subscript_loads])
 
 
 def _times(program: Program, statement: Statement) -> int | None:
     """Return how often a statement adds to one element of a temporary; None if unknown.
 
-    It is what the code generator finds once lanes have their own temporaries.
+    The code generator computes the same number after privatizing temporaries for lanes.
     """
     loops = path(program.tree, statement.name)
     starts = [
@@ -107,10 +114,10 @@ def _times(program: Program, statement: Statement) -> int | None:
 def _computed(value: Expression) -> list[Operation | Cast]:
     """Return the operations of one instance on loaded values, without those of subscripts.
 
-    What does not depend on loads is computed once for many instances.
+    Operations that do not depend on loads are computed once for many instances.
     """
     varies: dict[int, bool] = {}
-    found: list[Operation | Cast] = []
+    operations: list[Operation | Cast] = []
     open_nodes = [value]  # no recursion: expressions may be deep, and share subtrees
     while open_nodes:
         node = open_nodes[-1]
@@ -122,10 +129,12 @@ def _computed(value: Expression) -> list[Operation | Cast]:
         open_nodes.pop()
         if id(node) in varies:
             continue
-        varies[id(node)] = isinstance(node, Load) or any(varies[id(one)] for one in operands)
+        varies[id(node)] = isinstance(node, Load) or any(
+            varies[id(operand)] for operand in operands
+        )
         if varies[id(node)] and isinstance(node, Operation | Cast):
-            found.append(node)
-    return found
+            operations.append(node)
+    return operations
 
 
 def count_operations(statement: Statement, *, fp_contract: bool) -> Operations:

@@ -65,7 +65,7 @@ Measured on Zen 4 with 4000 rows of doubles: 8 steps by two vectors take 2.8 ms,
 loop 19 ms.
 """
 LARGEST_CHOICES = 16
-"""Combinations of steps for the statements without one that are tried."""
+"""Most combinations of steps that are tried for the statements without a step."""
 
 
 @dataclass(frozen=True)
@@ -86,20 +86,20 @@ class _Row:
 def owner_tiled(
     schedule: Schedule, machine: Machine, sizes: Mapping[str, int]
 ) -> Iterator[tuple[Schedule, Decision]]:
-    """Yield the schedule in which updates of one array are tiled by the elements that they own."""
+    """Yield the schedule in which updates of an array are tiled over its elements."""
     decisions: list[Decision] = []
     for statement in [nest.statements[0] for nest in outer_nests(schedule.program.tree)]:
-        found = _owner_tiled(schedule, nest_at(schedule.program, statement, 0), machine, sizes)
-        if found is not None:
-            schedule = found[0]
-            decisions.append(found[1])
+        tiled = _owner_tiled(schedule, nest_at(schedule.program, statement, 0), machine, sizes)
+        if tiled is not None:
+            schedule = tiled[0]
+            decisions.append(tiled[1])
     if decisions:
         yield (
             schedule,
             Decision(
-                tuple(step for one in decisions for step in one.steps),
-                tuple(name for one in decisions for name in one.statements),
-                "; ".join(dict.fromkeys(one.reason for one in decisions)),
+                tuple(step for decision in decisions for step in decision.steps),
+                tuple(name for decision in decisions for name in decision.statements),
+                "; ".join(dict.fromkeys(decision.reason for decision in decisions)),
             ),
         )
 
@@ -160,7 +160,7 @@ def _owner_tiled(
             )
             tiled.append((cost.cycles, changed, Decision(sequence, names, reason)))
         if tiled:
-            return min(tiled, key=lambda one: one[0])[1:]
+            return min(tiled, key=lambda candidate: candidate[0])[1:]
     return None
 
 
@@ -233,7 +233,7 @@ def _distributions(nest: Nest) -> list[Step]:
             if isinstance(child, Loop):
                 visit(child, (*around, loop))
         if len(children) > 1:
-            # From the inside outwards: a loop is distributed once those inside stand alone.
+            # Inner loops first: a loop can be distributed only after the loops inside it.
             steps.append(Distribute(f"{loop.statements[0]}.{loop.name}"))
 
     visit(nest.chain[0], ())
@@ -242,10 +242,10 @@ def _distributions(nest: Nest) -> list[Step]:
 
 def _joined(names: tuple[str, ...], main: str, loops_of: Mapping[str, list[str]]) -> Iterator[Step]:
     """Yield the steps that fuse the loops step, row and column of all statements."""
-    first, *others = names
+    first, *later_names = names
     for at, own in enumerate(loops_of[main]):
-        for name in others:
-            before = loops_of[first][at] if name == others[0] else f"{own}_"
+        for name in later_names:
+            before = loops_of[first][at] if name == later_names[0] else f"{own}_"
             yield Fuse(f"{first}.{before}", f"{name}.{loops_of[name][at]}", f"{own}_")
 
 
@@ -261,7 +261,8 @@ def _tiling(
     """Yield the steps that tile the fused loops and vectorize the main statement.
 
     Args:
-        is_row: whether a tile of steps lies in rows of the matrix, which registers transpose.
+        is_row: whether a tile of steps covers rows of the matrix, which are transposed in
+            registers.
     """
     step, *owner = (f"{own}_" for own in loops_of[main])
     if len(owner) == 1:

@@ -17,7 +17,7 @@ from polysched.schedule.schedule import Schedule
 from polysched.vector.pass_list import vector_program
 
 MOST_DROPPED = 3
-"""Refused decisions of a candidate after which its other decisions are not tried any more."""
+"""Most refused decisions of a candidate: after that, its other decisions are not tried."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,9 @@ def _mended(
         while refused - fine > 1:
             # All decisions first: mostly one is refused.
             count = len(rest) if refused > len(rest) else (fine + refused) // 2
-            changed = applied(schedule, [step for one in rest[:count] for step in one.steps])
+            changed = applied(
+                schedule, [step for decision in rest[:count] for step in decision.steps]
+            )
             reasons[count] = "its steps do not fit without an earlier decision"
             if changed is not None:
                 answer, reasons[count] = _judged(changed, machine)

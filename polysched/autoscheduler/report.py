@@ -185,8 +185,8 @@ def _why_scalar(properties: LoopReport, loop: Loop, missing: str) -> str | None:
     if properties.scalar is None:
         return "the checker could not decide within its quota whether lanes are legal"
     if properties.scalar:
-        more = len(properties.scalar) - 1
-        rest = f" and {more} more" if more else ""
+        further = len(properties.scalar) - 1
+        rest = f" and {further} more" if further else ""
         up_to = f"at most {properties.lanes} lanes are legal: " if properties.lanes > 1 else ""
         return f"{up_to}{format_obstacle(properties.scalar[0])}{rest}"
     return f"lanes are legal, but {missing}"
@@ -198,8 +198,8 @@ def _why_serial(properties: LoopReport, missing: str) -> str | None:
     if properties.serial is None:
         return "the checker could not decide within its quota whether threads are legal"
     if properties.serial:
-        more = len(properties.serial) - 1
-        rest = f" and {more} more" if more else ""
+        further = len(properties.serial) - 1
+        rest = f" and {further} more" if further else ""
         return f"{format_obstacle(properties.serial[0])}{rest}"
     return f"threads are legal, but not requested or {missing}"
 

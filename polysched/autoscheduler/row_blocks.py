@@ -28,7 +28,7 @@ from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import Step
 
 ROWS = 8
-"""Rows of a block: as many as the largest register tile has, since L1 has so many ways."""
+"""Rows of a block: the rows of the largest register tile. L1 has as many ways."""
 
 
 def row_blocked(
@@ -84,9 +84,9 @@ def _cut(
     facts = [
         statement_facts(schedule.program, name, sizes).loop(loop.name) for name in nest.statements
     ]
-    if min(one.trip for one in facts) < 2 * ROWS:
+    if min(statement.trip for statement in facts) < 2 * ROWS:
         return None
-    start = min(one.start or 0 for one in facts)
+    start = min(statement.start or 0 for statement in facts)
     reference = nest.reference(loop.name)
     outer, inner = fresh_names(schedule.program, schedule.program.tree, "block", "row")
     shift: tuple[Step, ...] = (Shift(reference, -start),) if start else ()
@@ -97,5 +97,5 @@ def _is_distributed(
     schedule: Schedule, first: str, block: str, statements: tuple[str, ...]
 ) -> bool:
     """Whether a loop of blocks still holds all statements, in several nests."""
-    loop = next(one for one in path(schedule.program.tree, first) if one.name == block)
+    loop = next(outer for outer in path(schedule.program.tree, first) if outer.name == block)
     return loop.statements == statements and isinstance(loop.body, Sequence)

@@ -92,12 +92,12 @@ def row_fused(
                 continue
             del members[: len(group.members)]
             block = _block(group, near)
-            more = (*group.steps, *_fusing_steps(group, block))
-            changed = applied(schedule, more)
+            fusing = (*group.steps, *_fusing_steps(group, block))
+            changed = applied(schedule, fusing)
             names = [name for member in group.members for name in member.nest.statements]
             if changed is not None and keeps_order(changed.program, names):
                 schedule = changed
-                steps += more
+                steps += fusing
                 fused.append((group, block))
     if fused:
         arrays = sorted({name for group, _ in fused for name in _shared(group.members, near)})
@@ -130,15 +130,15 @@ def _sequences(
 def _member(
     schedule: Schedule, nest: Nest, sizes: Mapping[str, int], near: Cache
 ) -> _Member | None:
-    """Return a nest that waits for memory, or is small; None if it is scheduled or computes."""
+    """Return a nest that is memory-bound or small; None if it is scheduled or compute-bound."""
     if any(loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches for loop in nest.chain):
         return None
     facts = tuple(statement_facts(schedule.program, name, sizes) for name in nest.statements)
     depth = len(nest.around)
-    for one in facts:
-        used = max(_touched(access, one, depth, near.line) for access in one.accesses)
-        inside = replace(one, loops=one.loops[depth:])
-        if inside.instances * one.target.bytes > LARGEST_REUSE * used:
+    for statement in facts:
+        used = max(_touched(access, statement, depth, near.line) for access in statement.accesses)
+        inside = replace(statement, loops=statement.loops[depth:])
+        if inside.instances * statement.target.bytes > LARGEST_REUSE * used:
             return None
     return _Member(nest, facts)
 
@@ -162,30 +162,30 @@ def _longest(schedule: Schedule, members: Sequence[_Member | None]) -> _Group | 
 
 
 def _joined(group: _Group, member: _Member) -> _Group | None:
-    """Return the group with one more nest; None if they share no rows, or must stay apart."""
+    """Return the group with another nest; None if they share no rows, or fusion is illegal."""
     last = None
     for first, row in _common_rows(group, member):
         if (first, row) == last:
             continue
         last = (first, row)
         members = (
-            [replace(one, row=first) for one in group.members]
+            [replace(grouped, row=first) for grouped in group.members]
             if not _named(group)
             else [*group.members]
         )
         members.append(replace(member, row=row))
         fresh = members[-1:] if _named(group) else members
-        steps = tuple(step for one in fresh for step in _outermost(one))
+        steps = tuple(step for moved in fresh for step in _outermost(moved))
         changed = applied(group.schedule, steps)
         if changed is None:
             continue
-        found = [_row_loop(changed, one) for one in members]
+        row_loops = [_row_loop(changed, joined) for joined in members]
         alignment = aligned(
             changed.program.statements,
             demanded(changed.program.dependences),
             member.nest.around,
             (),
-            found,
+            row_loops,
         )
         if alignment is not None:
             return _Group(changed, (*group.steps, *steps), tuple(members), alignment.shifts)
@@ -212,40 +212,40 @@ def _row_loop(schedule: Schedule, member: _Member) -> Loop:
 
 def _common_rows(group: _Group, member: _Member) -> list[tuple[str, str]]:
     """Return pairs of loops that move in the same way through a common array, the largest first."""
-    found: list[tuple[float, int, str, str]] = []
+    common: list[tuple[float, int, str, str]] = []
     own = _rows(member)
-    for one in group.members:
-        theirs = {one.row} if one.row else _rows(one)
-        for facts in one.facts:
+    for grouped in group.members:
+        group_rows = {grouped.row} if grouped.row else _rows(grouped)
+        for facts in grouped.facts:
             for other in member.facts:
                 for a in facts.accesses:
                     for b in other.accesses:
                         if a.array != b.array:
                             continue
                         size = _touched(b, other, len(member.nest.around), 1)
-                        found += [
+                        common += [
                             (-size, -abs(a.stride(first) or 0), first, second)
-                            for first in sorted(theirs)
+                            for first in sorted(group_rows)
                             for second in sorted(own)
                             if a.stride(first) and a.stride(first) == b.stride(second)
                         ]
-    if not found and len(member.nest.chain) == 1:
+    if not common and len(member.nest.chain) == 1:
         return list(_equal_rows(group, member))
-    return [(first, second) for _, _, first, second in sorted(found)]
+    return [(first, second) for _, _, first, second in sorted(common)]
 
 
 def _rows(member: _Member) -> set[str]:
     """Return the loops that take the longest steps through the largest arrays of a nest."""
-    found: list[tuple[float, set[str]]] = []
+    sized_loops: list[tuple[float, set[str]]] = []
     for facts in member.facts:
         names = {loop.name for loop in member.nest.chain}
         for access in facts.accesses:
             steps = {name: abs(access.stride(name) or 0) for name in names}
             longest = max(steps.values())
             loops = {name for name, step in steps.items() if step == longest > 0}
-            found.append((_touched(access, facts, len(member.nest.around), 1), loops))
-    most = max(size for size, _ in found)
-    return set().union(*(loops for size, loops in found if size == most))
+            sized_loops.append((_touched(access, facts, len(member.nest.around), 1), loops))
+    most = max(size for size, _ in sized_loops)
+    return set().union(*(loops for size, loops in sized_loops if size == most))
 
 
 def _equal_rows(group: _Group, member: _Member) -> Iterator[tuple[str, str]]:
@@ -264,11 +264,13 @@ def _shared(members: Sequence[_Member], near: Cache) -> list[str]:
     users: dict[str, int] = {}
     for member in members:
         depth = len(member.nest.around)
-        for name in sorted({access.array for one in member.facts for access in one.accesses}):
+        for name in sorted(
+            {access.array for statement in member.facts for access in statement.accesses}
+        ):
             size = max(
-                _touched(access, one, depth, near.line)
-                for one in member.facts
-                for access in one.accesses
+                _touched(access, statement, depth, near.line)
+                for statement in member.facts
+                for access in statement.accesses
                 if access.array == name
             )
             if size > near.bytes:
@@ -280,14 +282,16 @@ def _block(group: _Group, near: Cache) -> int:
     """Return the rows of a block, so that half of the second-level cache holds all members'."""
     row: dict[str, float] = {}
     for member in group.members:
-        for one in member.facts:
+        for statement in member.facts:
             inside = replace(
-                one,
+                statement,
                 loops=tuple(
-                    loop for loop in one.loops[len(member.nest.around) :] if loop.name != member.row
+                    loop
+                    for loop in statement.loops[len(member.nest.around) :]
+                    if loop.name != member.row
                 ),
             )
-            for access in one.accesses:
+            for access in statement.accesses:
                 size = _touched(access, inside, 0, near.line)
                 row[access.array] = max(row.get(access.array, 0.0), size)
     most = near.bytes / 2 / sum(row.values())
@@ -295,10 +299,12 @@ def _block(group: _Group, near: Cache) -> int:
 
 
 def _fusing_steps(group: _Group, block: int) -> Iterator[Step]:
-    """Yield the steps that align the rows of all members, cut them into blocks and fuse these."""
+    """Yield the steps that align the rows of all members, split them into blocks and fuse the
+    blocks.
+    """
     starts = []
     for member, shift in zip(group.members, group.shifts, strict=True):
-        loops = [one.loop(member.row) for one in member.facts]
+        loops = [statement.loop(member.row) for statement in member.facts]
         starts.append(min(loop.start or 0 for loop in loops) + shift)
     program = group.schedule.program
     names = fresh_names(program, program.tree, "rows", "row")

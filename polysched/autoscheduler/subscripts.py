@@ -79,12 +79,12 @@ def _with_floors(function: isl.Aff, loops: tuple[str, ...]) -> Form:
 
 def slopes_of(coefficients: Mapping[str | Floor, Fraction]) -> dict[str, Fraction]:
     """Return the average advance in each iteration of each loop, with floors as quotients."""
-    found: dict[str, Fraction] = {}
+    slopes: dict[str, Fraction] = {}
     for atom, coefficient in coefficients.items():
         parts = ((atom, Fraction(1)),) if isinstance(atom, str) else atom.slopes
         for loop, slope in parts:
-            found[loop] = found.get(loop, Fraction(0)) + coefficient * slope
-    return found
+            slopes[loop] = slopes.get(loop, Fraction(0)) + coefficient * slope
+    return slopes
 
 
 def _fraction(value: isl.Val) -> Fraction:

@@ -99,10 +99,10 @@ def _is_time_loop(program: Program, loop: Loop, sizes: Mapping[str, int]) -> boo
         return False
     facts = [statement_facts(program, name, sizes) for name in loop.statements]
     return all(
-        one.target.stride(loop.name) == 0
-        and one.loop(loop.name).trip >= 2 * SWEEPS[0]
-        and all(inner.stride == 1 for inner in one.loops)
-        for one in facts
+        statement.target.stride(loop.name) == 0
+        and statement.loop(loop.name).trip >= 2 * SWEEPS[0]
+        and all(inner.stride == 1 for inner in statement.loops)
+        for statement in facts
     )
 
 
@@ -136,16 +136,16 @@ def _lanes(program: Program, loop: Loop, machine: Machine) -> int:
 
 
 def _members(loop: Loop) -> tuple[Loop, ...] | None:
-    """Return the loops directly inside a loop; None if something else stands beside them."""
+    """Return the loops directly inside a loop; None if its body has other nodes too."""
     children: tuple[Node, ...] = (loop.body,)
     if isinstance(loop.body, Sequence):
         children = loop.body.children
-    found = [
+    loops = [
         child
         for child in children
         if isinstance(child, Loop) and child.kind is LoopKind.SEQUENTIAL and not child.prefetches
     ]
-    return tuple(found) if len(found) == len(children) else None
+    return tuple(loops) if len(loops) == len(children) else None
 
 
 def _of_equal_depth(band: _Band, loop: Loop) -> _Band:

@@ -122,7 +122,7 @@ class _Footprints:
         self.loops = loops
         self.line = line
         self.moves: list[list[tuple[int, float]]] = [[] for _ in streams]
-        self.known = [[_moved(one, (), line) for one in streams]]
+        self.known = [[_moved(access, (), line) for access in streams]]
 
     def inside(self, first: int) -> list[tuple[float, bool]]:
         """The footprint of each stream in all iterations of the loops from a position on."""
@@ -184,7 +184,7 @@ def _streams(accesses: Sequence[AccessFacts]) -> list[Stream]:
     """Group accesses by the way in which they move through an array."""
     groups: list[list[AccessFacts]] = []
     for access in accesses:
-        group = next((one for one in groups if access.runs_with(one[0])), None)
+        group = next((members for members in groups if access.runs_with(members[0])), None)
         if group is None:
             groups.append([access])
         else:
@@ -235,11 +235,11 @@ def _lines(
     lines, in_sequence = 0.0, True
     for further in _pieces(offsets, merged, line):
         span, pieces = float(width), 1.0
-        for (stride, count), more in zip(merged, further, strict=True):
+        for (stride, count), further_count in zip(merged, further, strict=True):
             if stride <= span + line:  # a gap of less than a line is fetched too
-                span += stride * (count + more - 1)
+                span += stride * (count + further_count - 1)
             else:
-                pieces *= count + more
+                pieces *= count + further_count
         lines += pieces * max(1.0, span / line)
         in_sequence = in_sequence and (span >= 2 * line or pieces == 1)
     return lines, in_sequence

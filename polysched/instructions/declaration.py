@@ -171,7 +171,7 @@ class Instruction:
         else:
             steps = [linear_form(stride, {}) for stride in array.strides]
             each = [step.constant if step.is_constant else None for step in steps]
-        found: dict[str, int | None] = {}
+        strides: dict[str, int | None] = {}
         for name in self.extents:
             total: int | None = 0
             for form, stride in zip(forms, each, strict=True):
@@ -180,11 +180,11 @@ class Instruction:
                     total = (
                         None if total is None or stride is None else total + coefficient * stride
                     )
-            found[name] = total
-        return found
+            strides[name] = total
+        return strides
 
     def lane_width(self, operand: str) -> int:
-        """The number of elements of an operand that belong to one lane; they are consecutive."""
+        """The number of consecutive elements of an operand that one lane reads."""
         (load,) = (load for load in self.loads if load.array == operand)
         return self.strides(load)[self.lane_dimensions[-1]] or 0
 
@@ -206,7 +206,9 @@ class Instruction:
                 f"its nest has {prod(self.extents.values())} iterations; expected at most "
                 f"{LARGEST_NEST}"
             )
-        indices = [one.name for one in target.subscripts if isinstance(one, Index)]
+        indices = [
+            subscript.name for subscript in target.subscripts if isinstance(subscript, Index)
+        ]
         if not indices or len({*indices}) != len(target.subscripts):
             raise self._error(
                 f"its target is {target}; expected a different loop index in each dimension"
@@ -229,8 +231,8 @@ class Instruction:
         for load in self.loads:
             if not all(linear_form(subscript, {}).is_affine for subscript in load.subscripts):
                 raise self._error(f"the subscripts of '{load.array}' are not affine")
-        wanted = {*inputs, *({target} if target in self.operands else ())}
-        if sorted(self.operands) != sorted(wanted):
+        required = {*inputs, *({target} if target in self.operands else ())}
+        if sorted(self.operands) != sorted(required):
             raise self._error(
                 f"operands={self.operands}; expected each array that the statement reads, once: "
                 f"{', '.join(dict.fromkeys([target, *inputs]))} (the target '{target}' may be left "

@@ -61,7 +61,7 @@ def _module(instruction: Instruction) -> str:
         else _vector(arrays[name].dtype, instruction.lanes * instruction.lane_width(name))
         for name in instruction.operands
     ]
-    places = ", ".join(f"ptr %p{number}" for number in range(len(types)))
+    pointers = ", ".join(f"ptr %p{number}" for number in range(len(types)))
     loads = "".join(
         f"  %v{number} = load {type_}, ptr %p{number}\n" for number, type_ in enumerate(types)
     )
@@ -69,7 +69,7 @@ def _module(instruction: Instruction) -> str:
     callee = f"{result} @{instruction.intrinsic}"
     return (
         f"declare {callee}({', '.join(types)})\n"
-        f"define void @check({places}, ptr %out) {{\n{loads}"
+        f"define void @check({pointers}, ptr %out) {{\n{loads}"
         f"  %result = call {callee}({given})\n"
         f"  store {result} %result, ptr %out\n  ret void\n}}\n"
     )

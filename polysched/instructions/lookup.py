@@ -25,7 +25,7 @@ def instruction_forms(
         declared: the instructions that earlier steps have used, by name.
 
     Raises:
-        InstructionError: there is no such instruction, or the name means another one.
+        InstructionError: no instruction has this name, or the name belongs to another instruction.
     """
     known = {**x86_instructions(), **declared}
     if isinstance(instruction, str):
@@ -61,8 +61,10 @@ def sum_of_products(
     """
     for name, forms in x86_instructions().items():
         for form in forms:
-            wanted = [form.kernel.arrays[operand].dtype for operand in ("a", "b")]
-            takes_types = any(all(map(fits, given, wanted)) for given in (types, types[::-1]))
+            operand_types = [form.kernel.arrays[operand].dtype for operand in ("a", "b")]
+            takes_types = any(
+                all(map(fits, given, operand_types)) for given in (types, types[::-1])
+            )
             has_shape = (form.terms, form.lanes) == (terms, lanes)
             if has_shape and takes_types and is_available(form, features):
                 return name

@@ -56,21 +56,21 @@ def match_statement(
     own = instruction.statement
     pattern = own.value
     name, given = instruction.name, arrays[target.array].dtype
-    wanted = instruction.kernel.arrays[own.target.array].dtype
+    target_type = instruction.kernel.arrays[own.target.array].dtype
     shapes = list(_Unification(instruction, target).bindings(pattern, value, {}))
     if not shapes:
         return Mismatch(
             f"the statement computes {format_access(target)} = {format_expression(value)}; {name} "
             f"computes {format_access(own.target)} = {format_expression(pattern)}"
         )
-    if given != wanted:
+    if given != target_type:
         return Mismatch(
-            f"array '{target.array}' has elements of type {given}; {name} writes {wanted}"
+            f"array '{target.array}' has elements of type {given}; {name} writes {target_type}"
         )
     reasons = [_type_mismatch(instruction, shape, arrays) for shape in shapes]
     typed = [shape for shape, reason in zip(shapes, reasons, strict=True) if reason is None]
     if typed:
-        read = {one.array for one in typed[0].values() if isinstance(one, Load)}
+        read = {load.array for load in typed[0].values() if isinstance(load, Load)}
         if target.array in read:
             return Mismatch(
                 f"the statement reads array '{target.array}', which it writes, as an operand; "
@@ -93,16 +93,16 @@ def _type_mismatch(
     instruction: Instruction, binding: Binding, arrays: Mapping[str, Array]
 ) -> str | None:
     for operand, given in binding.items():
-        wanted = instruction.kernel.arrays[operand].dtype
+        operand_type = instruction.kernel.arrays[operand].dtype
         if isinstance(given, Constant):
-            if not _is_value_of(given, wanted):
-                return f"the factor {given.value} is not a value of type {wanted}"
+            if not _is_value_of(given, operand_type):
+                return f"the factor {given.value} is not a value of type {operand_type}"
             continue
         array = arrays[given.array]
-        if array.is_packed or not fits(array.dtype, wanted):
+        if array.is_packed or not fits(array.dtype, operand_type):
             return (
                 f"array '{given.array}' has elements of type {array.dtype}; operand '{operand}' "
-                f"of {instruction.name} takes {wanted}"
+                f"of {instruction.name} takes {operand_type}"
             )
     return None
 
@@ -158,9 +158,9 @@ class _Unification:
             if operator in _COMMUTATIVE:
                 yield value.operands[::-1]
         elif operator is Operator.MULTIPLY and value.dtype == dtype:
-            one = Constant(1, dtype)
-            yield value, one
-            yield one, value
+            unit = Constant(1, dtype)
+            yield value, unit
+            yield unit, value
 
     def _parts(
         self, patterns: tuple[Expression, ...], values: tuple[Expression, ...], bound: Binding
@@ -170,8 +170,8 @@ class _Unification:
         if not patterns:
             yield bound
             return
-        for found in self.bindings(patterns[0], values[0], bound):
-            yield from self._parts(patterns[1:], values[1:], found)
+        for binding in self.bindings(patterns[0], values[0], bound):
+            yield from self._parts(patterns[1:], values[1:], binding)
 
     def _operand(self, operand: str, value: Expression, bound: Binding) -> Iterator[Binding]:
         if (

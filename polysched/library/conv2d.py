@@ -167,9 +167,9 @@ class Tile:
 def tile_for(height: int, width: int, channels: int, machine: Machine, dtype: DType) -> Tile:
     """Choose the register tile: with 32 registers, four vectors of channels by six pixels.
 
-    Three quarters of the registers hold sums, an eighth the filter, the others pixels. Extents that
-    are not multiples are divided into nearly equal parts: 100 channels in vectors of 16 become 64
-    and 36.
+    Three quarters of the registers hold sums, an eighth holds the filter, and the rest holds
+    pixels. Extents that are not multiples are divided into nearly equal parts: 100 channels in
+    vectors of 16 become 64 and 36.
     """
     lanes = min(machine.lanes(dtype.bits), 1 << (channels - 1).bit_length())
     sums = machine.vector_registers * 3 // 4

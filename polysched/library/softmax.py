@@ -105,7 +105,7 @@ def _powers(size: Size, machine: Machine) -> int:
 
 
 def _in_tiles(schedule: Schedule, size: Size, machine: Machine) -> Schedule:
-    """Process as many rows at a time as a vector has lanes, one pass over all of them at a time."""
+    """Process as many rows together as a vector has lanes; each pass runs over all these rows."""
     rows = size.block
     schedule = schedule.split("row", rows, into=("tile", "row_in"))
     for statement in ("no_maximum", "maximum", "no_sum", "sum", "invert"):

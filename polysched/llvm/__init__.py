@@ -1,1 +1,1 @@
-"""LLVM IR emission: one operation of the vector IR after the other becomes LLVM IR text."""
+"""LLVM IR emission: translate the vector IR to LLVM IR text, operation by operation."""

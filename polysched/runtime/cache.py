@@ -158,9 +158,9 @@ def default_cache() -> ObjectCache:
 
 def _limit() -> int:
     text = os.environ.get(LIMIT_VARIABLE, "")
-    found = re.fullmatch(r"(\d+) ?([kmg]?)(i?b)?", text.strip(), re.IGNORECASE)
-    if found:
-        return int(found[1]) * _UNITS[found[2].lower()]
+    match_ = re.fullmatch(r"(\d+) ?([kmg]?)(i?b)?", text.strip(), re.IGNORECASE)
+    if match_:
+        return int(match_[1]) * _UNITS[match_[2].lower()]
     if text.strip():
         _warn_once(
             f"{LIMIT_VARIABLE}={text!r} is no size; expected a number of bytes such as 200M or 2G. "

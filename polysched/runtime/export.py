@@ -67,7 +67,7 @@ def export_files(code: Path, header: Path | None = None) -> ExportFiles:
         ExportError: the extension is unknown, the folder does not exist, the path is not a file, or
             both paths are the same file.
     """
-    known = {one.value: one for one in ExportFormat}
+    known = {format_.value: format_ for format_ in ExportFormat}
     if code.suffix not in known:
         raise ExportError(
             f"cannot export to '{code}'; expected a name ending in {', '.join(known)}"
@@ -122,10 +122,10 @@ def write_export(
         text = header_text(signature, _linkage(program, machine, files))
         writing.append((files.header, _text_writer(text)))
     with contextlib.ExitStack() as stack:
-        made = [(stack.enter_context(_made(path, write)), path) for path, write in writing]
-        for new, path in made:
+        temporaries = [(stack.enter_context(_made(path, write)), path) for path, write in writing]
+        for temporary, path in temporaries:
             with _reported(path):
-                new.replace(path.resolve())
+                temporary.replace(path.resolve())
 
 
 def write_object(programs: Sequence[LoopProgram], machine: Machine, path: Path) -> None:
@@ -140,8 +140,8 @@ def write_object(programs: Sequence[LoopProgram], machine: Machine, path: Path) 
     modules = [emit_exported_module(program, target) for program in programs]
     text = linked_modules(modules)
     code = emit_object(text, programs[0].name, target, _OPTIONS)
-    with _made(path, lambda new: _write(new, code)) as made, _reported(path):
-        made.replace(path.resolve())
+    with _made(path, lambda new: _write(new, code)) as temporary, _reported(path):
+        temporary.replace(path.resolve())
 
 
 def _code(

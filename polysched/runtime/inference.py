@@ -139,7 +139,7 @@ def _chosen_strides(
         is_known = all(parameter_names(form) <= values.keys() for form in forms)
         if array.strides is not None and array.name not in shapes and is_known:
             chosen = closest_strides(array, concrete_shape(array.shape, values))
-            yield from (_stride(array, position, one) for position, one in enumerate(chosen))
+            yield from (_stride(array, position, stride) for position, stride in enumerate(chosen))
 
 
 def _stride(array: Array, position: int, elements: int) -> _Equation:
@@ -186,8 +186,8 @@ def _solution(
     signature: Signature, equation: _Equation, name: str, values: Mapping[str, int]
 ) -> int:
     rest = evaluate(without(equation.form, name), values)
-    found = solve(equation.form, equation.extent, name, rest)
-    if found is None:
+    solution = solve(equation.form, equation.extent, name, rest)
+    if solution is None:
         known = ", ".join(
             f"{n} = {values[n]}" for n in sorted(parameter_names(equation.form) & values.keys())
         )
@@ -196,4 +196,4 @@ def _solution(
             f"'{equation.array}' has {equation.extent} elements; expected {equation.text}, which "
             f"no integer '{name}' gives{f' with {known}' if known else ''}"
         )
-    return found
+    return solution

@@ -115,9 +115,9 @@ def linked_modules(texts: Sequence[str]) -> str:
     initialize_llvm()
     try:
         context = binding.create_context()
-        first, *others = (binding.parse_assembly(text, context) for text in texts)
-        for other in others:
-            first.link_in(other)
+        first, *more_modules = (binding.parse_assembly(text, context) for text in texts)
+        for module in more_modules:
+            first.link_in(module)
     except RuntimeError as error:
         raise LoweringError(f"LLVM refuses the generated code: {error}") from error
     return str(first)

@@ -375,8 +375,8 @@ def compile_kernel(
         MachineError: this host lacks an instruction set that the code may use.
     """
     signature = signature_of(declaration)
-    more = int(threaded)
-    entry = Entry(signature.name, len(signature.arrays) + more, len(signature.parameters) + more)
+    extra = int(threaded)
+    entry = Entry(signature.name, len(signature.arrays) + extra, len(signature.parameters) + extra)
     chosen = options or CompileOptions()
     stored = default_cache() if cache is None else cache
     native = compile_once(llvm, entry, machine, chosen, stored)

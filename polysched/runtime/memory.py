@@ -74,11 +74,11 @@ _MOST_WORK = 100_000
 """Bound of numpy's search for a common element. Beyond it the arrays count as overlapping."""
 
 
-def share_memory(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+def share_memory(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> bool:
     """Whether two arrays overlap, or numpy cannot tell within ``_MOST_WORK`` steps."""
     try:
         # The type stubs allow only two values of max_work.
-        return np.shares_memory(one, other, max_work=_MOST_WORK)  # type: ignore[arg-type]
+        return np.shares_memory(first, second, max_work=_MOST_WORK)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
 

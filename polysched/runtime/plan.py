@@ -192,23 +192,26 @@ def make_plan(
         name: buffer_shape(array, expected_shape(signature, array, bindings))
         for name, array in arrays.items()
     }
-    lying = {n: concrete_strides(arrays[n], expected[n], bindings.values) for n in arrays}
+    required_strides = {
+        n: concrete_strides(arrays[n], expected[n], bindings.values) for n in arrays
+    }
     for name, layout in given.items():
         _check_shape(signature, arrays[name], layout, expected[name], bindings)
         _check_flags(signature, arrays[name], layout)
     where = f" with {bindings.text()}" if bindings.values else ""
-    for name, found in apart.items():
+    for name, strides in apart.items():
         subject = _subject(signature, arrays[name])
-        check_strides(subject, arrays[name], expected[name], found, lying[name], where)
+        check_strides(subject, arrays[name], expected[name], strides, required_strides[name], where)
     for name, array in arrays.items():
         if array.strides is not None:
-            require_apart(_subject(signature, array), expected[name], lying[name])
+            require_apart(_subject(signature, array), expected[name], required_strides[name])
     omitted = [name for name in arrays if name not in given]
     sizes = {
-        n: elements_spanned(expected[n], lying[n]) * buffer_type(arrays[n]).itemsize for n in given
+        n: elements_spanned(expected[n], required_strides[n]) * buffer_type(arrays[n]).itemsize
+        for n in given
     }
     allocations = tuple(
-        Allocation(n, expected[n], buffer_type(arrays[n]), lying[n]) for n in omitted
+        Allocation(n, expected[n], buffer_type(arrays[n]), required_strides[n]) for n in omitted
     )
     return Plan(
         sources=tuple([*names, *omitted].index(name) for name in arrays),

@@ -103,15 +103,15 @@ def write_private(folder: int, name: str, data: bytes) -> None:
 
 
 def regular_files(folder: int) -> list[tuple[str, os.stat_result]]:
-    """The regular files of a folder, except files that another process deletes meanwhile."""
-    found = []
+    """The regular files of a folder, except files that another process deletes concurrently."""
+    files = []
     with os.scandir(folder) as entries:
         for entry in entries:
             with suppress(FileNotFoundError):
                 status = entry.stat(follow_symlinks=False)
                 if stat.S_ISREG(status.st_mode):
-                    found.append((entry.name, status))
-    return found
+                    files.append((entry.name, status))
+    return files
 
 
 def delete(folder: int, name: str) -> None:

@@ -38,33 +38,33 @@ def check_strides(
     subject: str,
     array: Array,
     shape: tuple[int, ...],
-    found: tuple[int, ...],
+    strides: tuple[int, ...],
     expected: tuple[int, ...],
     where: str,
 ) -> None:
-    """Check that the strides of an argument are the declared ones.
+    """Check that the strides of an argument equal the declared strides.
 
     Args:
         subject: the argument, for messages.
         array: its declaration.
         shape: its extents.
-        found: its strides in elements.
-        expected: the declared ones, as numbers.
+        strides: the strides of the argument in elements.
+        expected: the declared strides, as numbers.
         where: the parameters, for messages: ``" with lda = 8 (given)"``, or nothing.
 
     Raises:
         CallError: the strides differ in a dimension of several indices.
     """
     if 0 in shape or all(
-        extent == 1 or one == other
-        for extent, one, other in zip(shape, found, expected, strict=True)
+        extent == 1 or stride == declared_stride
+        for extent, stride, declared_stride in zip(shape, strides, expected, strict=True)
     ):
         return
     declared = tuple_text([format_expression(stride) for stride in array.strides or ()])
     numbers = tuple_text([str(stride) for stride in expected])
     meaning = "" if declared == numbers else f"{declared} = "
     raise CallError(
-        f"{subject} has strides of {tuple_text([str(stride) for stride in found])} elements; "
+        f"{subject} has strides of {tuple_text([str(stride) for stride in strides])} elements; "
         f"expected {meaning}{numbers}{where}"
     )
 

@@ -1,4 +1,4 @@
-"""Thread teams of parallel loops: polysched's own, else an OpenMP runtime, else Python's threads.
+"""Thread teams of parallel loops: polysched's threads, an OpenMP runtime, or Python's threads.
 
 :mod:`polysched.llvm.emit.regions` describes the function of a team and how kernels call it.
 """
@@ -152,9 +152,9 @@ def _loaded_runtimes(maps: Path) -> Iterator[str]:
 
 def _installed_runtimes() -> Iterator[str]:
     for name in OPENMP_RUNTIMES:
-        found = ctypes.util.find_library(name.removeprefix("lib"))
-        if found is not None:
-            yield found
+        library = ctypes.util.find_library(name.removeprefix("lib"))
+        if library is not None:
+            yield library
 
 
 def python_team() -> Team:

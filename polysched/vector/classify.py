@@ -1,8 +1,8 @@
-"""The classification of lanes and accesses: which lanes run, how an access moves between lanes.
+"""Classify lanes and accesses: the active lanes, and the movement of an access between lanes.
 
-Every pass asks these functions: register promotion and register transposition for the steps of an
-access in each dimension, dot products and :mod:`polysched.vector.passes.vectorize` for its
-distance in memory, all of them for the lanes of a vector loop.
+Register promotion and register transposition use the steps of an access in each dimension. Dot
+products and :mod:`polysched.vector.passes.vectorize` use its distance in memory. All passes use the
+lanes of a vector loop.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from polysched.ir.expr.linear import Intervals, LinearForm, interval, linear_for
 from polysched.loops.ir.nodes import For
 
 CACHE_LINE = 64
-"""Bytes of a cache line; no larger alignment is of use."""
+"""Bytes of a cache line; a larger alignment has no effect."""
 
 Extent = TypeVar("Extent")
 
 Strides = tuple[int | None, ...]
-"""Units between consecutive indices of each dimension; None if known at run time only."""
+"""Elements (bits of packed arrays) between consecutive indices of each dimension; None if known
+only at run time.
+"""
 
 
 # -- lanes -------------------------------------------------------------------------------------
@@ -43,7 +45,7 @@ def surely_runs(loop: For, known: Intervals) -> bool:
 
 
 def literal_lanes(loop: For, known: Intervals) -> range | None:
-    """The lanes of a vector loop, conditions aside; None if they are not literal."""
+    """The lanes of a vector loop, ignoring conditions; None if they are not literal."""
     lower, upper = (_literal(end, known) for end in (loop.lower, loop.upper))
     if lower is None or upper is None:
         return None
@@ -87,7 +89,7 @@ class LaneSteps:
 
     Attributes:
         first: the subscripts without the lane variable.
-        steps: from one lane to the next, in each dimension.
+        steps: the difference of the subscripts of consecutive lanes, in each dimension.
         lane: the lane variable, if any.
     """
 
@@ -97,7 +99,7 @@ class LaneSteps:
 
     @property
     def is_linear(self) -> bool:
-        """Whether no subscript is another function of the lane, such as ``lane // 2``."""
+        """Whether every subscript is linear in the lane, unlike ``lane // 2``."""
         return self.lane is None or not any(
             not form.is_affine and form.uses({self.lane}) for form in self.first
         )
@@ -114,12 +116,12 @@ class LaneSteps:
 
     def are_along(self, dimension: int, *, step: int = 1) -> bool:
         """Whether the only step is ``step`` in this dimension."""
-        others = list(self.steps)
-        return others.pop(dimension) == step and not any(others)
+        remaining = list(self.steps)
+        return remaining.pop(dimension) == step and not any(remaining)
 
 
 def lane_steps(subscripts: Sequence[Expression], lane: str | None) -> LaneSteps:
-    """Split subscripts at the lane variable; without one there are no steps."""
+    """Split subscripts at the lane variable; the steps are 0 if ``lane`` is None."""
     parts = [linear_form(subscript, {}).without(lane) for subscript in subscripts]
     return LaneSteps(tuple([form for form, _ in parts]), tuple([step for _, step in parts]), lane)
 
@@ -128,11 +130,11 @@ def lane_steps(subscripts: Sequence[Expression], lane: str | None) -> LaneSteps:
 
 
 def row_major(
-    extents: Sequence[Extent], one: Extent, multiply: Callable[[Extent, Extent], Extent]
+    extents: Sequence[Extent], unit: Extent, multiply: Callable[[Extent, Extent], Extent]
 ) -> tuple[Extent, ...]:
-    """Strides of a contiguous array in row-major order; ``one`` is the stride of the last index."""
+    """Strides of a contiguous row-major array; ``unit`` is the stride of the last index."""
     strides: list[Extent] = []
-    stride = one
+    stride = unit
     for length in reversed(extents):
         strides.append(stride)
         stride = multiply(stride, length)
@@ -140,9 +142,9 @@ def row_major(
 
 
 def literal_strides(array: Array, known: Intervals | None = None) -> Strides:
-    """The strides of an array in elements, in bits if it is packed."""
+    """The strides of an array in elements, or in bits if the array is packed."""
     shape = array.stored_shape if array.strides is None else array.strides
-    forms = [linear_form(one, known or {}) for one in shape]
+    forms = [linear_form(extent, known or {}) for extent in shape]
     numbers = [form.constant if form.is_constant else None for form in forms]
     if array.strides is not None:
         return tuple(numbers)
@@ -162,12 +164,12 @@ def _times(a: int | None, b: int | None) -> int | None:
 
 @dataclass(frozen=True)
 class Offset:
-    """The distance of an element from the first one: ``literal + sum of stride * scaled``.
+    """The distance of an element from the first element: ``literal + sum of stride * scaled``.
 
     Attributes:
         literal: the dimensions with literal strides.
-        scaled: pairs (dimension, subscript) of the dimensions whose stride is known at run time
-            only.
+        scaled: pairs (dimension, subscript) of the dimensions whose stride is known only at run
+            time.
         lane: the distance between consecutive lanes; None if it is not literal.
     """
 
@@ -185,7 +187,7 @@ class Offset:
 
         Args:
             base: alignment of the array in bytes.
-            size: of an element in bytes.
+            size: the bytes of an element.
         """
         if self.scaled:
             return size
@@ -210,11 +212,11 @@ def element_offset(strides: Strides, subscripts: Sequence[Expression], lane: str
 def lane_distances(
     strides: Strides, subscripts: Sequence[Expression], offset: Offset, lane: str, count: int
 ) -> tuple[Offset, tuple[int, ...]] | None:
-    """The offset of the least element that lanes access, and the distance of each lane from it.
+    """The offset of the lowest element that lanes access, and the distance of each lane from it.
 
     Args:
-        strides: of the array.
-        subscripts: of the access.
+        strides: the strides of the array.
+        subscripts: the subscripts of the access.
         offset: the `element_offset` of the access.
         lane: the lane variable.
         count: the number of lanes.
@@ -230,8 +232,8 @@ def lane_distances(
         return least_offset, tuple([offset.lane * at - first for at in range(count)])
     forms = [_distance(strides, subscripts, {lane: (at, at)}) for at in range(count)]
     start, scaled = forms[0]
-    for form, others in forms:
-        if dict(form.terms) != dict(start.terms) or others != scaled:
+    for form, scaled_terms in forms:
+        if dict(form.terms) != dict(start.terms) or scaled_terms != scaled:
             return None
     least = min(form.constant for form, _ in forms)
     distances = tuple([form.constant - least for form, _ in forms])

@@ -1,4 +1,4 @@
-"""The arrays of each function: arguments, arrays on the stack, in allocated memory, registers."""
+"""Assign the arrays of each function to arguments, stack, allocated memory, and registers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from polysched.loops.ir.nodes import For, LoopProgram
 from polysched.vector.ir import Frame, Layout
 
 LARGEST_ON_STACK = 16 * 1024
-"""Bytes of an array up to which it is placed on the stack."""
+"""Arrays of at most this many bytes are on the stack; larger arrays are allocated on the heap."""
 
 
 def literal_elements(array: Array, layout: Layout) -> int | None:
-    """The number of elements of an array that fits the stack; None for all other arrays."""
+    """The number of elements of an array that fits on the stack; None for all other arrays."""
     elements = 1
     for length in layout.extents:
         if length.terms:

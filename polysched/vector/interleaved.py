@@ -1,8 +1,8 @@
-"""Interleaved vectors: vectors in memory order, and vectors of every n-th element of them.
+"""Interleaved vectors: conversion between memory order and vectors of every n-th element.
 
-Consecutive rows of n elements are n vectors. They are split by the prime factors of n, one after
-the other. Splitting by a factor f takes f - 1 shuffles for each vector. A transposition would load
-row by row instead. Joining is the inverse.
+Consecutive rows of n elements fill n vectors. The vectors are split by the prime factors of n in
+turn. Splitting by a factor f takes f - 1 shuffles for each vector. A transposition would load row
+by row instead. Joining is the inverse of splitting.
 """
 
 from __future__ import annotations
@@ -12,32 +12,33 @@ from collections.abc import Callable
 from polysched.loops.ir.nodes import Interleaving
 
 Origin = Callable[[int, int], tuple[int, int]]
-"""From the number of a vector that is made, and a lane, to those that the element comes from."""
+"""Map the vector number and lane of a result to the vector number and lane of its source."""
 
 
 def origin(kind: Interleaving, count: int, lanes: int) -> Origin:
-    """Where each element comes from.
+    """Return the map from each element of the result to its source.
 
     Args:
         kind: split or join.
-        count: of vectors.
-        lanes: of each.
+        count: the number of vectors.
+        lanes: the number of lanes of each vector.
     """
 
     def split(number: int, lane: int) -> tuple[int, int]:
         return divmod(count * lane + number, lanes)
 
     def join(number: int, lane: int) -> tuple[int, int]:
-        place = number * lanes + lane
-        return place % count, place // count
+        position = number * lanes + lane
+        return position % count, position // count
 
     return split if kind is Interleaving.SPLIT else join
 
 
 def is_cheapest(count: int, lanes: int) -> bool:
-    """Whether it takes no more shuffles than a network takes loads of rows and shuffles.
+    """Whether interleaving takes at most as many shuffles as a network takes loads and shuffles.
 
-    Of large primes it takes more: of thirteen vectors 156.
+    Interleaving takes more if the number of vectors has a large prime factor: 13 vectors take 156
+    shuffles.
     """
     shuffles, left = 0, count
     while left > 1:

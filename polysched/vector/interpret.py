@@ -1,8 +1,8 @@
-"""Run a vector program as it is written, lane by lane: the meaning of the vector IR.
+"""Interpreter of the vector IR: run a program lane by lane. It defines the IR's semantics.
 
-Elements are read and written at the linear addresses of the accesses, so the interpreter tests the
-classification of accesses and masks as well as the passes. Inactive lanes are undefined wherever
-the program says that they are dead.
+The interpreter reads and writes elements at the linear addresses of the accesses, so it tests the
+classification of accesses and masks as well as the passes. Inactive lanes are undefined where the
+program declares them dead.
 """
 
 from __future__ import annotations
@@ -41,18 +41,19 @@ from polysched.vector.memory import LinearArray
 Variables: TypeAlias = dict[str, int]
 Run: TypeAlias = Callable[[Variables], None]
 InLane: TypeAlias = Callable[[Variables, int], Scalar]
-"""A value in a lane; a scalar is the same in all lanes."""
+"""Compute a value in a lane; a scalar is the same in all lanes."""
 
 Interpreter: TypeAlias = Callable[[Mapping[str, AnyArray], Mapping[str, int]], dict[str, AnyArray]]
-"""From arrays and parameters to the arrays that are written."""
+"""Run a program on arrays and parameters, and return the arrays that it writes."""
 
 
 def interpreter(program: ir.VectorProgram) -> Interpreter:
-    """Compile a program to a function that runs it; its arguments are not changed.
+    """Compile a program to a function that runs it and leaves its arguments unchanged.
 
-    The function raises a ``CallError`` if an array or parameter does not fit, and a ``KernelError``
-    if an active lane accesses memory outside its array, or a fact that the program states does not
-    hold: that a loop runs, that a lane is active, an alignment, private memory.
+    The function raises a ``CallError`` if an array or parameter does not match its declaration. It
+    raises a ``KernelError`` if an active lane accesses memory outside its array, or if a fact that
+    the program states does not hold: a loop runs, a lane is active, an address is aligned, memory
+    is private.
     """
     machine = _Machine(program)
     run = _in_order([machine.frame(program.frame), machine.node(program.body)])
@@ -84,7 +85,7 @@ class _Machine:
         self.known: Intervals = {}
 
     def start(self, given: Memory, parameters: Mapping[str, int]) -> None:
-        """Begin a call."""
+        """Start a call: bind arrays and parameters."""
         self.parameters = parameters
         self.known = {name: (value, value) for name, value in parameters.items()}
         self.memory = {name: self._linear(name, values) for name, values in given.arrays.items()}
@@ -95,7 +96,7 @@ class _Machine:
     # -- control flow ----------------------------------------------------------------------------
 
     def frame(self, frame: ir.Frame) -> Run:
-        """Enter a function: its own arrays and registers are undefined."""
+        """Enter a function with undefined local arrays and registers."""
         arrays = self.program.arrays
 
         def run(variables: Variables) -> None:
@@ -110,7 +111,7 @@ class _Machine:
         return run
 
     def node(self, node: ir.Node) -> Run:
-        """The function that runs a node."""
+        """Compile a node to a function that runs it."""
         match node:
             case ir.Sequence(nodes=nodes):
                 return _in_order([self.node(child) for child in nodes])
@@ -167,7 +168,7 @@ class _Machine:
         return run
 
     def _active(self, lanes: vector.Lanes | None) -> Callable[[Variables], Sequence[int]]:
-        """The lanes that run, as a function of the variables."""
+        """The active lanes as a function of the variables."""
         if lanes is None:
             return lambda variables: (0,)
         return self._lanes(lanes.active, lanes.count)
@@ -198,11 +199,11 @@ class _Machine:
         if isinstance(target, ir.Keep):
             return self._keep(target)
         name = target.access.address.array
-        place = self._place(target.access)
+        distance_of = self._place(target.access)
 
         def write(variables: Variables, lanes: Sequence[int], values: list[Scalar]) -> None:
-            places = [place(variables, lane) for lane in lanes]
-            for distance, value in zip(places, values, strict=True):
+            distances = [distance_of(variables, lane) for lane in lanes]
+            for distance, value in zip(distances, values, strict=True):
                 self.memory[name].write(distance, value)
 
         return write
@@ -221,7 +222,7 @@ class _Machine:
         return write
 
     def _call(self, node: ir.Call) -> InLane:
-        """The instruction's own statement for all terms of a lane."""
+        """Evaluate the instruction's statement for all terms of a lane."""
         form = node.instruction
         target, terms = form.statement.target.array, form.term_dimensions
         before = None if node.before is None else self.value(node.before)
@@ -239,8 +240,8 @@ class _Machine:
 
         def modelled(variables: Variables, lane: int) -> Scalar:
             assert form.model is not None
-            given = [{name: one(variables, lane, at) for name, one in operands} for at in every]
-            return form.model(0 if before is None else before(variables, lane), given)
+            values = [{name: get(variables, lane, at) for name, get in operands} for at in every]
+            return form.model(0 if before is None else before(variables, lane), values)
 
         def value(variables: Variables, lane: int) -> Scalar:
             total[0] = 0 if before is None else before(variables, lane)
@@ -254,7 +255,7 @@ class _Machine:
     def _operand(
         self, node: ir.Call, name: str, operand: vector.Load | Constant
     ) -> tuple[str, Callable[[Variables, int, Mapping[str, int]], Scalar]]:
-        """The element of an operand for a lane and the numbers of a term."""
+        """The element of an operand for a lane and the indices of a term."""
         if isinstance(operand, Constant):
             literal = self.value(operand)
             return name, lambda variables, lane, at: literal(variables, lane)
@@ -275,17 +276,17 @@ class _Machine:
         columns = self.registers[node.columns]
         match node.interleaving:
             case None:
-                made = rows.T
+                result = rows.T
             case Interleaving.SPLIT:
-                made = rows.reshape(-1, len(rows)).T
+                result = rows.reshape(-1, len(rows)).T
             case Interleaving.JOIN:
-                made = rows.T.reshape(rows.shape)
-        columns[:] = [list(vector_) for vector_ in made]
+                result = rows.T.reshape(rows.shape)
+        columns[:] = [list(vector_) for vector_ in result]
 
     # -- values ----------------------------------------------------------------------------------
 
     def value(self, value: vector.Value) -> InLane:
-        """The function of variables and lane that computes a value."""
+        """Compile a value to a function of variables and lane."""
         match value:
             case Constant():
                 constant = as_scalar(value.value, vector.dtype_of(value))
@@ -302,8 +303,8 @@ class _Machine:
             case vector.Register(array=array, number=number, is_vector=is_vector):
                 return lambda variables, lane: self.registers[array][number][lane * is_vector]
             case vector.Load(access=access) | vector.Unpack(access=access):
-                name, place = access.address.array, self._place(access)
-                return lambda variables, lane: self.memory[name].read(place(variables, lane))
+                name, distance_of = access.address.array, self._place(access)
+                return lambda variables, lane: self.memory[name].read(distance_of(variables, lane))
         return self._computed(value)
 
     def _computed(
@@ -313,7 +314,7 @@ class _Machine:
             case vector.Apply(operator=operator, operands=operands):
                 apply = scalar_function(operator, vector.dtype_of(operands[-1]))
                 inner = [self.value(operand) for operand in operands]
-                return lambda variables, lane: apply(*[one(variables, lane) for one in inner])
+                return lambda variables, lane: apply(*[get(variables, lane) for get in inner])
             case vector.Convert(operand=operand, dtype=dtype):
                 convert, only = converter(vector.dtype_of(operand), dtype), self.value(operand)
                 return lambda variables, lane: convert(only(variables, lane))
@@ -341,8 +342,8 @@ class _Machine:
             subscripts = [self.value(subscript) for subscript in movement.subscripts]
             return lambda variables, lane: sum(
                 [
-                    one(variables, lane) * stride
-                    for one, stride in zip(subscripts, self.memory[name].strides, strict=True)
+                    subscript(variables, lane) * stride
+                    for subscript, stride in zip(subscripts, self.memory[name].strides, strict=True)
                 ]
             )
         count = self.count
@@ -360,11 +361,11 @@ class _Machine:
                 return lambda variables, lane: start(variables) + distances[lane]
 
     def _distance(self, access: vector.Access, count: int) -> Callable[[Variables], int]:
-        """The distance of the address from the first element, in elements or bits.
+        """The distance of the address from the first element, in elements, or in bits if packed.
 
         Args:
             access: the access.
-            count: the elements of all lanes.
+            count: the number of elements that all lanes access.
         """
         address = access.address
         base = self.value(vector.Sum(address.terms, address.constant))

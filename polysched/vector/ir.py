@@ -1,7 +1,7 @@
-"""The vector IR: a program in which every decision about vectors is data.
+"""The vector IR: vector statements with explicit lanes, masks and memory accesses.
 
-The pass :mod:`polysched.vector.passes.vectorize` makes it from loops, later passes rewrite it, and
-:mod:`polysched.llvm.emit.nodes` prints it as LLVM IR node by node::
+The pass :mod:`polysched.vector.passes.vectorize` builds a vector program from loops, later passes
+rewrite it, and :mod:`polysched.llvm.emit.nodes` translates it to LLVM IR node by node::
 
     program   = VectorProgram(name, parameters, arrays, layouts, frame, body)
     node      = Sequence(nodes)
@@ -29,8 +29,8 @@ The pass :mod:`polysched.vector.passes.vectorize` makes it from loops, later pas
               | Offsets(distances) | Window(distances, reach) | Gather(subscripts)
               | Lookup(subscripts)
 
-A scalar and a vector in one operation mean that the scalar is the same in every lane. A statement
-reads everything before it writes anything; lanes that are not active read and write no memory.
+A scalar operand of a vector operation is broadcast to all lanes. A statement reads all operands
+before it writes. Inactive lanes read and write no memory.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Store:
 
 @dataclass(frozen=True)
 class Stream:
-    """Write whole vectors to memory past the caches."""
+    """Write whole vectors to memory with stores that bypass the caches."""
 
     access: Access
 
@@ -71,7 +71,7 @@ class Keep:
 
     Attributes:
         register: the register array and the vector in it.
-        masked: whether inactive lanes keep their content; otherwise it is undefined afterward.
+        masked: whether inactive lanes keep their content; if not, they are undefined afterward.
     """
 
     register: Register
@@ -93,17 +93,17 @@ class Assign:
 
 @dataclass(frozen=True)
 class Call:
-    """Compute a nest by one machine instruction.
+    """Compute a loop nest by one machine instruction.
 
     Attributes:
         statement: the statement's name.
-        target: the results, one for each lane.
-        before: the content of the target before; None if the instruction does not read it.
-        instruction: its declaration says what it computes.
+        target: the location of the results, one for each lane.
+        before: the previous content of the target; None if the instruction does not read it.
+        instruction: the instruction's declaration, which defines its result.
         operands: for each input array of the instruction, a constant or an access. A lane reads
-            the consecutive elements of its part of the operand; the part of the next lane follows,
-            or is the same.
-        lanes: of the results.
+            consecutive elements of the operand. The elements of the next lane follow, or are the
+            same.
+        lanes: the lanes of the results.
     """
 
     statement: str
@@ -116,13 +116,14 @@ class Call:
 
 @dataclass(frozen=True)
 class Transpose:
-    """Move elements between two register tiles, which are register arrays of several vectors.
+    """Transpose, split or join a register tile, which is a register array of several vectors.
 
     Attributes:
         rows: the tile that is read.
         columns: the tile that is written.
         strategy: the instructions that transpose a tile.
-        interleaving: which elements move where; None: ``columns[i][j] = rows[j][i]``.
+        interleaving: the order in which elements are split or joined; None for a transposition,
+            ``columns[i][j] = rows[j][i]``.
     """
 
     rows: str
@@ -149,9 +150,9 @@ class Frame:
     """The arrays of a function.
 
     Attributes:
-        outside: arrays whose address the function is given.
-        stack: arrays on its stack.
-        heap: arrays in memory that is allocated for the whole call, or for each thread.
+        outside: arrays whose addresses are arguments of the function.
+        stack: arrays on the function's stack.
+        heap: arrays in memory allocated once for the whole call, or once for each thread.
         registers: register arrays.
     """
 
@@ -166,7 +167,7 @@ class Loop:
     """``for variable in range(lower, upper, step)``; ``name`` is the loop's name in the schedule.
 
     Attributes:
-        runs: whether at least one iteration surely runs.
+        runs: whether at least one iteration provably runs.
         region: the frame of the function of a parallel loop whose iterations threads share;
             None for all other loops.
     """
@@ -215,16 +216,16 @@ class Layout:
 
 @dataclass(frozen=True)
 class VectorProgram:
-    """A whole program.
+    """A vector program: its interface, arrays and statements.
 
     Attributes:
-        name: of the kernel.
-        parameters: in order.
-        context: of the kernel: what holds of its parameters.
-        arrays: by name, register arrays included.
-        layouts: of the arrays that need memory.
-        frame: of the kernel's function.
-        body: its statements.
+        name: the kernel's name.
+        parameters: the parameters in order.
+        context: the constraints on the kernel's parameters.
+        arrays: all arrays by name, including register arrays.
+        layouts: the layouts of the arrays in memory.
+        frame: the frame of the kernel's function.
+        body: the statements.
     """
 
     name: str
@@ -249,7 +250,7 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """All nodes, an outer before an inner one."""
+    """Yield all nodes in preorder."""
     open_nodes = [node]
     while open_nodes:
         node = open_nodes.pop()

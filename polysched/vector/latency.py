@@ -1,14 +1,14 @@
-"""Accumulators that are too few to hide the latency of an FMA.
+"""FMA contraction: leave products separate where the latency of the accumulators is the limit.
 
-An addition waits for the addition before it on the same accumulator. If a loop has few such chains,
-latency bounds it. Then the multiplication must stay outside the chain: an FMA takes as long as a
-multiplication, an addition less on most processors. Separate multiplications cost no throughput as
-long as there are at most half as many chains as an FMA takes cycles, even where one unit executes
-both operations.
+An addition waits for the previous addition to the same accumulator. If a loop has few such
+dependence chains, latency bounds it. Then the multiplication must stay outside the chain, because
+the latency of an addition is lower than the latency of an FMA on most processors. If the number of
+chains is at most half the latency of an FMA in cycles, separate multiplications cost no throughput,
+even where one unit executes both operations.
 
 Measured on Zen 4 with scalar float32 sums, time with FMAs / time with ``vmulss`` and ``vaddss``:
-1.31 with one chain and with two, 1.19 with three, 0.95 with four, 1.00 with eight. With vectors:
-1.07 to 1.20 with one chain, 1.00 with two and with four.
+1.31 with one or two chains, 1.19 with three, 0.95 with four, 1.00 with eight. With vectors: 1.07 to
+1.20 with one chain, 1.00 with two or four.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ class Contraction:
     """Which products and sums may become one FMA.
 
     Attributes:
-        is_allowed: whether any may.
-        latency_bound: the accumulators that products are added to by an addition.
+        is_allowed: whether the kernel allows FP contraction.
+        latency_bound: the accumulators to which products are added by a separate addition.
     """
 
     is_allowed: bool = True
     latency_bound: frozenset[str] = frozenset()
 
     def joins(self, expression: Operation) -> bool:
-        """Whether an operation may be a part of an FMA."""
+        """Whether an operation may become part of an FMA."""
         if not self.latency_bound:
             return self.is_allowed
         return self.is_allowed and not _adds_to(expression, self.latency_bound)
@@ -48,31 +48,33 @@ ANYWHERE = Contraction()
 
 
 def contraction(program: LoopProgram, registers: Set[str], fma_latency: int) -> Contraction:
-    """Where FMAs pay in a program.
+    """Decide where a program uses FMAs.
 
     Args:
-        program: loops without unrolled ones.
+        program: loops, after unrolling.
         registers: the names of the register arrays.
-        fma_latency: in cycles.
+        fma_latency: the latency of an FMA in cycles.
     """
-    found: set[str] = set()
+    latency_bound: set[str] = set()
     for node in walk(program.body) if program.fp_contract else ():
         if isinstance(node, For) and node.kind is not LoopKind.VECTOR:
-            # What is born in an iteration does not wait for the iteration before.
-            carried = registers - {one.array for one in walk(node) if isinstance(one, Allocate)}
+            # A value allocated in an iteration does not depend on earlier iterations.
+            carried = registers - {
+                node_.array for node_ in walk(node) if isinstance(node_, Allocate)
+            }
             own = {
-                one.target.array
-                for one in _own_assignments(node.body)
-                if one.target.array in carried
-                and any(load.array == one.target.array for load in loads(one.value))
+                assign.target.array
+                for assign in _own_assignments(node.body)
+                if assign.target.array in carried
+                and any(load.array == assign.target.array for load in loads(assign.value))
             }
             if len(own) <= fma_latency // 2:
-                found |= own
-    return Contraction(program.fp_contract, frozenset(found))
+                latency_bound |= own
+    return Contraction(program.fp_contract, frozenset(latency_bound))
 
 
 def _adds_to(expression: Operation, accumulators: Set[str]) -> bool:
-    """Whether an operation adds to, or subtracts from, one of some accumulators."""
+    """Whether an operation adds to, or subtracts from, one of the accumulators."""
     return expression.operator in _SUMS and any(
         _is_sum_of(operand, accumulators) for operand in expression.operands
     )
@@ -88,7 +90,7 @@ def _is_sum_of(operand: Expression, accumulators: Set[str]) -> bool:
 
 
 def _own_assignments(node: LoopNode) -> Iterator[Assign]:
-    """The assignments of a loop's body that no sequential loop inside repeats."""
+    """The assignments of a loop's body outside of inner sequential loops."""
     if isinstance(node, Assign):
         yield node
     elif not (isinstance(node, For) and node.kind is not LoopKind.VECTOR):

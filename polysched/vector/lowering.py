@@ -1,4 +1,4 @@
-"""Lower expressions to values of the vector IR; classify the access of each load and store."""
+"""Lower expressions to values of the vector IR, and classify each load and store."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ LanesOrNone: TypeAlias = Lanes | None
 
 
 class Lowering:
-    """Lowers the expressions of a program.
+    """Lower the expressions of a program.
 
     Attributes:
-        arrays: by name.
+        arrays: the arrays by name.
         registers: the names of the register arrays.
-        strides: literal strides of the arrays in memory.
-        layouts: of the same arrays.
+        strides: the literal strides of the arrays in memory.
+        layouts: the layouts of the same arrays.
         known: intervals of the parameters and variables in scope.
-        frame: of the function in scope.
+        frame: the frame of the function in scope.
         lane: the variable of the vector loop in scope.
     """
 
@@ -90,7 +90,7 @@ class Lowering:
     # -- values ----------------------------------------------------------------------------------
 
     def index(self, expression: Expression) -> Sum:
-        """An integer expression over loop variables and parameters."""
+        """Lower an integer expression over loop variables and parameters."""
         return self._sum(linear_form(expression, self.known))
 
     def _sum(self, form: LinearForm) -> Sum:
@@ -98,7 +98,7 @@ class Lowering:
         return Sum(tuple(terms), form.constant)
 
     def value(self, expression: Expression, lanes: LanesOrNone) -> Value:
-        """An expression in the lanes of a statement."""
+        """Lower an expression in the lanes of a statement."""
         match expression:
             case Constant():
                 return expression
@@ -123,11 +123,11 @@ class Lowering:
         raise LoweringError(f"expression {expression} has no machine code")
 
     def _converted(self, operand: Expression, target: DType, lanes: LanesOrNone) -> Value:
-        """The operand of a conversion; packed elements are unpacked to the bits of the result."""
+        """Lower the operand of a conversion; unpack packed elements to the width of the result."""
         if not isinstance(operand, Load) or not self.arrays[operand.array].is_packed:
             return self.value(operand, lanes)
-        wanted = min(target.container.bits, 32) if target != boolean else 8
-        bits = max(operand.type.container.bits, wanted)
+        target_bits = min(target.container.bits, 32) if target != boolean else 8
+        bits = max(operand.type.container.bits, target_bits)
         access = self.access(operand.array, operand.subscripts, lanes)
         return Unpack(access, _lane_type(bits))
 
@@ -156,10 +156,10 @@ class Lowering:
             last = offset.literal.plus(LinearForm((), 1 - lanes.count))
             reversed_ = replace(offset, literal=last)
             return self.whole(array, reversed_, Uniform.REVERSED, lanes.count)
-        found = lane_distances(self.strides[name], subscripts, offset, lane, lanes.count)
-        if found is None:
+        lane_offsets = lane_distances(self.strides[name], subscripts, offset, lane, lanes.count)
+        if lane_offsets is None:
             return self.gather(name, subscripts, lanes)
-        least, distances = found
+        least, distances = lane_offsets
         return Access(self.address(name, least), Offsets(distances), size)
 
     def _packed(
@@ -178,7 +178,7 @@ class Lowering:
         return self.gather(array.name, subscripts, lanes)
 
     def whole(self, array: Array, offset: Offset, movement: Movement, elements: int) -> Access:
-        """An access to consecutive elements."""
+        """Build an access to consecutive elements."""
         base = CACHE_LINE if array.role is Role.TEMPORARY else array.dtype.bytes
         alignment = offset.alignment(base, array.dtype.bytes)
         is_private = (
@@ -192,13 +192,13 @@ class Lowering:
         return Access(self.address(array.name, offset), movement, alignment, is_private)
 
     def gather(self, name: str, subscripts: tuple[Expression, ...], lanes: LanesOrNone) -> Access:
-        """The access whose lanes compute their subscripts."""
-        places = tuple([self.value(subscript, lanes) for subscript in subscripts])
+        """Build a gather: each lane computes its subscripts."""
+        lane_subscripts = tuple([self.value(subscript, lanes) for subscript in subscripts])
         start = Address(name, (), 0)
-        return Access(start, Gather(places), self.arrays[name].dtype.bytes)
+        return Access(start, Gather(lane_subscripts), self.arrays[name].dtype.bytes)
 
     def _packed_address(self, array: Array, offset: Offset) -> Address:
-        """An address in bytes if it always begins at the same bit of its byte, else in bits."""
+        """The address in bytes if its bit position in a byte is literal, else in bits."""
         address = self.address(array.name, offset)
         in_bytes = not any(coefficient % 8 for _, coefficient in address.terms)
         if not in_bytes or (offset.scaled and array.rows is not Rows.PADDED):

@@ -1,4 +1,4 @@
-"""The memory of the interpreter of the vector IR: arrays at linear addresses."""
+"""Memory of the vector IR interpreter: arrays at linear addresses."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from polysched.vector.classify import literal_strides, row_major
 
 @dataclass(frozen=True, eq=False)
 class LinearArray:
-    """An array whose elements are numbered by their distance from the first one.
+    """An array whose elements are addressed by their distance from the first element.
 
     Attributes:
-        array: its declaration.
+        array: the declaration of the array.
         elements: all elements in row-major order.
-        numbers: the number in that order of the element at a distance in elements, or in bits if
-            the array is packed; None if they are the same.
-        strides: distances between consecutive indices.
+        numbers: from a distance in elements, or in bits if the array is packed, to the row-major
+            number of the element; None if distance and number are equal.
+        strides: the distances between consecutive indices of each dimension.
     """
 
     array: Array
@@ -37,26 +37,28 @@ class LinearArray:
         """Number the elements of an array.
 
         Args:
-            array: its declaration.
-            values: a contiguous array; what is written here is written there.
+            array: the declaration of the array.
+            values: a contiguous array, which shares its memory with the result.
             parameters: the value of each parameter as an interval.
         """
         strides = tuple([stride or 0 for stride in literal_strides(array, parameters)])
         numbers = None
         if array.is_packed or strides != row_major(values.shape, 1, int.__mul__):
-            places = np.zeros(values.shape, np.int64)
+            element_distances = np.zeros(values.shape, np.int64)
             for dimension, stride in enumerate(strides):
                 shape = [1] * len(strides)
                 shape[dimension] = -1
-                places += stride * np.arange(values.shape[dimension]).reshape(shape)
-            numbers = {int(place): number for number, place in enumerate(places.ravel())}
+                element_distances += stride * np.arange(values.shape[dimension]).reshape(shape)
+            numbers = {
+                int(distance): number for number, distance in enumerate(element_distances.ravel())
+            }
         return LinearArray(array, values.reshape(-1), numbers, strides)
 
     def read(self, distance: int) -> Scalar:
-        """The element at a distance: an integer, a truth value or a numpy float.
+        """Read the element at a distance: an integer, a truth value or a numpy float.
 
         Raises:
-            KernelError: there is no element.
+            KernelError: no element has this distance.
         """
         element = self.elements[self._number(distance)]
         return element if self.array.dtype.is_float else element.item()

@@ -1,4 +1,4 @@
-"""How deep loops may be nested in machine code."""
+"""Limit on the nesting depth of loops in machine code."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from polysched.errors import LoweringError
 from polysched.loops.ir.nodes import For, LoopNode, LoopProgram, children
 
 DEEPEST = 32
-"""Loops in each other: LLVM's time is exponential in them, and nothing stops it once it runs."""
+"""Largest nesting depth: LLVM's time is exponential in the depth, and a compilation cannot be
+interrupted.
+"""
 
 
 def require_shallow(program: LoopProgram) -> None:
-    """Check that LLVM can be given the loops of a program.
+    """Check that the loops of a program are not nested too deep for LLVM.
 
     Raises:
-        LoweringError: they are nested too deep.
+        LoweringError: more than `DEEPEST` loops are nested.
     """
     depth = _depth(program.body)
     if depth > DEEPEST:

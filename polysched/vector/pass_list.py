@@ -1,7 +1,7 @@
-"""The passes between the loops and LLVM: each is a pure function from program to program.
+"""Pass pipeline from the loop IR to the vector IR; each pass is a pure function on programs.
 
-Passes rewrite a loop program until ``vectorize`` makes a vector program of it. ``polysched show
---stage NAME`` prints the program after a pass; the tests run an interpreter after each.
+Passes rewrite a loop program until ``vectorize`` turns it into a vector program. ``polysched show
+--stage NAME`` prints the program after a pass. The tests run an interpreter after each pass.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Pass:
 
     Attributes:
         name: the stage that prints the program after this pass.
-        summary: what the pass does, as an imperative.
+        summary: an imperative sentence for the command line's list of passes.
         run: the rewrite. It raises a ``LoweringError`` if a directive of the schedule cannot be
             applied.
     """
@@ -47,9 +47,9 @@ class Pass:
 
 
 # Narrowing does not depend on the loops, so it comes first, before unrolling copies statements.
-# Instructions are selected while the loops of a nest are there, so before unrolling. Register
-# promotion needs literal subscripts, so it follows unrolling. Masks of registers depend on all
-# accesses to a register, so `unmask` is the last pass.
+# Instruction selection needs the loops of a nest, so it precedes unrolling. Register promotion
+# needs literal subscripts, so it follows unrolling. Masks of registers depend on all accesses to a
+# register, so `unmask` is the last pass.
 PASSES = (
     Pass(
         "narrow",
@@ -117,7 +117,7 @@ PASSES = (
 _VECTORS: WeakKeyDictionary[LoopProgram, tuple[Machine, VectorProgram]] = WeakKeyDictionary()
 """Cache of the vector program of each live loop program, for the machine of the last call.
 
-The autoscheduler demands machine code of a schedule before its caller compiles it.
+The autoscheduler compiles a schedule before its caller does.
 """
 
 
@@ -125,17 +125,17 @@ def run_passes(program: LoopProgram, machine: Machine, *, last: str | None = Non
     """Apply the passes in order.
 
     Args:
-        program: loops as :func:`polysched.loops.generate.generate_loops` makes them.
-        machine: its vector registers and instruction sets decide what the passes do.
-        last: the name of the last pass to apply; by default all are applied.
+        program: the result of :func:`polysched.loops.generate.generate_loops`.
+        machine: the target, with its vector registers and instruction sets.
+        last: the name of the last pass to apply; by default, all passes are applied.
 
     Raises:
         LoweringError: a directive of the schedule cannot be applied.
     """
     current: AnyProgram = program
-    for one in PASSES:
-        current = one.run(current, machine)
-        if one.name == last:
+    for lowering_pass in PASSES:
+        current = lowering_pass.run(current, machine)
+        if lowering_pass.name == last:
             break
     return current
 

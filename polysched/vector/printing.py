@@ -1,4 +1,4 @@
-"""Vector programs as readable text.
+"""Print vector programs as text.
 
 ::
 
@@ -12,8 +12,9 @@
       vector 16: contiguous(y[16*i]) = 2*contiguous(x[16*i])
     vector 16 lanes 0..(n - 16*(n//16)) if any: contiguous(y[16*(n//16)]) = ...
 
-Addresses are linear: ``x[16*i]`` is the element with this distance from the first one. A line
-without ``vector`` is a scalar statement. ``if any`` marks vectors of which perhaps no lane runs.
+Addresses are linear: ``x[16*i]`` is the element at distance ``16*i`` from the first element. A line
+without ``vector`` is a scalar statement. ``if any`` marks vectors without a lane that provably
+runs.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ _INDENT = "  "
 
 
 def print_vectors(program: VectorProgram) -> str:
-    """The declarations of a program, then its statements."""
+    """Print the declarations of a program, then its statements."""
     arguments = [array for array in program.arrays.values() if array.role is not Role.TEMPORARY]
     own = [program.arrays[name] for name in (*program.frame.stack, *program.frame.heap)]
     lines = [
@@ -82,7 +83,7 @@ def print_vectors(program: VectorProgram) -> str:
 
 
 def format_statement(node: Statement) -> str:
-    """A statement as one line."""
+    """Format a statement as one line."""
     match node:
         case Assign(target=target, value=value, lanes=lanes):
             return f"{_lanes(lanes)}{_target(target, lanes)} = {format_value(value)}"
@@ -99,7 +100,7 @@ def format_statement(node: Statement) -> str:
 
 
 def format_value(value: Value) -> str:
-    """A value in Python's syntax, with the movement of each load as a function."""
+    """Format a value in Python's syntax, with the movement of each load as a function."""
     return format_expression(_expression(value))
 
 
@@ -152,7 +153,7 @@ def _active(active: Active) -> str:
 
 
 def _numbers(lanes: tuple[int, ...]) -> str:
-    """Literal lanes: a range if they are consecutive."""
+    """Format literal lanes, as a range if they are consecutive."""
     if lanes and lanes == tuple(range(lanes[0], lanes[-1] + 1)):
         return f"{lanes[0]}..{lanes[-1] + 1}"
     return f"{{{', '.join(map(str, lanes))}}}"
@@ -187,26 +188,26 @@ def _access(access: Access) -> str:
         case Offsets(stride=stride):
             return f"strided({address}, {stride})"
         case Gather(subscripts=subscripts):
-            places = ", ".join(map(format_value, subscripts))
+            indices = ", ".join(map(format_value, subscripts))
             how = "lookup" if isinstance(access.movement, Lookup) else "gather"
-            return f"{how}({access.address.array}[{places}])"
+            return f"{how}({access.address.array}[{indices}])"
 
 
 def _address(address: Address) -> str:
-    """The linear subscript of an element; strides of run time are named after the dimension."""
+    """The linear subscript of an element; strides known only at run time are named by dimension."""
     terms = [(_expression(value), factor) for value, factor in address.terms]
     for dimension, index in address.scaled:
         stride = Index(f"{address.array}.stride{dimension}")
         inner = _expression(index)
         terms.append((inner * stride, 1))
-    place = format_expression(LinearForm(tuple(terms), address.constant).expression())
+    element = format_expression(LinearForm(tuple(terms), address.constant).expression())
     unit = "" if address.unit is Unit.ELEMENT else f"{address.unit.value} "
     phase = f" bit {address.phase}" if address.phase else ""
-    return f"{address.array}[{unit}{place}{phase}]"
+    return f"{address.array}[{unit}{element}{phase}]"
 
 
 def _expression(value: Value) -> Expression:
-    """A value as an expression, in which other nodes stand as names."""
+    """A value as an expression of the loop IR, with all other nodes as names."""
     match value:
         case Constant() | Index() | Parameter():
             return value

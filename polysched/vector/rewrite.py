@@ -33,11 +33,11 @@ from polysched.vector.values import (
 )
 
 Rule = Callable[[Value], Value]
-"""The replacement of a value whose operands are rewritten already; the value itself to keep it."""
+"""Rewrite a value whose operands have been rewritten; return the value itself to keep it."""
 
 
 def operands(value: Value) -> tuple[Value, ...]:
-    """The values directly below, subscripts and terms of addresses included."""
+    """The operands of a value, including subscripts and terms of addresses."""
     match value:
         case Apply(operands=inner):
             return inner
@@ -53,7 +53,7 @@ def operands(value: Value) -> tuple[Value, ...]:
 
 
 def access_operands(access: Access) -> tuple[Value, ...]:
-    """The values that decide where an access goes."""
+    """The values that determine the address and the lanes' offsets of an access."""
     address = access.address
     parts = [value for value, _ in address.terms]
     parts += [value for _, value in address.scaled]
@@ -63,7 +63,7 @@ def access_operands(access: Access) -> tuple[Value, ...]:
 
 
 def walk_value(value: Value) -> Iterator[Value]:
-    """A value and all values below."""
+    """Yield a value and all values below it, in preorder."""
     open_values = [value]
     while open_values:
         value = open_values.pop()
@@ -72,12 +72,12 @@ def walk_value(value: Value) -> Iterator[Value]:
 
 
 def target_access(target: Target) -> Access | None:
-    """The access of a target in memory; None for a register."""
+    """The access of a target in memory; None for a register target."""
     return target.access if isinstance(target, Store | Stream) else None
 
 
 def statement_values(node: Statement) -> Iterator[Value]:
-    """The outermost values that a statement reads."""
+    """Yield the root values that a statement reads."""
     match node:
         case Assign(target=target, value=value):
             yield value
@@ -95,11 +95,11 @@ def statement_values(node: Statement) -> Iterator[Value]:
 
 
 def map_statements(node: Node, function: Callable[[Statement], Statement]) -> Node:
-    """Rewrite every statement; a node in which nothing changes stays the same object."""
+    """Rewrite every statement; unchanged nodes stay the same objects."""
     match node:
         case Sequence(nodes=nodes):
-            made = tuple([map_statements(child, function) for child in nodes])
-            return node if all(map(operator.is_, made, nodes)) else Sequence(made)
+            statements = tuple([map_statements(child, function) for child in nodes])
+            return node if all(map(operator.is_, statements, nodes)) else Sequence(statements)
         case Loop(body=body):
             inner = map_statements(body, function)
             return node if inner is body else replace(node, body=inner)
@@ -113,12 +113,14 @@ def map_statements(node: Node, function: Callable[[Statement], Statement]) -> No
 
 
 def map_value(value: Value, rule: Rule) -> Value:
-    """Rewrite a value bottom-up, subscripts of gathers included; unchanged parts stay."""
+    """Rewrite a value bottom-up, including subscripts of gathers; unchanged parts stay the same
+    objects.
+    """
     match value:
         case Apply(operands=inner):
-            made = tuple([map_value(one, rule) for one in inner])
-            if not all(map(operator.is_, made, inner)):
-                value = replace(value, operands=made)
+            rewritten = tuple([map_value(operand, rule) for operand in inner])
+            if not all(map(operator.is_, rewritten, inner)):
+                value = replace(value, operands=rewritten)
         case Convert(operand=operand):
             only = map_value(operand, rule)
             if only is not operand:
@@ -146,7 +148,7 @@ def _map_access(access: Access, rule: Rule) -> Access:
     if not isinstance(access.movement, Gather):
         return access
     before = access.movement.subscripts
-    made = tuple([map_value(one, rule) for one in before])
-    if all(map(operator.is_, made, before)):
+    rewritten = tuple([map_value(subscript, rule) for subscript in before])
+    if all(map(operator.is_, rewritten, before)):
         return access
-    return replace(access, movement=replace(access.movement, subscripts=made))
+    return replace(access, movement=replace(access.movement, subscripts=rewritten))

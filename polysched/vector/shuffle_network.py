@@ -1,8 +1,8 @@
 """Networks of two-input shuffles that transpose a tile of vectors, for any power-of-two size.
 
-An element stands in row ``l`` and column ``u``. At first the rows are registers and the columns
-lanes, at the end the other way round. A stage takes one bit of the number of the register into the
-number of the lane, and gives a bit of the lane's number back for it:
+An element is in row ``l`` and column ``u``. At first the rows are registers and the columns are
+lanes; at the end the columns are registers and the rows are lanes. A stage exchanges one bit of the
+register number for one bit of the lane number:
 
 - inside blocks of 128 bits, stage ``m`` interleaves groups of ``2**m`` lanes of two registers (the
   ``unpack`` instructions): the register's bit becomes bit ``m`` of the lane, the bits from there on
@@ -11,9 +11,9 @@ number of the lane, and gives a bit of the lane's number back for it:
   (``shuf32x4``, for two blocks ``perm2x128``): the lowest bit of the block goes to the register,
   the others move down, and the register's bit becomes the top one.
 
-A tile with fewer columns than rows starts with registers of several rows joined, which costs loads
-with an insert and saves the stages that would have brought these rows together. One with more
-columns than rows ends with registers that are cut into several columns.
+If a tile has fewer columns than rows, each register starts with several rows joined. This costs
+loads with an insert and saves the stages that would bring these rows together. If a tile has more
+columns than rows, each register is cut into several columns at the end.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from typing import TypeVar
 from polysched.errors import LoweringError
 
 BLOCK_BITS = 128
-"""The part of a vector within which the cheap shuffles move lanes."""
+"""Bits of the blocks within which the cheap shuffles move lanes."""
 
 Vector = TypeVar("Vector")
 
 
 @dataclass(frozen=True)
 class Shuffle:
-    """One shuffle: lane ``i`` of the result is lane ``mask[i]`` of ``first`` and ``second``, one
-    behind the other.
+    """A shuffle: lane ``i`` of the result is lane ``mask[i]`` of ``first`` and ``second``,
+    concatenated.
     """
 
     first: int
@@ -52,13 +52,13 @@ class Piece:
 
 @dataclass(frozen=True)
 class Network:
-    """How to transpose ``rows`` vectors of ``columns`` lanes.
+    """A network that transposes ``rows`` vectors of ``columns`` lanes.
 
     Attributes:
-        joined: for each register, the rows that it holds at first, one behind the other.
-        stages: what makes the registers of each stage from those of the stage before.
-        parts: into how many parts a register is cut after the last stage.
-        pieces: for each column, where it is then.
+        joined: for each register, the rows that are concatenated in it at first.
+        stages: the shuffles of each stage, from the registers of the previous stage.
+        parts: the number of parts into which a register is cut after the last stage.
+        pieces: for each column, its location after the last stage.
     """
 
     joined: tuple[tuple[int, ...], ...]
@@ -68,23 +68,23 @@ class Network:
 
     @property
     def shuffles(self) -> int:
-        """The number of two-input shuffles, joining and cutting left out."""
+        """The number of two-input shuffles, without joining and cutting."""
         return sum(map(len, self.stages))
 
 
 @lru_cache(maxsize=64)
 def transpose_network(rows: int, columns: int, bits: int) -> Network:
-    """The network for a tile of elements of ``bits`` bits.
+    """Build the network for a tile of elements of ``bits`` bits.
 
     16 x 16 of 32 bits takes 64 shuffles, 8 x 8 of 64 bits 24.
 
     Args:
-        rows: vectors that come in, and lanes of those that go out.
-        columns: lanes that come in, and vectors that go out.
-        bits: of an element, at most 128.
+        rows: the number of input vectors, and of lanes of an output vector.
+        columns: the number of lanes of an input vector, and of output vectors.
+        bits: the bits of an element, at most 128.
 
     Raises:
-        LoweringError: a size is no power of two, or out of range.
+        LoweringError: a size is not a power of two, or out of range.
     """
     _require_power("rows", rows)
     _require_power("columns", columns)
@@ -93,7 +93,7 @@ def transpose_network(rows: int, columns: int, bits: int) -> Network:
     register_bits = min(row_bits, column_bits)
     inside = min(register_bits, _log2(BLOCK_BITS // bits))
     lane_bits = max(row_bits, column_bits)
-    # Between blocks, rows that are joined at first move down under those that the stages bring in.
+    # Between blocks, the initially joined rows move down below the rows that the stages add.
     apart = lane_bits - (register_bits - inside) if rows >= columns else register_bits
     of_part = range(inside, apart) if rows > columns else range(0)
     of_register = [*range(inside), *range(apart, row_bits)] if rows > columns else range(row_bits)
@@ -114,7 +114,7 @@ def transpose_network(rows: int, columns: int, bits: int) -> Network:
         _stage(1 << register_bits, 1 << lane_bits, position, out, into)
         for position, (out, into) in enumerate(moves)
     )
-    # The bit of the column that each bit of the lane is; -1 is one of the row.
+    # For each bit of the lane, the bit of the column that it holds; -1 stands for a bit of the row.
     in_lane = [*range(column_bits), *(-1 for _ in of_part)]
     in_register = []
     for out, into in moves:
@@ -134,22 +134,22 @@ def run_network(
     cut: Callable[[Vector, int, int], Vector],
     between: Callable[[int, list[Vector]], list[Vector]] = lambda stage, registers: registers,
 ) -> list[Vector]:
-    """The columns of a tile.
+    """Apply a network to the rows of a tile, and return the columns.
 
     Args:
-        network: what to do.
+        network: the network.
         rows: the vectors of the tile.
-        join: makes one vector of several, one behind the other.
-        shuffle: picks lanes of two vectors by a mask.
-        cut: the part of a vector, its position and the number of parts given.
-        between: what is done to the registers between a stage, of this number, and the one before.
+        join: concatenates vectors.
+        shuffle: selects lanes of two vectors by a mask.
+        cut: extracts a part of a vector, given its position and the number of parts.
+        between: transforms the registers before each stage, given the number of the stage.
     """
     registers = [join([rows[row] for row in part]) for part in network.joined]
     for number, stage in enumerate(network.stages):
         if number:
             registers = between(number, registers)
         registers = [
-            shuffle(registers[one.first], registers[one.second], one.mask) for one in stage
+            shuffle(registers[step.first], registers[step.second], step.mask) for step in stage
         ]
     return [cut(registers[piece.register], piece.part, network.parts) for piece in network.pieces]
 
@@ -167,8 +167,8 @@ def _log2(power: int) -> int:
 
 
 def _stage(registers: int, lanes: int, position: int, out: int, into: int) -> tuple[Shuffle, ...]:
-    """The shuffles that put bit ``position`` of the register into bit ``into`` of the lane, and
-    bit ``out`` of the lane in its place.
+    """The shuffles that move bit ``position`` of the register number to bit ``into`` of the lane
+    number, and bit ``out`` of the lane number back.
     """
     shuffles = []
     for register in range(registers):
@@ -183,12 +183,12 @@ def _stage(registers: int, lanes: int, position: int, out: int, into: int) -> tu
 
 
 def _removed(number: int, bit: int) -> int:
-    """The number without one of its bits, those above moved down."""
+    """Remove a bit of a number, and move the higher bits down."""
     return (number >> (bit + 1) << bit) | (number & ((1 << bit) - 1))
 
 
 def _inserted(number: int, bit: int, value: int) -> int:
-    """The number with one bit more, those from there on moved up."""
+    """Insert a bit into a number, and move the higher bits up."""
     return (number >> bit << (bit + 1)) | (value << bit) | (number & ((1 << bit) - 1))
 
 

@@ -1,4 +1,4 @@
-"""Check that the schedule's streaming stores can be done."""
+"""Check that the schedule's streaming stores are possible."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from polysched.vector.ir import Assign, Call, Store, Stream, VectorProgram, walk
 from polysched.vector.values import Uniform
 
 LEAST_BYTES = 16
-"""The narrowest vector that is streamed."""
+"""Bytes of the narrowest vector that a streaming store writes."""
 
 
 def require_streams(program: VectorProgram) -> None:
-    """Check that each array to be streamed is written by whole vectors somewhere.
+    """Check that each array with a stream directive is written by whole vectors somewhere.
 
     Raises:
         LoweringError: no store to an array can bypass the caches.

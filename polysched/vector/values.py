@@ -14,16 +14,16 @@ from polysched.ir.expr.operators import Operator
 
 
 class Uniform(Enum):
-    """How an access moves from lane to lane, where no further data is needed."""
+    """Movements from lane to lane without parameters."""
 
     BROADCAST = "broadcast"
-    """All lanes access one element."""
+    """All lanes access the same element."""
 
     CONTIGUOUS = "contiguous"
     """The next lane accesses the next element."""
 
     REVERSED = "reversed"
-    """The next lane accesses the previous element; the address is that of the last lane."""
+    """The next lane accesses the previous element; the address belongs to the last lane."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Offsets:
     """Each lane accesses the element at a literal distance from the address.
 
     Attributes:
-        distances: of each lane, in elements; the least one is 0.
+        distances: the distance of each lane, in elements; the least distance is 0.
     """
 
     distances: tuple[int, ...]
@@ -45,11 +45,11 @@ class Offsets:
 
 @dataclass(frozen=True)
 class Window(Offsets):
-    """Offsets so small that a few whole vectors hold all elements; shuffles move them to lanes.
+    """Small offsets: a few whole vectors hold all elements, and shuffles move them to lanes.
 
     Attributes:
-        reach: for each lane the greatest distance that is surely read with it, by this access or by
-            another one of the same lanes; None: ``distances``.
+        reach: for each lane, the greatest distance that the lane provably reads, in this access or
+            in another access of the same lanes; None for ``distances``.
     """
 
     reach: tuple[int, ...] | None = None
@@ -71,7 +71,7 @@ Movement: TypeAlias = Uniform | Offsets | Gather
 
 
 class Unit(Enum):
-    """What an address counts."""
+    """The unit of an address."""
 
     ELEMENT = "element"
     BYTE = "byte"
@@ -80,17 +80,17 @@ class Unit(Enum):
 
 @dataclass(frozen=True)
 class Address:
-    """The place of an element: ``constant + sum of coefficient * value`` from the array's start.
+    """The address of an element: ``constant + sum of coefficient * value`` from the array's start.
 
     Attributes:
         array: the array.
-        terms: pairs (value, coefficient), the coefficient in units.
+        terms: pairs (value, coefficient), with the coefficient in units.
         constant: literal displacement in units.
-        scaled: pairs (dimension, index) of the dimensions whose stride is known at run time only.
+        scaled: pairs (dimension, index) of the dimensions whose stride is known only at run time.
         is_data_dependent: whether a term reads an array element.
-        unit: bytes or bits for packed arrays: bytes if every address of the access begins at the
-            same bit of its byte.
-        phase: this bit; 0 for other units.
+        unit: elements, or for packed arrays bytes or bits: bytes if every address of the access
+            begins at the same bit of its byte.
+        phase: the bit of a byte at which the address begins; 0 for other units.
     """
 
     array: str
@@ -104,12 +104,13 @@ class Address:
 
 @dataclass(frozen=True)
 class Access:
-    """One element for each lane.
+    """A memory access to one element for each lane.
 
     Attributes:
-        address: of the first lane's element; of the least one for a reversed access and offsets.
-        movement: from lane to lane.
-        alignment: known alignment of the address in bytes.
+        address: the address of the first lane's element; for a reversed access and for offsets, the
+            lowest address.
+        movement: the movement from lane to lane.
+        alignment: the known alignment of the address in bytes.
         is_private: whether the elements of all lanes, active or not, lie inside an array on the
             stack of the function: no other thread can see them.
     """
@@ -130,14 +131,14 @@ class All:
 
 @dataclass(frozen=True)
 class Only:
-    """These lanes are active, at least one and not all."""
+    """The given lanes are active: at least one lane, but not all."""
 
     lanes: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Range:
-    """The lanes from ``lower`` (None: from the first) to ``upper``, excluded, by ``step``."""
+    """The lanes ``range(lower, upper, step)`` are active; ``lower`` is 0 if None."""
 
     lower: Value | None
     upper: Value
@@ -161,8 +162,8 @@ class Lanes:
 
     Attributes:
         count: the number of lanes.
-        active: those that run.
-        some: whether at least one lane surely runs.
+        active: the lanes that run.
+        some: whether at least one lane provably runs.
     """
 
     count: int
@@ -194,7 +195,7 @@ class Apply:
         operator: the operation.
         operands: its operands.
         dtype: the element type of the result.
-        contract: whether a product and a sum may be rounded once.
+        contract: whether a product and a sum may be contracted to an FMA.
     """
 
     operator: Operator
@@ -205,7 +206,7 @@ class Apply:
 
 @dataclass(frozen=True)
 class Convert:
-    """The operand as another element type."""
+    """Convert the operand to another element type."""
 
     operand: Value
     dtype: DType
@@ -213,7 +214,7 @@ class Convert:
 
 @dataclass(frozen=True)
 class Load:
-    """Elements of an array whose elements take whole bytes; a scalar if all lanes read one."""
+    """Load elements of an unpacked array; a scalar if all lanes read the same element."""
 
     access: Access
     dtype: DType
@@ -221,7 +222,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Unpack:
-    """Elements of a packed array, sign- or zero-extended to the bits of ``dtype``."""
+    """Load elements of a packed array, sign- or zero-extended to the bits of ``dtype``."""
 
     access: Access
     dtype: DType
@@ -232,10 +233,10 @@ class Register:
     """The content of a register array.
 
     Attributes:
-        array: its name.
-        number: of the vector, if it is a tile of several.
-        dtype: of the elements.
-        is_vector: whether it holds one element for each lane.
+        array: the name of the register array.
+        number: the number of the vector, if the register array is a tile of several vectors.
+        dtype: the element type.
+        is_vector: whether the register holds one element for each lane.
     """
 
     array: str
@@ -253,7 +254,7 @@ class First:
 
 @dataclass(frozen=True)
 class Shuffle:
-    """A vector of lanes of two vectors, numbered through both."""
+    """Select lanes of two vectors; lane numbers count through both vectors."""
 
     first: Value
     second: Value

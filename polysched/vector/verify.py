@@ -1,4 +1,4 @@
-"""The verifier of the vector IR: the structure that every pass keeps and the emitter relies on."""
+"""Verifier of the vector IR: invariants that every pass preserves and the emitter relies on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def verify(program: ir.VectorProgram) -> None:
     """Check a vector program.
 
     Raises:
-        LoweringError: the message names the node and what is wrong with it.
+        LoweringError: a node violates an invariant; the message names the node and the invariant.
     """
     frame = program.frame
     _Verifier(program, frame).node(program.body, frozenset(program.parameters))
@@ -33,7 +33,7 @@ class _Verifier:
         _require(not missing, f"arrays {sorted(missing)} without a layout")
 
     def node(self, node: ir.Node, names: frozenset[str]) -> None:
-        """A node in the scope of parameters and variables."""
+        """Check a node in the scope of parameters and variables."""
         match node:
             case ir.Sequence(nodes=nodes):
                 for child in nodes:
@@ -56,7 +56,7 @@ class _Verifier:
                     raise LoweringError(f"'{format_statement(node)}': {error}") from error
 
     def statement(self, node: ir.Statement, names: frozenset[str]) -> None:
-        """A statement in scope."""
+        """Check a statement in scope."""
         match node:
             case ir.Prefetch(address=address, level=level):
                 self.access(vector.Access(address, vector.Uniform.BROADCAST, 1), None, names)
@@ -72,7 +72,7 @@ class _Verifier:
                 self.target(node, names)
 
     def target(self, node: ir.Assign | ir.Call, names: frozenset[str]) -> None:
-        """The target of a statement."""
+        """Check the target of a statement."""
         lanes, access = node.lanes, target_access(node.target)
         if isinstance(node.target, ir.Keep):
             self.value(node.target.register, lanes, names)
@@ -87,7 +87,7 @@ class _Verifier:
             _require(is_whole, "a streaming store of less than a whole vector")
 
     def lanes(self, lanes: vector.Lanes | None) -> None:
-        """The lanes of a statement."""
+        """Check the lanes of a statement."""
         if lanes is None:
             return
         _require(lanes.count >= 1, f"a vector of {lanes.count} lanes")
@@ -101,11 +101,11 @@ class _Verifier:
             _require(lanes.some, "literal lanes of which perhaps none runs")
 
     def scalar(self, value: vector.Value, names: frozenset[str]) -> None:
-        """A value outside of vector statements."""
+        """Check a value outside of vector statements."""
         self.value(value, None, names)
 
     def value(self, value: vector.Value, lanes: vector.Lanes | None, names: frozenset[str]) -> None:
-        """A value in the lanes of a statement."""
+        """Check a value in the lanes of a statement."""
         match value:
             case Index(name=name) | Parameter(name=name):
                 _require(name in names, f"'{name}' is used outside its loop")
@@ -129,7 +129,7 @@ class _Verifier:
     def access(
         self, access: vector.Access, lanes: vector.Lanes | None, names: frozenset[str]
     ) -> None:
-        """An access of a statement."""
+        """Check an access of a statement."""
         name, movement = access.address.array, access.movement
         _require(name in self.memory, f"'{name}' is no array of the function")
         address = access.address

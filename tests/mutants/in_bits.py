@@ -33,8 +33,8 @@ MUTANTS = (
         "an element is read with the byte behind its last one",
         SINGLE,
         "SingleAccesses._byte_numbers",
-        'intrinsic(builder, "smin", [place, last])',
-        "place",
+        'intrinsic(builder, "smin", [byte_number, last])',
+        "byte_number",
         PAGES,
     ),
     Mutant(

@@ -91,8 +91,8 @@ MUTANTS = (
         "a vector two elements further counts as a neighbor",
         NEIGHBORS,
         "_runs",
-        "place == runs[-1][-1] + 1",
-        "place <= runs[-1][-1] + 2",
+        "displacement == runs[-1][-1] + 1",
+        "displacement <= runs[-1][-1] + 2",
         OVERLAPS,
     ),
     Mutant(

@@ -87,8 +87,8 @@ MUTANTS = (
         "accumulators are stored along the last dimension, whatever the lanes are",
         "polysched.vector.passes.promote",
         "_transfer",
-        "place[array.lane_dimension]",
-        "place[-1]",
+        "subscripts[array.lane_dimension]",
+        "subscripts[-1]",
         CODE,
     ),
     Mutant(

@@ -22,19 +22,19 @@ from polysched.autoscheduler.recipes.contraction_tile import RegisterTile, regis
 
 
 def contraction(situation: Situation) -> Iterator[Proposal]:
-    """Propose register tiles with cache blocks and packing, then without what may be illegal."""
-    found = contraction_of(situation)
-    if found is None:
+    """Propose register tiles with cache blocks and packing, then without the blocks."""
+    matched = contraction_of(situation)
+    if matched is None:
         return
-    for lanes_loop in found.lane_loops():
-        tile = register_tile_of(found, lanes_loop, situation.machine)
-        blocks = None if tile is None else blocks_of(found, tile, situation.machine)
+    for lanes_loop in matched.lane_loops():
+        tile = register_tile_of(matched, lanes_loop, situation.machine)
+        blocks = None if tile is None else blocks_of(matched, tile, situation.machine)
         if tile is None or blocks is None or tile.height < 2:
             continue
         for plan in _variants(blocks):
-            steps = tiling_steps(situation, found, tile, plan)
+            steps = tiling_steps(situation, matched, tile, plan)
             if steps is not None:
-                yield Proposal(steps, _reason(found, tile, plan))
+                yield Proposal(steps, _reason(matched, tile, plan))
 
 
 def _variants(blocks: Blocks) -> Iterator[Blocks]:
@@ -44,10 +44,10 @@ def _variants(blocks: Blocks) -> Iterator[Blocks]:
         yield Blocks(None, blocks.packed)
 
 
-def _reason(found: Contraction, tile: RegisterTile, blocks: Blocks) -> str:
+def _reason(matched: Contraction, tile: RegisterTile, blocks: Blocks) -> str:
     rows = " by ".join(f"{factor} of {loop}" for loop, factor in tile.rows)
     text = (
-        f"contraction along {', '.join(found.reductions)}: a register tile of {rows} by "
+        f"contraction along {', '.join(matched.reductions)}: a register tile of {rows} by "
         f"{tile.columns} of {tile.lanes_loop} holds {tile.accumulators} vectors of sums"
     )
     if blocks.block is not None:

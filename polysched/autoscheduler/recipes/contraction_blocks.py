@@ -1,4 +1,4 @@
-"""Cache blocks of a contraction: the length of its sums in a block, and what is packed."""
+"""Cache blocks of a contraction: the length of its sums in a block, and the packed operands."""
 
 from __future__ import annotations
 
@@ -83,15 +83,15 @@ def _block_of_terms(
     panels = max(1, len(lane_operands(contraction, tile)))
     lanes = contraction.trip(tile.lanes_loop)
     result = contraction.extent(contraction.free)
-    others = result / lanes
+    rows = result / lanes
     whole = contraction.terms * lanes * element
-    if whole > machine.last_cache_bytes // 2 and others < costs.packing_rows:
+    if whole > machine.last_cache_bytes // 2 and rows < costs.packing_rows:
         # The operand is streamed from memory: read a few of its rows side by side, to their ends.
-        return _even_block(contraction, int(max(costs.streamed_rows, others)), element)
+        return _even_block(contraction, int(max(costs.streamed_rows, rows)), element)
     longest = longest_block(
         contraction.terms,
         panels * tile.columns * element,
-        (lanes + others) * element,
+        (lanes + rows) * element,
         result * element,
         machine,
     )

@@ -111,7 +111,7 @@ def contraction_of(situation: Situation) -> Contraction | None:
         return None
     facts = [statement_facts(program, name, situation.sizes) for name in nest.statements]
     first, chain = facts[0], [loop.name for loop in nest.chain]
-    if not all(_updates_same(one, first) for one in facts):
+    if not all(_updates_same(statement, first) for statement in facts):
         return None
     if any(first.target.stride(loop) is None for loop in chain):
         return None
@@ -122,29 +122,31 @@ def contraction_of(situation: Situation) -> Contraction | None:
         return None
     if any(operand.access.stride(loop) is None for operand in operands for loop in chain):
         return None
-    operations = sum(max(1, one.operations.arithmetic) for one in facts)
+    operations = sum(max(1, statement.operations.arithmetic) for statement in facts)
     return Contraction(nest.statements, first, operations, free, reductions, operands)
 
 
-def _updates_same(one: StatementFacts, other: StatementFacts) -> bool:
-    same = one.target.runs_with(other.target) and one.target.offset == other.target.offset
-    return same and one.reads_target and not one.operations.slow and not one.operations.calls
+def _updates_same(first: StatementFacts, second: StatementFacts) -> bool:
+    same = first.target.runs_with(second.target) and first.target.offset == second.target.offset
+    return same and first.reads_target and not first.operations.slow and not first.operations.calls
 
 
 def _operands(
     program: Program, statements: tuple[str, ...], facts: list[StatementFacts]
 ) -> list[Operand]:
     """Return the reads of other elements than the target, each once."""
-    found: list[tuple[AccessFacts, tuple[frozenset[str], ...]]] = []
-    for name, one in zip(statements, facts, strict=True):
+    operands: list[tuple[AccessFacts, tuple[frozenset[str], ...]]] = []
+    for name, statement_facts_ in zip(statements, facts, strict=True):
         statement = program.statements[name]
         indices = _loops_of_indices(program, statement)
-        for access, numbers in zip(statement.accesses[1:], one.accesses[1:], strict=True):
-            if access == statement.target or any(numbers == other for other, _ in found):
+        for access, numbers in zip(
+            statement.accesses[1:], statement_facts_.accesses[1:], strict=True
+        ):
+            if access == statement.target or any(numbers == seen for seen, _ in operands):
                 continue
             tile = program.arrays[access.array].tile
-            found.append((numbers, tuple(_loops_of(access, indices))[tile:]))
-    forms = [access.array for access, _ in found]
+            operands.append((numbers, tuple(_loops_of(access, indices))[tile:]))
+    forms = [access.array for access, _ in operands]
     return [
         Operand(
             access,
@@ -152,7 +154,7 @@ def _operands(
             loops,
             forms.count(access.array),
         )
-        for access, loops in found
+        for access, loops in operands
     ]
 
 

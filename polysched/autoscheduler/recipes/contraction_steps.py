@@ -50,8 +50,8 @@ def tiled_loops(
     factors = [*tile.rows, (tile.lanes_loop, tile.columns)]
     if blocks.block is not None:
         factors.append(blocks.block)
-    wanted = [name for loop, _ in factors for name in (f"{loop}o", f"{loop}i")]
-    names = fresh_names(situation.schedule.program, situation.nest.chain[0], *wanted)
+    split_names = [name for loop, _ in factors for name in (f"{loop}o", f"{loop}i")]
+    names = fresh_names(situation.schedule.program, situation.nest.chain[0], *split_names)
     splits = tuple(
         (loop, factor, names[2 * at], names[2 * at + 1])
         for at, (loop, factor) in enumerate(factors)
@@ -87,7 +87,7 @@ def tiling_steps(
     tile: RegisterTile,
     blocks: Blocks,
 ) -> tuple[Step, ...] | None:
-    """Return the steps; None if one of them does not fit the program."""
+    """Return the steps; None if a step cannot be applied to the program."""
     loops = tiled_loops(situation, contraction, tile, blocks)
     statement = contraction.statements[0]
     steps: list[Step] = [
@@ -99,12 +99,12 @@ def tiling_steps(
     if schedule is None:
         return None
     for packing in blocks.packed:
-        more = _packing_steps(schedule, contraction, tile, loops, packing)
-        after = None if more is None else applied(schedule, more)
-        if more is None or after is None:
+        packing_steps = _packing_steps(schedule, contraction, tile, loops, packing)
+        after = None if packing_steps is None else applied(schedule, packing_steps)
+        if packing_steps is None or after is None:
             return None
         schedule = after
-        steps += more
+        steps += packing_steps
     steps.append(Vectorize(f"{statement}.{loops.inside[-1]}", tile.lanes))
     steps += (Unroll(f"{statement}.{loop}") for loop in loops.inside)
     return tuple(steps)
@@ -126,9 +126,9 @@ def _packing_steps(
         at = loops.block
     order = _packed_order(contraction, tile, operand)
     into = _free_name(schedule.program, f"{operand.array}_packed")
-    place = f"{contraction.statements[0]}.{at}"
+    location = f"{contraction.statements[0]}.{at}"
     own = order != operand.dimensions
-    steps: list[Step] = [Pack(operand.array, place, order if own else None, into)]
+    steps: list[Step] = [Pack(operand.array, location, order if own else None, into)]
     after = applied(schedule, steps)
     if after is None:
         return None
@@ -178,9 +178,9 @@ def _packed_order(
     return (*(name for name in operand.dimensions if name not in last), *last)
 
 
-def _free_name(program: Program, wanted: str) -> str:
-    name, number = wanted, 1
+def _free_name(program: Program, base: str) -> str:
+    name, number = base, 1
     while name in program.arrays or name in program.statements:
         number += 1
-        name = f"{wanted}{number}"
+        name = f"{base}{number}"
     return name

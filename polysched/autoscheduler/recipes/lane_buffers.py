@@ -86,7 +86,7 @@ def _is_carried(program: Program, facts: Sequence[StatementFacts]) -> bool:
 
 
 def _hands_on(writer: StatementFacts, reader: StatementFacts, loop: str) -> bool:
-    """Whether an iteration of a loop reads what an earlier one has written."""
+    """Whether an iteration of a loop reads elements that an earlier iteration has written."""
     target = writer.target
     step = target.stride(loop)
     for access in reader.accesses[1:]:
@@ -104,11 +104,11 @@ def _hands_on(writer: StatementFacts, reader: StatementFacts, loop: str) -> bool
 def _rows_apart(
     program: Program, facts: Sequence[StatementFacts], loop: str
 ) -> dict[str, tuple[int, int]]:
-    """Return the arrays whose lanes lie rows apart: their dimensions along the lanes and the row.
+    """Return the arrays whose lanes access different rows: the dimensions of lanes and of the row.
 
-    Arrays that are accessed in any other way are left out.
+    Arrays with other accesses are left out.
     """
-    found: dict[str, set[tuple[int, int] | None]] = {}
+    dimension_pairs: dict[str, set[tuple[int, int] | None]] = {}
     for one in facts:
         names = [other.name for other in one.loops]
         statement = program.statements[one.name]
@@ -116,20 +116,20 @@ def _rows_apart(
         for access, declared in zip(one.accesses, statement.accesses, strict=True):
             stride = access.stride(loop)
             if stride == 0 or loop not in names:
-                found.setdefault(access.array, set())
+                dimension_pairs.setdefault(access.array, set())
                 continue
             if stride is None or abs(stride) <= FARTHEST_INTERLEAVED * access.bytes:
-                found.setdefault(access.array, set()).add(None)
+                dimension_pairs.setdefault(access.array, set()).add(None)
                 continue
             moved = access_relation(statement, declared).apply_domain(times)
             along = _dimensions_along(moved, names.index(loop))
             last = len(program.arrays[access.array].dimensions) - 1
-            place = (along[0], last) if len(along) == 1 and along[0] != last else None
-            found.setdefault(access.array, set()).add(place)
+            pair = (along[0], last) if len(along) == 1 and along[0] != last else None
+            dimension_pairs.setdefault(access.array, set()).add(pair)
     apart: dict[str, tuple[int, int]] = {}
-    for array, places in found.items():
-        if len(places) == 1 and (place := next(iter(places))) is not None:
-            apart[array] = place
+    for array, pairs in dimension_pairs.items():
+        if len(pairs) == 1 and (pair := next(iter(pairs))) is not None:
+            apart[array] = pair
     return apart
 
 
@@ -153,7 +153,7 @@ def _steps(
     nest, program = situation.nest, situation.schedule.program
     lanes = native * vectors
     block, lane = fresh_names(program, nest.chain[0], f"{loop}b", f"{loop}l")
-    below = set(next(one for one in nest.chain if one.name == loop).statements)
+    below = set(next(inner for inner in nest.chain if inner.name == loop).statements)
     steps: list[Step] = [
         *from_zero(situation, loop),
         Split(nest.reference(loop), lanes, (block, lane)),
@@ -165,8 +165,8 @@ def _steps(
         buffered = _buffered(schedule, nest.reference(block), array, along, row, native, below)
         if buffered is None:
             return None
-        schedule, more = buffered
-        steps += more
+        schedule, buffer_steps = buffered
+        steps += buffer_steps
     steps += privatized(schedule, lane, nest.reference(lane), below)
     return (*steps, Vectorize(nest.reference(lane), lanes))
 
@@ -183,8 +183,8 @@ def _buffered(
     """Copy the rows of an array that a block uses into a buffer whose rows are columns."""
     program = schedule.program
     dimensions = program.arrays[array].dimensions
-    others = [name for at, name in enumerate(dimensions) if at not in (along, row)]
-    order = (*others, dimensions[row], dimensions[along])
+    remaining = [name for at, name in enumerate(dimensions) if at not in (along, row)]
+    order = (*remaining, dimensions[row], dimensions[along])
     into, number = f"{array}_lanes", 1
     while into in program.arrays or into in program.statements:
         number += 1

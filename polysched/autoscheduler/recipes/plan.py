@@ -87,8 +87,8 @@ class Plan:
         split = [*self.jammed]
         if self.vectors > 1:
             split.append((self.vector, self.lanes * self.vectors))
-        wanted = [name for loop, _ in split for name in (f"{loop}o", f"{loop}i")]
-        names = fresh_names(program, nest.chain[0], *wanted)
+        split_names = [name for loop, _ in split for name in (f"{loop}o", f"{loop}i")]
+        names = fresh_names(program, nest.chain[0], *split_names)
         order, inside = [*self.order], list[str]()
         vector = self.vector
         for at, (loop, factor) in enumerate(split):
@@ -99,7 +99,7 @@ class Plan:
             if loop == self.vector:
                 vector = inner
         order = [*order, *inside]
-        # Splitting puts the inner loop directly inside the outer one.
+        # Splitting puts the inner loop directly inside the outer loop.
         now = [
             name
             for loop in nest.chain

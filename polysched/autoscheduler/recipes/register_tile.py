@@ -29,7 +29,7 @@ Code takes time to compile, and its remainders run slower than the model assumes
 cubed floats with 32 copies took as long as with 4, and ten times as long to compile.
 """
 LARGEST_TILE = 32
-"""Copies of a statement in one tile: more do not fit the registers, and compile slowly."""
+"""Most copies of a statement in one tile: more exceed the registers, and compile slowly."""
 LARGEST_WEIGHT = 1.0 + COPY_COST * math.log2(LARGEST_TILE)
 """The factor by which the copies of the largest tile count."""
 REFINED_PLANS = 6
@@ -114,10 +114,10 @@ def _reach(facts: StatementFacts, loop: str) -> int:
 
 
 def _tiled_plans(plan: Plan, facts: StatementFacts) -> Iterator[Plan]:
-    others = [name for name in plan.order if name != plan.vector]
+    remaining = [name for name in plan.order if name != plan.vector]
     for vectors in VECTORS:
-        for count in range(min(2, len(others)) + 1):
-            for loops in combinations(others, count):
+        for count in range(min(2, len(remaining)) + 1):
+            for loops in combinations(remaining, count):
                 for factors in product(*(_factors(facts.loop(loop)) for loop in loops)):
                     copies = vectors
                     for factor in factors:

@@ -20,7 +20,9 @@ def row_sweeps(situation: Situation) -> Iterator[Proposal]:
     """Propose to move a loop around a recurrence of several statements inside it, and vectorize."""
     nest, program = situation.nest, situation.schedule.program
     body = nest.body
-    if not isinstance(body, Sequence) or not all(isinstance(one, Leaf) for one in body.children):
+    if not isinstance(body, Sequence) or not all(
+        isinstance(child, Leaf) for child in body.children
+    ):
         return
     if any(
         loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches
@@ -30,9 +32,9 @@ def row_sweeps(situation: Situation) -> Iterator[Proposal]:
     facts = [statement_facts(program, name, situation.sizes) for name in nest.statements]
     lanes = vector_lanes(situation)
     for loop in nest.chain[:-1]:
-        if not all(_is_row(one, loop.name) for one in facts):
+        if not all(_is_row(statement_facts_, loop.name) for statement_facts_ in facts):
             continue
-        rest = [one.name for one in nest.chain if one is not loop]
+        rest = [outer.name for outer in nest.chain if outer is not loop]
         order = tuple(nest.reference(name) for name in (*rest, loop.name))
         yield Proposal(
             (Reorder(order), Vectorize(nest.reference(loop.name), lanes)),

@@ -23,7 +23,7 @@ def steady_start(program: Program, statement: str, loop: str) -> tuple[Skew, ...
     parameter.
     """
     around = path(program.tree, statement)
-    names = [one.name for one in around]
+    names = [outer.name for outer in around]
     position = names.index(loop)
     reached = prefix_map(program.statements[statement], around[: position + 1], []).range()
     inside = isl.Map.from_range(reached).move_dims(

@@ -52,7 +52,8 @@ def wavefront(situation: Situation) -> Iterator[Proposal]:
         Reorder((column, f"{statement}.{rows}")),
         Unroll(f"{statement}.{rows}"),
     )
-    # One more than permutability needs: a row then waits for an earlier iteration of the row above.
+    # 1 more than permutability requires: a row then waits for an earlier iteration of the row
+    # above.
     for skewed in (factor + 1, factor):
         steps = (Skew(column, row, skewed), *jammed) if skewed else jammed
         yield Proposal(

@@ -27,7 +27,7 @@ from polysched.schedule.primitives.vectorize import Vectorize
 from polysched.schedule.table import Step
 
 LARGEST_BODY = 64
-"""Copies of statements in one iteration: more take long to compile, and exceed the registers."""
+"""Most copies of statements in an iteration: more compile slowly, and exceed the registers."""
 MOST_VECTORS = 4
 """Vectors side by side of which a whole number of rows consists; rows of 3 take 3 vectors."""
 VECTORS = (2, 1)
@@ -80,11 +80,11 @@ def _collapsed(situation: Situation) -> Iterator[Proposal]:
             continue
         again = nest_at(after.program, nest.statements[0], len(nest.around))
         inside = replace(situation, schedule=after, nest=again)
-        loop = next(one for one in again.chain if one.name == names[0])
+        loop = next(collapsed for collapsed in again.chain if collapsed.name == names[0])
         copies = _copies(after.program, loop.body)
-        # As many vectors as it takes until the last row ends with a vector.
+        # The number of vectors is a multiple for which the last row ends at the end of a vector.
         together = math.lcm(width, lanes) // lanes
-        for vectors in (together * more for more in VECTORS):
+        for vectors in (together * factor for factor in VECTORS):
             if copies is not None and vectors <= MOST_VECTORS and copies * vectors <= LARGEST_BODY:
                 proposal = _proposal(inside, loop, vectors, is_moved=False)
                 steps = (*from_zero(situation, inner.name), step, *proposal.steps)
@@ -132,7 +132,7 @@ def _proposal(situation: Situation, loop: Loop, vectors: int, *, is_moved: bool)
         situation.schedule.program, nest.chain[0], f"{loop.name}o", f"{loop.name}i"
     )
     inside = nest.reference(inner)
-    order = [*(one.name for one in nest.chain if one is not loop), loop.name]
+    order = [*(around.name for around in nest.chain if around is not loop), loop.name]
     moved = (Reorder(tuple(map(nest.reference, order))),) if is_moved else ()
     steps: tuple[Step, ...] = (
         *moved,

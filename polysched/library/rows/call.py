@@ -122,7 +122,7 @@ def _run(
     out: NumpyArray,
     threads: int,
 ) -> None:
-    """Run the kernel on the rows of contiguous arrays; empty ones have nothing to compute."""
+    """Run the kernel on the rows of contiguous arrays, unless they are empty."""
     if not x.size:
         return
     machine, columns = load_machine(None), x.shape[-1]

@@ -17,7 +17,7 @@ from polysched.machine.description import Machine
 from polysched.user import Schedule
 
 LONG_VECTORS = 4
-"""Vectors of partial results of a long row; a short row has fewer elements than these hold."""
+"""Vectors of partial results of a long row; a row with fewer elements than they hold is short."""
 
 
 def softmax_rows_kernel(dtype: DType, fewest: int = 1) -> Kernel:

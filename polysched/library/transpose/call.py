@@ -27,7 +27,7 @@ NumpyArray = NDArray[Any]
 
 _ELEMENTS = {dtype.bytes: dtype for dtype in (u8, u16, u32, u64)}
 _MOVED_BY_NUMPY = 16
-"""Element size in bytes that is left to numpy, which moves such elements whole.
+"""Element size in bytes that is left to numpy, which copies such elements as a whole.
 
 Moving them as rows of two 8-byte units is slower. For other large elements it is faster.
 """
@@ -126,7 +126,7 @@ def _misaligned(a: NumpyArray, out: NumpyArray, entry: DispatchEntry) -> NumpyAr
 
 @dataclass(frozen=True)
 class DispatchEntry:
-    """How one kind of call is computed: a function of element type, shape and axes.
+    """The implementation of one kind of call: a function of element type, shape and axes.
 
     Attributes:
         shape: the shape of the result.
@@ -134,8 +134,8 @@ class DispatchEntry:
         bits: the unsigned integer type that elements are moved as.
         copy: the compiled copy; None if numpy does the work.
         options: further arguments of the kernel's call.
-        direct_call: what the call cache runs for later calls of this kind; None if an argument has
-            to be viewed differently first.
+        direct_call: the call that the call cache runs for later calls of this kind; None if an
+            argument has to be viewed differently first.
     """
 
     shape: tuple[int, ...]

@@ -41,13 +41,13 @@ def transpose_kernel(order: Sequence[int], dtype: DType, tile: int) -> Kernel:
     extents = [build.parameter(f"e{axis}", minimum=0) for axis in range(rank)]
     x = build.input("x", dtype, extents)
     y = build.output("y", dtype, [extents[axis] for axis in order])
-    others = [axis for axis in range(rank) if axis not in (order[-1], rank - 1)]
-    outer = {f"d{axis}": extents[axis] for axis in others}
+    outer_axes = [axis for axis in range(rank) if axis not in (order[-1], rank - 1)]
+    outer = {f"d{axis}": extents[axis] for axis in outer_axes}
     rows, columns = extents[order[-1]], extents[-1]
 
     def copy(indices: Sequence[Index], row: Operand, column: Operand) -> None:
         at: dict[int, Operand] = {
-            **dict(zip(others, indices, strict=True)),
+            **dict(zip(outer_axes, indices, strict=True)),
             order[-1]: row,
             rank - 1: column,
         }

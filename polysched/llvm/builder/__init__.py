@@ -1,1 +1,1 @@
-"""Builder of LLVM instructions: quicker than llvmlite's, intrinsics, functions, C library calls."""
+"""Fast builder of LLVM instructions, intrinsics, functions and C library calls."""

@@ -12,11 +12,11 @@ _LANE = ir.IntType(32)
 
 
 def library_call(builder: ir.IRBuilder, name: str, operands: list[Any]) -> Any:
-    """The result of a function of math.h on floats or doubles, or on each lane of vectors of them.
+    """Call a function of math.h on floats or doubles, or on each lane of their vectors.
 
     Args:
-        name: of the function on doubles; that on floats has an ``f`` behind.
-        operands: all of one type.
+        name: the name of the function on doubles; the function on floats has the suffix ``f``.
+        operands: the operands, all of the same type.
     """
     type_ = operands[0].type
     if not isinstance(type_, ir.VectorType):

@@ -1,8 +1,9 @@
-"""The builder of a function's instructions, quicker than llvmlite's own.
+"""Fast builder of a function's instructions, on top of llvmlite's builder.
 
-Half of the time that code takes to be written down went to llvmlite's objects for loads, stores,
-addresses, shuffles and arithmetic, which are nearly all there is, and to their text. Here such an
-instruction is its text from the beginning. All others are llvmlite's, and all work together.
+Most instructions are loads, stores, addresses, shuffles and arithmetic. Half of the emission time
+went to llvmlite's objects for these instructions, and to printing them. This builder creates such
+an instruction directly as text. All other instructions are llvmlite's objects; both kinds can be
+mixed.
 """
 
 from __future__ import annotations
@@ -16,21 +17,23 @@ from polysched.errors import CodeTooLargeError
 from polysched.llvm.builder.intrinsics import vector_type
 
 MOST_INSTRUCTIONS = 400_000
-"""Instructions of a function; half a minute of LLVM's. The largest library kernels have 10,000."""
+"""Most instructions of a function: LLVM takes half a minute for as many. The largest library
+kernels have 10,000.
+"""
 
 _POINTER = ir.PointerType()
 _VOID = ir.VoidType()
 
 
 class Line(ir.values.Value):  # type: ignore[misc]  # llvmlite is untyped
-    """An instruction that is kept as text.
+    """An instruction stored as text.
 
     Attributes:
-        parent: the block.
-        type: of its value.
-        reference: its value's name, empty if it has none.
-        text: all but the alignment.
-        align: of an access to memory, in bytes.
+        parent: the block that contains the instruction.
+        type: the type of its value.
+        reference: the name of its value; empty if it has no value.
+        text: the instruction without its alignment.
+        align: the alignment of a memory access in bytes; None for other instructions.
     """
 
     def __init__(self, parent: Any, type_: Any, reference: str, text: str) -> None:
@@ -47,7 +50,7 @@ class Line(ir.values.Value):  # type: ignore[misc]  # llvmlite is untyped
         return self.parent.function
 
     def get_reference(self) -> str:
-        """The name of its value in other instructions."""
+        """The name of the value in the operands of other instructions."""
         return self.reference
 
     def set_metadata(self, name: str, node: Any) -> None:
@@ -55,8 +58,8 @@ class Line(ir.values.Value):  # type: ignore[misc]  # llvmlite is untyped
         self.notes += f", !{name} {node.get_reference()}"
 
     def __str__(self) -> str:
-        made = f"{self.reference} = {self.text}" if self.reference else self.text
-        aligned = made if self.align is None else f"{made}, align {self.align}"
+        text = f"{self.reference} = {self.text}" if self.reference else self.text
+        aligned = text if self.align is None else f"{text}, align {self.align}"
         return aligned + self.notes
 
 
@@ -70,17 +73,17 @@ class FunctionBuilder(ir.IRBuilder):  # type: ignore[misc]
 
     def load(self, ptr: Any, name: str = "", align: int | None = None, typ: Any = None) -> Any:
         """Load a value of a type from an address."""
-        made = self._line(typ, f"load {typ}, ptr {ptr.get_reference()}")
-        made.align = align
-        return made
+        line = self._line(typ, f"load {typ}, ptr {ptr.get_reference()}")
+        line.align = align
+        return line
 
     def store(self, value: Any, ptr: Any, align: int | None = None) -> Any:
-        """Write a value to an address."""
+        """Store a value to an address."""
         text = f"store {value.type} {value.get_reference()}, ptr {ptr.get_reference()}"
-        made = Line(self._block, _VOID, "", text)
-        made.align = align
-        self._insert(made)
-        return made
+        line = Line(self._block, _VOID, "", text)
+        line.align = align
+        self._insert(line)
+        return line
 
     def gep(
         self,
@@ -91,12 +94,14 @@ class FunctionBuilder(ir.IRBuilder):  # type: ignore[misc]
         source_etype: Any = None,
     ) -> Any:
         """Compute the address of an element."""
-        places = ", ".join([f"{one.type} {one.get_reference()}" for one in indices])
+        index_list = ", ".join([f"{index.type} {index.get_reference()}" for index in indices])
         word = "getelementptr inbounds" if inbounds else "getelementptr"
-        return self._line(_POINTER, f"{word} {source_etype}, ptr {ptr.get_reference()}, {places}")
+        return self._line(
+            _POINTER, f"{word} {source_etype}, ptr {ptr.get_reference()}, {index_list}"
+        )
 
     def shuffle_vector(self, vector1: Any, vector2: Any, mask: Any, name: str = "") -> Any:
-        """Select lanes of two vectors of one type, numbered through both."""
+        """Select lanes of two vectors of the same type; lane numbers count through both vectors."""
         given = vector1.type
         text = (
             f"shufflevector {given} {vector1.get_reference()}, {given} {vector2.get_reference()}, "
@@ -113,25 +118,25 @@ class FunctionBuilder(ir.IRBuilder):  # type: ignore[misc]
         return self._line(vector.type, text)
 
     def add(self, lhs: Any, rhs: Any, name: str = "", flags: Sequence[str] = ()) -> Any:
-        """The sum of integers."""
+        """Add integers."""
         return self._of_two("add", lhs, rhs, flags)
 
     def mul(self, lhs: Any, rhs: Any, name: str = "", flags: Sequence[str] = ()) -> Any:
-        """The product of integers."""
+        """Multiply integers."""
         return self._of_two("mul", lhs, rhs, flags)
 
     def fadd(self, lhs: Any, rhs: Any, name: str = "", flags: Sequence[str] = ()) -> Any:
-        """The sum of floating-point numbers."""
+        """Add floating-point numbers."""
         return self._of_two("fadd", lhs, rhs, flags)
 
     def fmul(self, lhs: Any, rhs: Any, name: str = "", flags: Sequence[str] = ()) -> Any:
-        """The product of floating-point numbers."""
+        """Multiply floating-point numbers."""
         return self._of_two("fmul", lhs, rhs, flags)
 
     def select(
         self, cond: Any, lhs: Any, rhs: Any, name: str = "", flags: Sequence[str] = ()
     ) -> Any:
-        """One of two values."""
+        """Select one of two values by a condition."""
         text = (
             f"select {cond.type} {cond.get_reference()}, {lhs.type} {lhs.get_reference()}, "
             f"{rhs.type} {rhs.get_reference()}"
@@ -158,8 +163,8 @@ class FunctionBuilder(ir.IRBuilder):  # type: ignore[misc]
         super()._insert(instr)
 
     def _line(self, type_: Any, text: str) -> Any:
-        # No name of llvmlite's begins like that, nor does an identifier.
+        # Neither llvmlite's names nor identifiers begin with this prefix.
         self.count += 1
-        made = Line(self._block, type_, f"%.v{self.count}", text)
-        self._insert(made)
-        return made
+        line = Line(self._block, type_, f"%.v{self.count}", text)
+        self._insert(line)
+        return line

@@ -1,4 +1,4 @@
-"""Functions of a module, with the attributes that all emitted code has."""
+"""Create functions of a module, with the attributes of all emitted code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from polysched.llvm.builder.function_builder import FunctionBuilder
 
 
 class _Attributes(FunctionAttributes):  # type: ignore[misc]  # llvmlite is untyped
-    """``no-builtins`` keeps LLVM from calling memcpy and memset for the loops of small tiles."""
+    """Function attributes; ``no-builtins`` keeps LLVM from calling memcpy and memset for small
+    tiles.
+    """
 
     _known = FunctionAttributes._known | {'"no-builtins"'}
 
@@ -21,7 +23,7 @@ class _Attributes(FunctionAttributes):  # type: ignore[misc]  # llvmlite is unty
 def new_function(
     module: ir.Module, name: str, signature: ir.FunctionType, *, internal: bool = False
 ) -> tuple[ir.Function, ir.IRBuilder]:
-    """A function, and a builder at the start of its entry block."""
+    """Create a function, and a builder at the start of its entry block."""
     function = ir.Function(module, signature, name)
     function.attributes = _Attributes()
     function.attributes.add("nounwind")
@@ -32,6 +34,6 @@ def new_function(
 
 
 def compile_for(function: ir.Function, cpu: str, features: str) -> None:
-    """Compile a function of `new_function` for another processor than its module."""
+    """Compile a function of `new_function` for another processor than the rest of its module."""
     function.attributes.add_pair("target-cpu", cpu)
     function.attributes.add_pair("target-features", features)

@@ -1,4 +1,4 @@
-"""Calls of LLVM's intrinsics and constants, the same for scalars and for vectors."""
+"""Calls of LLVM's intrinsics, and constants, for scalars and for vectors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from llvmlite.ir.values import ArgumentAttributes
 
 
 def intrinsic(builder: ir.IRBuilder, name: str, operands: list[Any], flags: Any = ()) -> Any:
-    """A call of an overloaded intrinsic whose operands and result have one type."""
+    """Call an overloaded intrinsic whose operands and result have the same type."""
     type_ = operands[0].type
     suffix = mangled(type_)
     function_type = ir.FunctionType(type_, [operand.type for operand in operands])
@@ -20,9 +20,10 @@ def intrinsic(builder: ir.IRBuilder, name: str, operands: list[Any], flags: Any 
 
 
 def emit_prefetch(builder: ir.IRBuilder, pointer: Any, level: int) -> None:
-    """Ask for the data of a cache line, for reading, to be in the cache of a level from 1 to 3.
+    """Prefetch a cache line for reading into the cache of a level from 1 to 3.
 
-    LLVM counts the other way: 3 keeps a line in all caches, 1 only in the farthest.
+    LLVM's locality counts in the other direction: 3 keeps a line in all caches, 1 only in the
+    last-level cache.
     """
     number = ir.IntType(32)
     types = [pointer.type, number, number, number]
@@ -32,9 +33,9 @@ def emit_prefetch(builder: ir.IRBuilder, pointer: Any, level: int) -> None:
 
 
 def declared(module: ir.Module, name: str, type_: ir.FunctionType) -> ir.Function:
-    """The declaration of a function in the module, made once."""
-    found = module.globals.get(name)
-    return found if found is not None else ir.Function(module, type_, name)
+    """The declaration of a function in the module; added at the first use."""
+    function = module.globals.get(name)
+    return function if function is not None else ir.Function(module, type_, name)
 
 
 def aligned(call: Any, operand: int, alignment: int) -> Any:
@@ -46,7 +47,7 @@ def aligned(call: Any, operand: int, alignment: int) -> Any:
 
 
 def mangled(type_: Any) -> str:
-    """The name of a type in an intrinsic's name."""
+    """The suffix of a type in an intrinsic's name."""
     if isinstance(type_, ir.VectorType):
         return f"v{type_.count}{mangled(type_.element)}"
     if isinstance(type_, ir.PointerType):
@@ -57,7 +58,7 @@ def mangled(type_: Any) -> str:
 
 
 def element_bits(type_: Any) -> int:
-    """The bits of an element of a vector type, or of a number of any other."""
+    """The bits of an element of a vector type, or of a scalar type."""
     element = type_.element if isinstance(type_, ir.VectorType) else type_
     if isinstance(element, ir.IntType):
         return int(element.width)
@@ -65,7 +66,7 @@ def element_bits(type_: Any) -> int:
 
 
 class Splat(ir.Constant):  # type: ignore[misc]  # llvmlite is untyped
-    """A vector with one constant in every lane, in LLVM's short form."""
+    """A vector with the same constant in every lane, in LLVM's short form."""
 
     def __init__(self, lane: Any, lanes: int) -> None:
         super().__init__(vector_type(lane.type, lanes), [lane] * lanes)
@@ -87,7 +88,7 @@ class Free(ir.Constant):  # type: ignore[misc]
 
 @lru_cache(maxsize=512)
 def vector_type(element: Any, lanes: int) -> Any:
-    """The type of a vector. Equal types are one object, because llvmlite keeps its text."""
+    """The type of a vector. Equal types are the same object, because llvmlite caches its text."""
     return ir.VectorType(element, lanes)
 
 
@@ -106,35 +107,35 @@ def zeros(type_: Any) -> Any:
 def fenced(builder: ir.IRBuilder, vector: Any) -> Any:
     """Hide the origin of a vector from LLVM; vectors of less than 32 bits are returned unchanged.
 
-    LLVM has such a fence for floating-point numbers, of which it changes no bit.
+    LLVM's ``arithmetic.fence`` takes floating-point vectors, and changes no bit of them.
     """
     own = vector.type
     words, rest = divmod(own.count * element_bits(own), 32)
     if rest:
         return vector
     type_ = vector_type(ir.FloatType(), words)
-    made = intrinsic(builder, "arithmetic.fence", [builder.bitcast(vector, type_)])
-    return builder.bitcast(made, own)
+    result = intrinsic(builder, "arithmetic.fence", [builder.bitcast(vector, type_)])
+    return builder.bitcast(result, own)
 
 
 @lru_cache(maxsize=4096)
 def integers(bits: int, values: tuple[int, ...]) -> Any:
     """A constant vector of integers of ``bits`` bits.
 
-    Equal vectors are one object, because llvmlite keeps the text of an object: a network
-    of shuffles names the same few masks again and again.
+    Equal vectors are the same object, because llvmlite caches the text of an object, and a shuffle
+    network uses the same few masks repeatedly.
     """
     type_ = ir.IntType(bits)
     if len(set(values)) == 1:
         return Splat(type_(values[0]), len(values))
-    return ir.Constant(vector_type(type_, len(values)), [type_(one) for one in values])
+    return ir.Constant(vector_type(type_, len(values)), [type_(value) for value in values])
 
 
 def active_lanes(mask: Any) -> list[int] | None:
     """The active lanes of a literal mask; None for other masks."""
     if not isinstance(mask, ir.Constant) or not isinstance(mask.constant, list):
         return None
-    return [lane for lane, one in enumerate(mask.constant) if one.constant]
+    return [lane for lane, bit in enumerate(mask.constant) if bit.constant]
 
 
 def lane_numbers(count: int) -> Any:
@@ -153,12 +154,12 @@ def all_lanes(count: int) -> Any:
 
 
 def shuffled(builder: ir.IRBuilder, first: Any, second: Any, lanes: Iterable[int]) -> Any:
-    """Select lanes of two vectors, numbered through both."""
+    """Select lanes of two vectors; lane numbers count through both vectors."""
     return builder.shuffle_vector(first, second, integers(32, tuple(lanes)))
 
 
 def constant(type_: Any, value: float) -> Any:
-    """A number as a constant of a type; of a vector type, in every lane."""
+    """A number as a constant of a type; in every lane for a vector type."""
     if isinstance(type_, ir.VectorType):
         return Splat(ir.Constant(type_.element, value), type_.count)
     return ir.Constant(type_, value)

@@ -1,10 +1,9 @@
-"""Points in long straight-line code that LLVM moves no access across.
+"""Compiler fences in long straight-line code, across which LLVM moves no memory access.
 
-LLVM's schedulers ask of each two accesses of a block whether they may touch the same memory, and do
-so twice, before and after registers are allocated: a thousand stores one behind the other take
-seconds. A fence for one thread is no instruction; it starts the schedulers' books anew. What has
-been loaded before it is loaded again, so it comes only where much has been touched, beyond what a
-tile in registers ever needs.
+LLVM's schedulers test every pair of accesses in a block for aliasing, before and after register
+allocation: a sequence of a thousand stores takes seconds. A single-thread fence emits no
+instruction, and resets the schedulers' dependence sets. Values loaded before a fence are loaded
+again, so a fence follows only blocks that access more addresses than any register tile.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 from llvmlite import ir
 
 MOST_ADDRESSES = 192
-"""Addresses that one block touches between two fences; some 60 ms of LLVM's time at worst."""
+"""Addresses that a block accesses between two fences: at most about 60 ms of LLVM's time."""
 
 
 class Pace:

@@ -1,7 +1,7 @@
-"""Emit loads and stores of array elements: scalars, whole vectors, gathers and scatters, masked.
+"""Emit loads and stores of array elements: scalars, whole vectors, gathers and scatters.
 
-The forms of LLVM's masked intrinsics are those of its language reference, "Masked Vector Load and
-Store Intrinsics" and "Masked Vector Gather and Scatter Intrinsics".
+LLVM's masked intrinsics are defined in its language reference, "Masked Vector Load and Store
+Intrinsics" and "Masked Vector Gather and Scatter Intrinsics".
 """
 
 from __future__ import annotations
@@ -112,9 +112,9 @@ class Accesses:
         is_literal = is_broadcast or lanes.bits is None or lanes.lanes is not None
         is_kept = is_literal and not access.address.is_data_dependent
         key = (access, type_.count, terms, None if is_broadcast else lanes.lanes)
-        found = self.loaded.of(builder.block).get(key) if is_kept else None
-        if found is not None:
-            return found
+        vector = self.loaded.of(builder.block).get(key) if is_kept else None
+        if vector is not None:
+            return vector
         whole = ir.IntType(terms * dtype.bits)
         if is_broadcast:
             group = builder.load(self._address(access.address), typ=whole)
@@ -128,7 +128,7 @@ class Accesses:
         return loaded
 
     def unpack(self, access: Access, dtype: DType, lanes: Mask | None) -> Value:
-        """One element of a packed array for each lane, as integers of ``dtype``."""
+        """Load one element of a packed array for each lane, as integers of ``dtype``."""
         storage = self.storages[access.address.array]
         loaded, count = self.packed.load(storage, access, lanes, dtype.bits)
         return Value(loaded, dtype, count)
@@ -136,7 +136,7 @@ class Accesses:
     def store(
         self, access: Access, value: Value, lanes: Mask | None, *, streamed: bool = False
     ) -> None:
-        """Write one element for each lane."""
+        """Store one element for each lane."""
         self.loaded.forget()
         storage = self.storages[access.address.array]
         dtype = storage.array.dtype
@@ -164,13 +164,13 @@ class Accesses:
                 self._scatter(access, stored, lanes)
 
     def vector(self, address: Address, start: int, element: ir.Type, lanes: Mask) -> ir.Value:
-        """Load the elements from ``start`` after an address, aligned to their size only."""
+        """Load consecutive elements from ``start`` after an address, aligned only to their size."""
         size = self.storages[address.array].array.dtype.bytes
         access = Access(address, Uniform.CONTIGUOUS, size)
         return self._load_vector(access, element, lanes, start)
 
     def store_part(self, address: Address, start: int, stored: ir.Value, lanes: Mask) -> None:
-        """Store elements from ``start`` after an address."""
+        """Store consecutive elements from ``start`` after an address."""
         size = self.storages[address.array].array.dtype.bytes
         access = Access(address, Uniform.CONTIGUOUS, size)
         self._store_vector(access, stored, lanes, start)
@@ -181,7 +181,7 @@ class Accesses:
     def _load_vector(
         self, access: Access, element: ir.Type, lanes: Mask, displacement: int = 0
     ) -> ir.Value:
-        """Consecutive elements of any type."""
+        """Load consecutive elements of any type."""
         pointer = self._address(access.address, displacement)
         type_ = vector_type(element, lanes.count)
         if lanes.bits is None or access.is_private:
@@ -203,7 +203,7 @@ class Accesses:
             self.builder.store(stored, pointer).align = access.alignment
             return
         if access.is_private:
-            # LLVM makes registers of memory that is read and written whole only.
+            # LLVM promotes memory to registers only if it is always read and written as a whole.
             before = self.builder.load(pointer, typ=stored.type)
             before.align = access.alignment
             mixed = self.builder.select(lanes.bits, stored, before)
@@ -236,21 +236,21 @@ class Accesses:
         match access.movement:
             case Offsets(distances=distances):
                 base = self.addresses.address(storage, access.address, is_accessed=False)
-                distance = integers(64, tuple([size * one for one in distances]))
+                distance = integers(64, tuple([size * elements for elements in distances]))
             case Gather(subscripts=subscripts):
                 base = storage.base
                 elements = lane_offsets(builder, subscripts, storage.strides, lanes, self.value_of)
                 distance = builder.mul(elements, splat(builder, INDEX(size), count))
         pointers = builder.gep(base, [distance], source_etype=BYTE)
-        # llvmlite takes the type of the base for that of the result
+        # llvmlite uses the type of the base as the type of the result
         pointers.type = ir.VectorType(ir.PointerType(), count)
-        for lane in range(count):  # without such an instruction each lane is an access by itself
+        for lane in range(count):  # without a scatter instruction each lane is a separate store
             self.addresses.pace.touch(pointers, lane)
         return pointers
 
 
 def from_memory(builder: ir.IRBuilder, loaded: ir.Value, dtype: DType) -> ir.Value:
-    """A loaded element as a value: the bit of a boolean's byte, an odd integer of its container."""
+    """Convert a loaded element: a boolean's byte to a bit, a container to an odd-width integer."""
     if dtype.is_odd_width:
         count = loaded.type.count if isinstance(loaded.type, ir.VectorType) else None
         return builder.trunc(loaded, vector_of(element_type(dtype), count))

@@ -25,11 +25,11 @@ from polysched.llvm.values.masks import Mask
 from polysched.vector import values as vector
 
 Slots: TypeAlias = tuple[ir.Value, ...]
-"""The stack slots of a register array, one for each vector; LLVM turns them into SSA values."""
+"""The stack slots of a register array, one for each vector; LLVM promotes them to SSA values."""
 
 
 class Evaluator:
-    """Emits values; holds LLVM's builder and what is in scope.
+    """Emit values; holds LLVM's builder and the names in scope.
 
     Args:
         builder: positioned in a function.
@@ -37,7 +37,7 @@ class Evaluator:
         storages: the arrays in memory.
         registers: the register arrays.
         variables: LLVM values of the variables of the loops around.
-        features: LLVM's names of the instruction sets that may be used by name.
+        features: LLVM's names of the instruction sets that explicit intrinsics may use.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Evaluator:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Scope of conditional code, whose values are not used after it."""
+        """Scope of conditional code, whose values must not be reused after it."""
         self.addresses.enter()
         try:
             yield
@@ -81,7 +81,7 @@ class Evaluator:
             self.variables = variables
 
     def index(self, value: vector.Value) -> ir.Value:
-        """The i64 value of an integer."""
+        """Emit an integer as an i64."""
         return self.value(value, None).ir
 
     def value(self, value: vector.Value, lanes: Mask | None) -> Value:

@@ -26,11 +26,11 @@ def emit_call(
     """Emit the intrinsic and return the vector of its results.
 
     Args:
-        builder: where the code is emitted.
+        builder: positioned at the call.
         instruction: the instruction.
         before: the vector that the target holds before; None if the instruction does not read it.
-        operands: for each input array, a vector of all its elements in memory order and their type,
-            or a constant.
+        operands: for each input array, a constant, or a pair of a vector of all its elements in
+            memory order and their type.
     """
     arrays, target = instruction.kernel.arrays, instruction.statement.target.array
     given: dict[str, Any] = {target: before}

@@ -12,7 +12,7 @@ from polysched.llvm.builder.intrinsics import constant, declared, element_bits, 
 from polysched.llvm.values.masks import Mask
 
 _NAMES: Mapping[int, str] = MappingProxyType({8: "qi", 16: "hi", 32: "d"})
-"""The ending of the intrinsic's name, by the bits of an element."""
+"""The suffix of the intrinsic's name, by the bits of an element."""
 _REGISTER_BITS = 512
 _ENTRIES = 256
 
@@ -20,23 +20,23 @@ _ENTRIES = 256
 def look_up(
     builder: ir.IRBuilder, part: Callable[[int, Mask], Any], element: Any, index: Any
 ) -> Any:
-    """The elements of a table that a vector of bytes numbers.
+    """Look up the elements of a table by a vector of bytes.
 
     Args:
         part: loads the vector of the table that begins at an element.
         element: the type of an element.
-        index: the numbers of the elements, one byte for each lane.
+        index: the indices of the elements, one byte for each lane.
     """
     bits = element_bits(element)
     count = _REGISTER_BITS // bits
     numbers_type, result_type = vector_type(ir.IntType(bits), count), vector_type(element, count)
     numbers = index if bits == 8 else builder.zext(index, numbers_type)
     parts = [part(start, Mask(count)) for start in range(0, _ENTRIES, count)]
-    whole = [builder.bitcast(one, numbers_type) for one in parts]
+    whole = [builder.bitcast(table_part, numbers_type) for table_part in parts]
     signature = ir.FunctionType(numbers_type, [numbers_type] * 3)
     name = f"llvm.x86.avx512.vpermi2var.{_NAMES[bits]}.512"
     permute = declared(builder.module, name, signature)
-    # The instruction reads as many low bits of a number as two registers have elements.
+    # The instruction uses only the low bits of an index, which select an element of two registers.
     level = [
         builder.call(permute, [low, numbers, high])
         for low, high in zip(whole[::2], whole[1::2], strict=True)

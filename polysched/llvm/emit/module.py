@@ -1,4 +1,4 @@
-"""Emit the LLVM module of a loop program: its passes, then its function."""
+"""Emit the LLVM module of a loop program: run the vector passes, then emit its function."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CALLED = frozenset(
     round roundf trunc truncf
     """.split()
 ) | {name + suffix for name in _LIBRARY for suffix in ("", "f")}
-"""Functions of the C library that the machine code may call: a kernel must not take their place."""
+"""C library functions that the machine code may call: a kernel must not replace them."""
 
 INT32 = ir.IntType(32)
 _POINTER = ir.PointerType()
@@ -42,14 +42,14 @@ def emit_module(program: LoopProgram, machine: Machine) -> str:
     """The LLVM IR of a program for a machine, as text.
 
     Raises:
-        LoweringError: the program says something that has no machine code, nests loops too deep,
-            or has the name of a function that its own code may call.
+        LoweringError: the program contains an operation without machine code, nests loops too deep,
+            or has the name of a C library function that its code may call.
     """
     return str(build_module(program, machine))
 
 
 def build_module(program: LoopProgram, machine: Machine) -> ir.Module:
-    """The module of `emit_module`, to which functions may be added. Raises the same errors."""
+    """Build the module of `emit_module`, which a caller may extend. Raises the same errors."""
     if program.name in CALLED:
         raise LoweringError(
             f"a kernel cannot be named '{program.name}': its code may call the C library's "
@@ -65,16 +65,16 @@ def build_module(program: LoopProgram, machine: Machine) -> ir.Module:
 def add_function_as_written(module: ir.Module, program: LoopProgram, machine: Machine) -> None:
     """Add the function of an unscheduled program whose arrays may overlap.
 
-    Every access goes to memory in the program's order: no pass keeps elements in registers, and the
+    Every access goes to memory in program order: no pass keeps elements in registers, and the
     pointers are not ``noalias``.
 
     Args:
         module: the module to add to.
         program: loops without vector, parallel or unrolled loops.
-        machine: its instruction sets may be used.
+        machine: the target machine.
 
     Raises:
-        LoweringError: the program has no machine code.
+        LoweringError: the program contains an operation without machine code.
     """
     _emit_function(module, vectorize(program, machine), machine, is_apart=False)
 
@@ -93,28 +93,30 @@ def _emit_function(
     parameters = dict(zip(program.parameters, numbers, strict=False))
     for name, value in parameters.items():
         value.name = name
-    place = Placement(builder, parameters, program)
+    placement = Placement(builder, parameters, program)
     storages: dict[str, Storage] = {}
     for name, pointer in zip(arguments, pointers, strict=True):
         pointer.name = name
         if is_apart:
             pointer.add_attribute("noalias")
-        storages[name] = place.argument(name, pointer)
-    registers = place.registers(frame)
-    storages |= place.on_stack(frame)
-    heap = place.on_heap(frame)
-    threads = place.larger(numbers[-1], 1) if is_threaded else 1
-    shared, private = place.total(heap), private_bytes(place, regions)
+        storages[name] = placement.argument(name, pointer)
+    registers = placement.registers(frame)
+    storages |= placement.on_stack(frame)
+    heap = placement.on_heap(frame)
+    threads = placement.larger(numbers[-1], 1) if is_threaded else 1
+    shared, private = placement.total(heap), private_bytes(placement, regions)
     workspace = None
     if not isinstance(shared, int) or not isinstance(private, int):
-        workspace = _allocated(place, place.sum(shared, place.product(threads, private)))
-        storages |= place.carved(heap, workspace)
+        workspace = _allocated(
+            placement, placement.sum(shared, placement.product(threads, private))
+        )
+        storages |= placement.carved(heap, workspace)
     features = machine.enabled_features
     values = Evaluator(builder, parameters, storages, registers, features=features)
     threaded = None
     if is_threaded:
-        first = _NOWHERE if workspace is None else place.behind(workspace, shared)
-        threaded = Regions(program, Team(team, threads, first, place.sum(private, 0)), module)
+        first = _NOWHERE if workspace is None else placement.behind(workspace, shared)
+        threaded = Regions(program, Team(team, threads, first, placement.sum(private, 0)), module)
     Emitter(values, threaded).node(program.body)
     if any(storage.array.streamed for storage in storages.values()):
         emit_fence(builder)
@@ -125,11 +127,11 @@ def _emit_function(
     values.slots.drop_needless()
 
 
-def _allocated(place: Placement, size: Any) -> Any:
+def _allocated(placement: Placement, size: Any) -> Any:
     """Allocate memory for the whole call; the function returns 1 if that fails."""
-    builder = place.builder
-    # aligned_alloc of nothing may return null, which would look like a failure
-    total = place.sum(size, PAGE)
+    builder = placement.builder
+    # aligned_alloc of 0 bytes may return null, which would look like a failure
+    total = placement.sum(size, PAGE)
     signature = ir.FunctionType(_POINTER, [INDEX, INDEX])
     allocate = declared(builder.module, "aligned_alloc", signature)
     workspace = builder.call(allocate, [INDEX(PAGE), total])

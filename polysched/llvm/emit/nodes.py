@@ -1,10 +1,10 @@
-"""Emit the nodes of the vector IR as LLVM IR, one by one.
+"""Emit the nodes of the vector IR as LLVM IR.
 
-The function that comes out is ``i32 NAME(ptr array..., i64 parameter...)``: argument arrays in the
-order of declaration, then the parameters (with parallel loops ``i32 NAME(ptr array..., ptr team,
-i64 parameter..., i64 threads)``, see :mod:`polysched.llvm.emit.regions`). It returns 0, or 1 if the
-workspace could not be allocated (nothing has been written then). Arguments are ``noalias``: the
-caller checks that written arrays overlap no other.
+The emitted function is ``i32 NAME(ptr array..., i64 parameter...)``: argument arrays in the order
+of declaration, then the parameters. With parallel loops it is ``i32 NAME(ptr array..., ptr team,
+i64 parameter..., i64 threads)``, see :mod:`polysched.llvm.emit.regions`. It returns 0 on success.
+It returns 1, and has written nothing, if the workspace cannot be allocated. Arguments are
+``noalias``: the caller checks that a written array overlaps no other array.
 """
 
 from __future__ import annotations
@@ -41,18 +41,19 @@ from polysched.vector.passes.unmask import has_fixed_lanes
 
 
 class RunsParallel(Protocol):
-    """Emitter of parallel loops; without it they become loops of one thread."""
+    """Emitter of parallel loops; without an emitter, parallel loops run on one thread."""
 
     def run(self, emitter: Emitter, node: Loop, lower: ir.Value, upper: ir.Value) -> None:
         """Emit a loop that runs at least once at the builder's position."""
 
 
 class Emitter:
-    """Emits the body of one function.
+    """Emit the body of one function.
 
     Args:
-        values: at the function's first block, after the storage is set up.
-        regions: emits parallel loops whose iterations threads share; None inside such a loop.
+        values: the evaluator at the function's first block, after the storage setup.
+        regions: the emitter of parallel loops whose iterations threads share; None inside such a
+            loop.
     """
 
     def __init__(self, values: Evaluator, regions: RunsParallel | None = None) -> None:
@@ -82,7 +83,7 @@ class Emitter:
                 emit_prefetch(self.builder, pointer, level)
 
     def _sequence(self, nodes: list[Node]) -> None:
-        """Emit nodes in order; statements with the same lanes are skipped by one branch."""
+        """Emit nodes in order; a single branch skips statements with the same lanes."""
         lanes = _shared_lanes(nodes[0])
         if lanes is None:
             for node in nodes:
@@ -119,7 +120,7 @@ class Emitter:
             run(node, lower, upper)
 
     def counted(self, node: Loop, lower: ir.Value, upper: ir.Value) -> None:
-        """Emit a loop that runs at least once, with the test at its end."""
+        """Emit a loop that runs at least once, with the exit test at its end."""
         builder = self.builder
         before = builder.block
         body = builder.append_basic_block(f"{node.name}.body")
@@ -138,7 +139,7 @@ class Emitter:
     # -- statements ------------------------------------------------------------------------------
 
     def _statement(self, node: Assign | Call) -> None:
-        """All active lanes at once; a vector statement is skipped if no lane is active."""
+        """Emit a statement; a branch skips a vector statement if no lane is active."""
         if node.lanes is None:
             self._run(node, None)
             return
@@ -173,7 +174,7 @@ class Emitter:
         values.addresses.pace.rest()
 
     def _call(self, node: Call, lanes: Mask) -> Value:
-        """The results of one machine instruction."""
+        """Emit a machine instruction and return its results."""
         values, called = self.values, node.instruction
         operands: dict[str, tuple[ir.Value, DType] | Constant] = {}
         for name, operand in node.operands:
@@ -206,7 +207,7 @@ class Emitter:
 
 
 def _shared_lanes(node: Node) -> vector.Lanes | None:
-    """The lanes of a statement, if its neighbors may share the test whether one is active."""
+    """The lanes of a statement, if its neighbors may share the test for an active lane."""
     lanes = node.lanes if isinstance(node, Assign | Call) else None
     if lanes is None or lanes.some or not has_fixed_lanes(lanes):
         return None

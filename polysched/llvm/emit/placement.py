@@ -1,4 +1,4 @@
-"""The memory of arrays: arguments, registers, the stack, or parts of an allocated workspace."""
+"""Place arrays in arguments, registers, the stack, or parts of an allocated workspace."""
 
 from __future__ import annotations
 
@@ -20,19 +20,17 @@ from polysched.vector.ir import Frame, VectorProgram
 from polysched.vector.values import Sum
 
 PAGE = 4096
-"""Bytes to which each array of the workspace is aligned."""
+"""Alignment of each array of the workspace in bytes."""
 
 LARGEST_SIZE = 2**62
-"""Larger than any allocation in bytes; larger sizes count as this one."""
+"""Size in bytes that no allocation reaches; larger sizes saturate at this value."""
 
 _INT32 = ir.IntType(32)
 
 
 @dataclass(frozen=True, eq=False)
 class Sized:
-    """An array that needs memory: its strides in elements and its size in bytes, each a literal or
-    an i64.
-    """
+    """An array in memory: strides in elements and size in bytes, each a literal or an i64."""
 
     array: Array
     strides: tuple[Any, ...]
@@ -40,7 +38,7 @@ class Sized:
 
 
 class Placement:
-    """Computes sizes and addresses of arrays in one function, at the builder's position."""
+    """Compute sizes and addresses of arrays in one function, at the builder's position."""
 
     def __init__(
         self, builder: ir.IRBuilder, parameters: Mapping[str, ir.Value], program: VectorProgram
@@ -50,7 +48,7 @@ class Placement:
         self.values = Evaluator(builder, parameters, {}, {})
 
     def argument(self, name: str, pointer: ir.Value) -> Storage:
-        """An array at a pointer."""
+        """The storage of an array at a pointer."""
         array, layout = self.program.arrays[name], self.program.layouts[name]
         extents = self._numbers(layout.extents)
         if array.is_packed:
@@ -61,7 +59,7 @@ class Placement:
         return Storage(array, pointer, self._numbers(layout.strides))
 
     def registers(self, frame: Frame) -> dict[str, Slots]:
-        """Stack slots, which LLVM turns into SSA values, of the register arrays of a function."""
+        """The stack slots of a function's register arrays, which LLVM promotes to SSA values."""
         return {name: self._register(self.program.arrays[name]) for name in frame.registers}
 
     def _register(self, array: Array) -> Slots:
@@ -71,27 +69,27 @@ class Placement:
         return tuple(stack_slot(self.builder, type_) for _ in range(count))
 
     def on_stack(self, frame: Frame) -> dict[str, Storage]:
-        """The arrays on a function's stack."""
-        made = {}
-        for one in map(self._sized, frame.stack):
-            slot = stack_slot(self.builder, ir.ArrayType(BYTE, max(one.size, 1)))
+        """Allocate the arrays on a function's stack."""
+        storages = {}
+        for sized in map(self._sized, frame.stack):
+            slot = stack_slot(self.builder, ir.ArrayType(BYTE, max(sized.size, 1)))
             slot.align = CACHE_LINE
-            made[one.array.name] = Storage(one.array, slot, one.strides)
-        return made
+            storages[sized.array.name] = Storage(sized.array, slot, sized.strides)
+        return storages
 
     def on_heap(self, frame: Frame) -> list[Sized]:
         """The arrays of a function that are parts of the workspace."""
         return [self._sized(name) for name in frame.heap]
 
     def total(self, arrays: Sequence[Sized]) -> Any:
-        """The bytes of arrays of the workspace, each from the start of a page: 0 or an i64."""
+        """The bytes of the workspace for arrays, each at the start of a page: 0 or an i64."""
         return self._starts(arrays)[-1]
 
     def carved(self, arrays: Sequence[Sized], workspace: ir.Value) -> dict[str, Storage]:
         """Place arrays in a workspace of their total size."""
         return {
-            one.array.name: Storage(one.array, self.behind(workspace, start), one.strides)
-            for one, start in zip(arrays, self._starts(arrays), strict=False)
+            sized.array.name: Storage(sized.array, self.behind(workspace, start), sized.strides)
+            for sized, start in zip(arrays, self._starts(arrays), strict=False)
         }
 
     def behind(self, pointer: ir.Value, distance: Any) -> ir.Value:
@@ -107,15 +105,15 @@ class Placement:
         return Sized(array, row_major(extents, 1, self._multiply), size)
 
     def _starts(self, arrays: Sequence[Sized]) -> list[Any]:
-        """The start of each array, and the end of the last one."""
+        """The start of each array, and the end of the last array."""
         starts: list[Any] = [0]
-        for one in arrays:
-            rounded = self.sum(_i64(one.size), INDEX(PAGE - 1))
+        for sized in arrays:
+            rounded = self.sum(_i64(sized.size), INDEX(PAGE - 1))
             starts.append(self.sum(starts[-1], self.builder.and_(rounded, INDEX(-PAGE))))
         return starts
 
     def product(self, left: Any, right: Any) -> Any:
-        """The product of two numbers of at least 0, or a huge number instead of an overflow."""
+        """The saturating product of two numbers that are at least 0."""
         if isinstance(left, int) and isinstance(right, int):
             return min(left * right, LARGEST_SIZE)
         signature = ir.FunctionType(INDEX, [INDEX, INDEX, _INT32])
@@ -123,7 +121,7 @@ class Placement:
         return self.builder.call(multiply, [_i64(left), _i64(right), _INT32(0)])
 
     def sum(self, left: Any, right: Any) -> ir.Value:
-        """The sum of two numbers, or the largest i64 instead of an overflow."""
+        """The saturating sum of two numbers."""
         return self._of_two("llvm.sadd.sat.i64", left, right)
 
     def larger(self, left: Any, right: Any) -> ir.Value:
@@ -144,8 +142,8 @@ class Placement:
         return self.builder.mul(_i64(left), _i64(right))
 
     def _numbers(self, sums: Sequence[Sum]) -> tuple[Any, ...]:
-        """Linear forms over the parameters, each as a literal or an i64."""
-        return tuple(self.values.index(one) if one.terms else one.constant for one in sums)
+        """Evaluate linear forms over the parameters, each to a literal or an i64."""
+        return tuple(self.values.index(form) if form.terms else form.constant for form in sums)
 
     def _not_negative(self, extent: Any) -> Any:
         return max(extent, 0) if isinstance(extent, int) else self.larger(extent, 0)
@@ -157,5 +155,5 @@ def _literal(extent: Expression) -> int:
 
 
 def _i64(number: Any) -> ir.Value:
-    """An i64 of a literal or an i64."""
+    """Convert a literal or an i64 to an i64."""
     return INDEX(number) if isinstance(number, int) else number

@@ -1,24 +1,24 @@
-"""Parallel loops: the body of each becomes a function that threads call with some iterations.
+"""Parallel loops: outline each body as a function over a range of iterations.
 
-A region makes two functions of its own::
+A parallel region has two functions::
 
     NAME.region0(ptr array..., ptr private, i64 parameter..., i64 variable..., i64 lower, i64 upper)
     NAME.region0.work(ptr task)
 
-The first runs iterations, the second is what every thread of a team runs: it takes one chunk after
-the other, as long as there are any. Chunks are of nearly equal length, and more than the threads
-asked for if there are enough iterations: any number of threads does the whole work, and a thread
-that the system holds up leaves its share to the others. A thread has memory of its own
-(``private``) for the buffers that are born inside the loop. Loops that are parallel inside a
-parallel loop run on the thread that they are on.
+The first function runs a range of iterations. Every thread of a team runs the second function,
+which takes chunks of iterations until none is left. Chunks have nearly equal lengths. If there are
+enough iterations, there are more chunks than threads: any number of threads completes the work, and
+the other threads take over the chunks of a delayed thread. Each thread has private memory
+(``private``) for the buffers allocated inside the loop. A parallel loop inside a parallel loop runs
+sequentially.
 
-The team comes from outside, so that no runtime is compiled in. ``team`` is a function::
+The caller passes the team, so the module needs no runtime. ``team`` is a function::
 
     void parallel(void (*work)(void *), void *task, uint32_t threads, uint32_t flags)
 
-At most ``threads`` threads call ``work(task)`` at once, and the function waits for all: the
-``GOMP_parallel`` of the OpenMP runtimes (GCC's libgomp manual, "Implementing PARALLEL construct";
-libomp and libiomp5 have it too).
+At most ``threads`` threads call ``work(task)`` concurrently, and the function waits for all of
+them. It is ``GOMP_parallel`` of the OpenMP runtimes (GCC's libgomp manual, "Implementing PARALLEL
+construct"; libomp and libiomp5 implement it too).
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ PARALLEL = ir.FunctionType(_VOID, [_POINTER, _POINTER, _INT32, _INT32])
 _SLOT = 8  # bytes of a pointer or an i64
 
 CHUNKS_A_THREAD = 8
-"""More are fairer where threads are held up, fewer have longer runs of neighboring iterations."""
+"""More chunks balance delayed threads better; fewer chunks have longer runs of iterations."""
 
 TEAM = "GOMP_parallel"
-"""The function of a team, by the name that OpenMP runtimes have for it."""
+"""The name of the team's function in OpenMP runtimes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +57,10 @@ class Team:
     """The threads of a kernel's function.
 
     Attributes:
-        parallel: the team's function.
-        threads: how many threads may run, at least 1 (i64).
+        parallel: the function that runs a task on the team.
+        threads: the largest number of threads, at least 1 (i64).
         private: pointer to the private memory of the first thread.
-        private_bytes: from the memory of one thread to that of the next (i64).
+        private_bytes: the bytes of private memory of each thread (i64).
     """
 
     parallel: Any
@@ -71,7 +71,7 @@ class Team:
 
 @dataclass(frozen=True, eq=False)
 class _Callee:
-    """A function that a pointer points to: llvmlite wants its type, and the pointer has none."""
+    """A function behind a pointer: llvmlite needs its type, which an opaque pointer lacks."""
 
     pointer: Any
     function_type: ir.FunctionType
@@ -82,7 +82,7 @@ class _Callee:
 
 
 class Regions:
-    """Emits the parallel loops of one kernel."""
+    """Emit the parallel loops of one kernel."""
 
     def __init__(self, program: VectorProgram, team: Team, module: ir.Module) -> None:
         self.program = program
@@ -106,12 +106,12 @@ class Regions:
         body = self._body(name, emitter, node, frame, [value.type for value in captured])
         distance = builder.add(builder.sub(upper, lower), INDEX(node.step - 1))
         iterations = builder.sdiv(distance, INDEX(node.step))
-        place = Placement(builder, {}, self.program)
-        threads = place.smaller(team.threads, iterations)
-        chunks = place.smaller(builder.mul(threads, INDEX(CHUNKS_A_THREAD)), iterations)
+        placement = Placement(builder, {}, self.program)
+        threads = placement.smaller(team.threads, iterations)
+        chunks = placement.smaller(builder.mul(threads, INDEX(CHUNKS_A_THREAD)), iterations)
         alone = builder.icmp_signed("<=", threads, INDEX(1))
-        with builder.if_else(alone) as (one, several):
-            with one:
+        with builder.if_else(alone) as (inline, several):
+            with inline:
                 builder.call(body, [*captured, lower, upper])
             with several:
                 shared = [chunks, lower, iterations, team.private_bytes, *captured]
@@ -121,7 +121,7 @@ class Regions:
                 builder.call(fork, [work, task, builder.trunc(threads, _INT32), _INT32(0)])
 
     def _task(self, builder: ir.IRBuilder, values: Sequence[Any]) -> Any:
-        """The task that the threads share, on the stack of the kernel's function."""
+        """Build the shared task on the stack of the kernel's function."""
         with builder.goto_entry_block():
             task = builder.alloca(INDEX, size=len(values))
             task.type = _POINTER
@@ -132,7 +132,7 @@ class Regions:
     def _body(
         self, name: str, emitter: Emitter, node: Loop, frame: Frame, types: list[ir.Type]
     ) -> ir.Function:
-        """The function that runs iterations from a lower to an upper end."""
+        """Emit the function that runs the iterations from a lower to an upper bound."""
         signature = ir.FunctionType(_VOID, [*types, INDEX, INDEX])
         function, builder = new_function(self.module, name, signature, internal=True)
         *captured, lower, upper = function.args
@@ -141,14 +141,14 @@ class Regions:
         outer = emitter.values
         parameters = dict(zip(outer.parameters, rest, strict=False))
         variables = dict(zip(outer.variables, rest[len(parameters) :], strict=True))
-        place = Placement(builder, parameters, self.program)
+        placement = Placement(builder, parameters, self.program)
         storages = {}
         for array, pointer in zip(frame.outside, pointers, strict=True):
             pointer.add_attribute("noalias")
-            storages[array] = place.argument(array, pointer)
-        storages |= place.on_stack(frame)
-        storages |= place.carved(place.on_heap(frame), private)
-        registers = place.registers(frame)
+            storages[array] = placement.argument(array, pointer)
+        storages |= placement.on_stack(frame)
+        storages |= placement.carved(placement.on_heap(frame), private)
+        registers = placement.registers(frame)
         values = Evaluator(
             builder, parameters, storages, registers, variables=variables, features=outer.features
         )
@@ -160,9 +160,9 @@ class Regions:
         return function
 
     def _work(self, name: str, body: ir.Function, node: Loop, types: list[ir.Type]) -> ir.Function:
-        """The function that every thread runs: it takes chunks until all are taken.
+        """Emit the function that every thread runs: it takes chunks until none is left.
 
-        The task begins with the number of the next chunk and that of the next thread.
+        The task begins with the number of the next chunk and the number of the next thread.
         """
         function, builder = new_function(self.module, f"{name}.work", _WORK, internal=True)
         (task,) = function.args
@@ -170,7 +170,7 @@ class Regions:
             _load(builder, task, position + 2, type_) for position, type_ in enumerate(types)
         )
         thread = builder.atomic_rmw("add", _slot(builder, task, 1), INDEX(1), "monotonic")
-        place = Placement(builder, {}, self.program)
+        placement = Placement(builder, {}, self.program)
         length, longer = builder.sdiv(iterations, chunks), builder.srem(iterations, chunks)
         private_at = sum(value.type == _POINTER for value in captured) - 1
         head = builder.append_basic_block("chunk")
@@ -178,12 +178,12 @@ class Regions:
         end = builder.append_basic_block("end")
         builder.branch(head)
         builder.position_at_end(head)
-        # What the chunks compute is ordered by the team's beginning and end, not by this number.
+        # A relaxed counter suffices: the start and end of the parallel region order memory.
         chunk = builder.atomic_rmw("add", task, INDEX(1), "monotonic", name="chunk")
         builder.cbranch(builder.icmp_signed("<", chunk, chunks), run, end)
         builder.position_at_end(run)
         is_longer = builder.zext(builder.icmp_signed("<", chunk, longer), INDEX)
-        first = builder.add(builder.mul(chunk, length), place.smaller(chunk, longer))
+        first = builder.add(builder.mul(chunk, length), placement.smaller(chunk, longer))
         last = builder.add(first, builder.add(length, is_longer))
         step = INDEX(node.step)
         own = builder.gep(
@@ -198,12 +198,12 @@ class Regions:
         return function
 
 
-def private_bytes(place: Placement, frames: Sequence[Frame]) -> Any:
+def private_bytes(placement: Placement, frames: Sequence[Frame]) -> Any:
     """The largest private memory of a thread in any parallel loop: 0 or an i64 of bytes."""
     most: Any = 0
     for frame in frames:
-        needed = place.total(place.on_heap(frame))
-        most = needed if isinstance(most, int) else place.larger(most, needed)
+        needed = placement.total(placement.on_heap(frame))
+        most = needed if isinstance(most, int) else placement.larger(most, needed)
     return most
 
 

@@ -1,9 +1,9 @@
-"""Loads and stores of windows: whole vectors, and shuffles that move the elements to their lanes.
+"""Emit loads and stores of windows: whole vectors, and shuffles of elements to lanes.
 
-Loading a few whole vectors and shuffling them takes a fraction of the time of a gather. No element
-is loaded that does not lie between two elements that the statement reads. A store moves the lanes
-to their places first and stores vectors under literal masks, so that only the elements themselves
-are written.
+Loading a few whole vectors and shuffling them takes a fraction of the time of a gather. A window
+loads only elements between elements that the statement reads. A store shuffles the lanes into
+memory order first, and stores vectors under literal masks, so that it writes only the statement's
+elements.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from polysched.vector.values import Address, Window
 
 
 class Vectors(Protocol):
-    """Loads and stores consecutive elements that begin ``start`` elements behind an address."""
+    """Loads and stores of consecutive elements that begin ``start`` elements after an address."""
 
     builder: ir.IRBuilder
 
@@ -29,15 +29,15 @@ class Vectors(Protocol):
         """Load the elements of the lanes."""
 
     def store_part(self, address: Address, start: int, stored: ir.Value, lanes: Mask) -> None:
-        """Write the elements of the lanes."""
+        """Store the elements of the lanes."""
 
 
 def load_window(
     memory: Vectors, address: Address, element: ir.Type, window: Window, active: Mask
 ) -> ir.Value:
-    """The vector whose lanes lie ``window.distances`` elements behind an address.
+    """Load a vector whose lanes are ``window.distances`` elements after an address.
 
-    If only the first lanes are active, the distances do not decrease.
+    If only the first lanes are active, the distances must not decrease.
     """
     distances, reach = window.distances, window.reach or window.distances
     builder, count, last = memory.builder, len(distances), max(reach)
@@ -71,15 +71,15 @@ def load_window(
 
 
 def _part(memory: Vectors, window: Window, start: int, size: int, active: Mask) -> Mask:
-    """The elements of one vector of a window that are loaded."""
+    """The mask of the elements of one vector of a window that are loaded."""
     if active.bits is None:
         return Mask(size)
     users: list[tuple[int, ...]] = []
     distances, reach = window.distances, window.reach or window.distances
-    for place in range(start, start + size):
-        exact = tuple(lane for lane, one in enumerate(distances) if one == place)
-        # The first lane whose last element does not lie before the place.
-        after = tuple(lane for lane, one in enumerate(reach) if one >= place)[:1]
+    for element in range(start, start + size):
+        exact = tuple(lane for lane, distance in enumerate(distances) if distance == element)
+        # The first lane whose last element is not before this element.
+        after = tuple(lane for lane, distance in enumerate(reach) if distance >= element)[:1]
         users.append(exact if active.first is None else after)
     return active.of_elements(memory.builder, users)
 
@@ -87,7 +87,7 @@ def _part(memory: Vectors, window: Window, start: int, size: int, active: Mask) 
 def _within_one(
     memory: Vectors, address: Address, element: ir.Type, window: Window, active: Mask
 ) -> ir.Value:
-    """The lanes from one vector, which reads nothing behind the last element."""
+    """Load the lanes from one vector, without reading beyond the last element."""
     distances = window.distances
     size, count = max(distances) + 1, len(distances)
     is_power = size & (size - 1) == 0
@@ -107,15 +107,16 @@ def _starts(count: int, last: int) -> list[int]:
 def store_window(
     memory: Vectors, address: Address, distances: Sequence[int], vector: ir.Value, active: Mask
 ) -> None:
-    """Write the lanes of a vector to different elements behind an address.
+    """Store the lanes of a vector to different elements after an address.
 
-    No vector goes beyond the last element: a load of the next iteration there would wait for it.
+    No vector extends beyond the last element, because a load of the next iteration there would wait
+    for the store.
     """
     count = len(distances)
     left = {distance: lane for lane, distance in enumerate(distances)}
     for start in _starts(count, max(distances)):
-        here = [place for place in left if start <= place < start + count]
-        inside = {place - start: left.pop(place) for place in here}
+        part_elements = [element for element in left if start <= element < start + count]
+        inside = {element - start: left.pop(element) for element in part_elements}
         if not inside:
             continue
         lanes = [inside.get(at, 0) for at in range(count)]
@@ -127,10 +128,11 @@ def store_window(
 def store_single(
     builder: ir.IRBuilder, vector: ir.Value, lane: int, pointer: ir.Value, behind: int, size: int
 ) -> None:
-    """Write one lane of a vector ``behind`` elements of ``size`` bytes behind a pointer.
+    """Store one lane of a vector ``behind`` elements of ``size`` bytes after a pointer.
 
-    LLVM 22 stores a wider element under a mask of one lane if the vector has been narrowed before.
+    LLVM 22 miscompiles a store under a mask of one lane if the vector has been truncated before: it
+    stores a wider element.
     """
     element = builder.extract_element(vector, ir.IntType(32)(lane))
-    place = builder.gep(pointer, [INDEX(behind * size)], source_etype=BYTE)
-    builder.store(element, place).align = size
+    address = builder.gep(pointer, [INDEX(behind * size)], source_etype=BYTE)
+    builder.store(element, address).align = size

@@ -1,1 +1,1 @@
-"""Modules for programs in other languages: plain C interfaces, checks of the processor."""
+"""Modules for programs in other languages: C interfaces and processor checks."""

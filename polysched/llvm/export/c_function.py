@@ -1,11 +1,11 @@
-"""Functions that take the place of a C function in its program: its name, its signature.
+"""Emit a function that replaces a C function: it has the same name and signature.
 
-The kernel's function and the check of the processor are the plain C interface of
-:mod:`polysched.llvm.export.c_interface`, under internal names. The function around it passes
-arrays on, widens integers, and stores numbers given by value where the kernel reads them. A C
-function without a status cannot report that the kernel cannot run (no memory for its workspace, a
-processor without an instruction set, or an unsigned size that no signed integer holds): it writes
-a line to the error output and aborts.
+The kernel's function and the processor check are the C interface of
+:mod:`polysched.llvm.export.c_interface`, under internal names. The wrapper passes arrays on, widens
+integers, and stores numbers passed by value to memory that the kernel reads. The kernel cannot run
+without memory for its workspace, on a processor without an instruction set, or with an unsigned
+size that no signed integer holds. A C function has no status to report this, so the wrapper writes
+a line to the standard error output and aborts.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class CArgument:
     """A parameter of a C function.
 
     Attributes:
-        name: in C.
-        dtype: of the number, or of what the pointer leads to; None: void.
-        is_pointer: whether it is passed as a pointer.
-        meaning: the array or parameter of the kernel that it is; None: it is not used.
-        is_size: whether that is a parameter.
+        name: the parameter's name in C.
+        dtype: the type of the number, or of the pointer's target; None for void.
+        is_pointer: whether the parameter is a pointer.
+        meaning: the array or parameter of the kernel that it stands for; None if it is unused.
+        is_size: whether ``meaning`` is a parameter of the kernel.
     """
 
     name: str
@@ -67,14 +67,14 @@ class CArgument:
 
 @dataclass(frozen=True)
 class CMember:
-    """Member of a struct that a parameter of a C function leads to.
+    """Member of a struct to which a parameter of a C function points.
 
     Attributes:
-        meaning: the array or parameter of the kernel that it is.
-        argument: the pointer to the struct, or to the first of several.
-        offset: its distance from the start of the struct, in bytes.
-        dtype: of the number, or of what the member leads to.
-        is_size: whether it is a parameter of the kernel.
+        meaning: the array or parameter of the kernel that it stands for.
+        argument: the pointer to the struct, or to an array of structs.
+        offset: the offset of the member in the struct, in bytes.
+        dtype: the type of the number, or of the target of the member's pointer.
+        is_size: whether ``meaning`` is a parameter of the kernel.
         is_pointer: whether it is a pointer to the array.
     """
 
@@ -91,11 +91,12 @@ class CFunction:
     """Signature of a C function.
 
     Attributes:
-        name: its name in C.
-        arguments: its parameters in order.
-        result: the array of the kernel whose only element it returns; None for a void function.
-        fallback: the program as written, for arguments that the schedule is not valid for; None if
-            the schedule is valid for all arguments.
+        name: the function's name in C.
+        arguments: the function's parameters in order.
+        result: the array of the kernel whose only element is the return value; None for a void
+            function.
+        fallback: the unscheduled program, which runs for arguments for which the schedule is not
+            valid; None if the schedule is valid for all arguments.
         members: the members of structs that the kernel uses.
         computed: the parameters of the kernel that are computed from others, with their values.
     """
@@ -117,14 +118,14 @@ def emit_c_function(
     """The LLVM IR of a module that defines a C function, as text.
 
     Args:
-        program: its arrays and parameters are those that the function's arguments mean.
+        program: the loops, with the arrays and parameters that ``function`` names as meanings.
         machine: one of :func:`polysched.machine.cpuid.checkable`.
         function: the signature.
         as_written: the loops of the function's fallback; None if it has none.
 
     Raises:
-        LoweringError: the program says something that has no machine code.
-        ExportError: the function has the name of one that its own code may call.
+        LoweringError: the program contains an operation without machine code.
+        ExportError: the function has the name of a function that its code may call.
     """
     if function.name in CALLED:
         raise ExportError(
@@ -146,9 +147,9 @@ def emit_c_function(
         known = {name: meanings[name] for name in program.parameters if name in meanings}
         values = Evaluator(builder, known, {}, {})
         meanings[name] = values.value(lowering.value(value, None), None).ir
-    place = None
+    result_slot = None
     if function.result is not None and result is not None:
-        place = meanings[function.result] = stack_slot(builder, memory_type(result))
+        result_slot = meanings[function.result] = stack_slot(builder, memory_type(result))
     arrays = [array.name for array in program.arrays.values() if array.role is not Role.TEMPORARY]
     given = [meanings[name] for name in (*arrays, *program.parameters)]
     scheduled = module.get_global(status_name)
@@ -170,10 +171,10 @@ def emit_c_function(
         status = _either(builder, is_valid, scheduled, plain, given)
     has_failed = builder.icmp_unsigned("!=", status, _INT32(0))
     _abort_if(module, builder, has_failed, f"{function.name}.message", _CANNOT_RUN)
-    if place is None:
+    if result_slot is None:
         builder.ret_void()
     else:
-        builder.ret(builder.load(place, typ=returned))
+        builder.ret(builder.load(result_slot, typ=returned))
     return str(module)
 
 
@@ -216,20 +217,20 @@ def _by_value(dtype: DType) -> Any:
 
 
 def _meanings(builder: ir.IRBuilder, function: CFunction, defined: ir.Function) -> dict[str, Any]:
-    """The kernel's arguments, by the kernel's names."""
-    found: dict[str, Any] = {}
+    """Compute the kernel's arguments, by the kernel's names."""
+    meanings: dict[str, Any] = {}
     for argument, value in zip(function.arguments, defined.args, strict=True):
         value.name = argument.name
         if argument.meaning is None or argument.dtype is None:
             continue
         if argument.is_pointer:
-            found[argument.meaning] = value
+            meanings[argument.meaning] = value
         elif argument.is_size:
-            found[argument.meaning] = _widened(builder, value, argument.dtype)
+            meanings[argument.meaning] = _widened(builder, value, argument.dtype)
         else:
             slot = stack_slot(builder, value.type)
             builder.store(value, slot)
-            found[argument.meaning] = slot
+            meanings[argument.meaning] = slot
     pointers = {
         argument.name: value
         for argument, value in zip(function.arguments, defined.args, strict=True)
@@ -237,17 +238,17 @@ def _meanings(builder: ir.IRBuilder, function: CFunction, defined: ir.Function) 
     for member in function.members:
         address = builder.gep(pointers[member.argument], [INDEX(member.offset)], source_etype=_BYTE)
         if not (member.is_size or member.is_pointer):
-            found[member.meaning] = address
+            meanings[member.meaning] = address
             continue
-        found[address_of(member.meaning)] = address
+        meanings[address_of(member.meaning)] = address
         loaded = _loaded(builder, pointers[member.argument], address, member)
         is_number = member.is_size
-        found[member.meaning] = _widened(builder, loaded, member.dtype) if is_number else loaded
-    return found
+        meanings[member.meaning] = _widened(builder, loaded, member.dtype) if is_number else loaded
+    return meanings
 
 
 def _loaded(builder: ir.IRBuilder, struct: Any, address: Any, member: CMember) -> Any:
-    """Load a member; 0 if there is no struct, because the program as written may not read it."""
+    """Load a member; 0 if the struct pointer is null, because the program may not read it then."""
     type_ = _POINTER if member.is_pointer else memory_type(member.dtype)
     slot = stack_slot(builder, type_)
     builder.store(ir.Constant(type_, None if member.is_pointer else 0), slot)
@@ -263,7 +264,7 @@ def _widened(builder: ir.IRBuilder, value: Any, dtype: DType) -> Any:
 
 
 def _size_types(function: CFunction) -> dict[str, DType]:
-    """Return the types in C of the kernel's parameters that are given, not computed."""
+    """Return the C types of the kernel's parameters that are arguments, not computed."""
     given: tuple[CArgument | CMember, ...] = (*function.arguments, *function.members)
     return {
         size.meaning: size.dtype
@@ -273,11 +274,11 @@ def _size_types(function: CFunction) -> dict[str, DType]:
 
 
 def _abort_if(module: ir.Module, builder: ir.IRBuilder, holds: Any, symbol: str, why: str) -> None:
-    """Emit the end of the process, with a line on the error output, if a condition holds."""
+    """Abort the process with a line on the standard error output, if a condition holds."""
     text = f"{symbol.partition('.')[0]}: {why}\n".encode()
     array = ir.ArrayType(ir.IntType(8), len(text))
     message = ir.GlobalVariable(module, array, symbol)
-    # llvmlite still types the pointers that global variables are; LLVM reads opaque ones only.
+    # llvmlite still has typed pointers for global variables; LLVM reads only opaque pointers.
     message.type = _POINTER
     message.linkage = "internal"
     message.global_constant = True

@@ -1,17 +1,17 @@
-"""C interface of exported modules: the wrapper around a kernel's function.
+"""C interface of exported modules: a wrapper around a kernel's function.
 
-Beside the kernel's own function, which becomes ``NAME.kernel`` and cannot be seen from outside, the
-module has::
+The kernel's function becomes the internal function ``NAME.kernel``. The module exports::
 
     int NAME(arrays..., int64_t parameter...)
     int NAME_supported(void)
 
-``NAME`` returns 0, 1 if there is no memory for its workspace, or 2 if the processor lacks an
-instruction set; of 1 and 2 nothing has been written. A kernel with parallel loops gets the team of
-threads of the OpenMP runtime that it is linked with, see :mod:`polysched.llvm.emit.regions`.
+``NAME`` returns 0 on success. It returns 1 if the workspace cannot be allocated, or 2 if the
+processor lacks an instruction set; in both cases it has written nothing. A kernel with parallel
+loops uses the threads of the OpenMP runtime with which it is linked, see
+:mod:`polysched.llvm.emit.regions`.
 
-All functions say in attributes which processor they are for, so that the text of the module gives
-the same code in any of LLVM's tools.
+All functions have attributes for their target processor, so that all of LLVM's tools compile the
+module to the same code.
 """
 
 from __future__ import annotations
@@ -48,14 +48,16 @@ def emit_exported_module(program: LoopProgram, machine: Machine) -> str:
         machine: one of :func:`polysched.machine.cpuid.checkable`.
 
     Raises:
-        LoweringError: the program says something that has no machine code.
-        ExportError: it has the name of a function that it calls.
+        LoweringError: the program contains an operation without machine code.
+        ExportError: the program has the name of a function that it calls.
     """
     return str(build_exported_module(program, machine))
 
 
 def build_exported_module(program: LoopProgram, machine: Machine) -> ir.Module:
-    """The module of `emit_exported_module`, which functions may be added to; raises as that."""
+    """Build the module of `emit_exported_module`, to which functions may be added. Raises the same
+    errors.
+    """
     is_threaded = bool(parallel_loops(program.body))
     if is_threaded and program.name in (_MOST_THREADS, TEAM):
         raise ExportError(
@@ -81,7 +83,7 @@ def _emit_entry(
     *,
     is_threaded: bool,
 ) -> None:
-    """The function that others call."""
+    """Emit the exported function."""
     names = [array.name for array in program.arrays.values() if array.role is not Role.TEMPORARY]
     types = [_POINTER] * len(names) + [INDEX] * len(program.parameters)
     function, builder = new_function(module, program.name, ir.FunctionType(_INT32, types))

@@ -1,9 +1,9 @@
-"""Choice at each call between a scheduled kernel and the program as written.
+"""Dispatch at run time between a scheduled kernel and the unscheduled program.
 
-A C function promises less than a kernel relies on: its arrays may overlap, its sizes may lie
-outside the kernel's context, and a size such as LONG_MAX may be too large for the arithmetic of the
-scheduled loops. The exported function therefore checks this once, on entry, and runs the program as
-written if a check fails.
+A C function guarantees less than a kernel assumes: its arrays may overlap, its sizes may be outside
+the kernel's context, and a size such as LONG_MAX may overflow the arithmetic of the scheduled
+loops. The exported function therefore checks the assumptions once, on entry, and runs the
+unscheduled program if a check fails.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _WIDEST = 8
 
 @dataclass(frozen=True)
 class Fallback:
-    """Program that runs if the arguments of a call do not satisfy what the schedule relies on.
+    """The program that runs if the arguments of a call violate an assumption of the schedule.
 
     Attributes:
         kernel: the unscheduled kernel, with the arrays and parameters of the scheduled one. It is
             valid for overlapping arrays and for all sizes.
-        condition: what the sizes must satisfy for the scheduled kernel; None for no condition.
+        condition: the constraints on the sizes for the scheduled kernel; None if there are none.
         apart: pairs of arrays that must not overlap for the scheduled kernel. A parameter in a pair
-            is the memory that its value was read from.
+            stands for the memory from which its value was read.
     """
 
     kernel: Kernel
@@ -53,13 +53,13 @@ def emit_is_valid(
     fallback: Fallback,
     meanings: Mapping[str, Any],
 ) -> Any:
-    """Emit whether the scheduled kernel is valid for the arguments of a call (i1).
+    """Emit the test of whether the scheduled kernel is valid for the arguments of a call (i1).
 
     Args:
         builder: positioned at the entry of the function.
         program: the scheduled kernel.
         machine: its instruction sets may be used.
-        fallback: the conditions.
+        fallback: the assumptions.
         meanings: the pointers of arrays and the 64-bit values of parameters, by name.
     """
     parameters = {name: meanings[name] for name in program.parameters}
@@ -90,14 +90,14 @@ def emit_is_valid(
 
 
 def address_of(name: str) -> str:
-    """Return the key of the address that the value of a parameter was read from."""
+    """Return the key of the address from which a parameter's value was read."""
     return f"&{name}"
 
 
 def _end(
     builder: ir.IRBuilder, array: Array, extents: list[Any], steps: list[Any] | None, pointer: Any
 ) -> Any:
-    """Return the address after the last element of an array; an extent below 0 counts as 0."""
+    """Return the address after the last element of an array; a negative extent counts as 0."""
     size: Any = INDEX(array.dtype.bytes)
     if steps is not None:
         distance: Any = INDEX(1)

@@ -1,17 +1,16 @@
-"""Machine code that asks the processor whether it can run the rest: ``NAME_supported``.
+"""Emit ``NAME_supported``, which checks whether the processor can run the module.
 
 ::
 
     int NAME_supported(void) {
-        if (state != UNKNOWN)        // atomic, so that any thread may come first
-            return state == KNOWN;
-        state = all questions are answered with yes ? KNOWN : MISSING;
-        return state == KNOWN;
+        if (state != UNKNOWN)        // atomic: threads may call this concurrently return state ==
+            KNOWN;
+        state = all features are present ? KNOWN : MISSING; return state == KNOWN;
     }
 
-The questions are asked by inline assembly: ``cpuid`` traps in virtual machines and takes tens of
-microseconds there, so it is asked once in a process, and the compiler's run-time library, which has
-a function for some of the features, need not be linked.
+Inline assembly executes ``cpuid``, so the compiler's run-time library, which has a function for
+some of the features, need not be linked. The result is cached for the process, because ``cpuid``
+traps in virtual machines and takes tens of microseconds there.
 """
 
 from __future__ import annotations
@@ -38,13 +37,13 @@ _XGETBV = "={ax},={dx},{cx},~{dirflag},~{fpsr},~{flags}"
 
 @dataclass(frozen=True, eq=False)
 class ProcessorCheck:
-    """Function ``i32 ()`` that checks the processor's features, and the cache of its answer."""
+    """The function ``i32 ()`` that checks the processor's features, and its cached result."""
 
     function: ir.Function
     state: ir.GlobalVariable
 
     def is_known(self, builder: ir.IRBuilder) -> Any:
-        """Emit whether the cached answer is positive (i1): one load."""
+        """Emit the test of the cached result (i1): one load."""
         return builder.icmp_unsigned("==", _load(builder, self.state), _INT32(_KNOWN))
 
 
@@ -71,7 +70,7 @@ def emit_processor_check(
 
 
 def _answer(builder: ir.IRBuilder, question: Question) -> Any:
-    """Emit whether the processor has all features (i1)."""
+    """Emit the test of whether the processor has all features (i1)."""
     if question.leaf is None:
         extended = ir.FunctionType(_TWO, [_INT32])
         answers = builder.asm(extended, "xgetbv", _XGETBV, [_INT32(0)], True)

@@ -1,8 +1,8 @@
 """Checks of 64-bit sizes at the entry of a C function.
 
-Loops are proved for the sizes at which no bound, condition or subscript leaves 64 bits
-(:mod:`polysched.loops.analysis.size_limits`), and compute with signed integers. C passes any size:
-an unsigned one of 2**63 would count as negative.
+Loops compute with signed 64-bit integers. They are proved correct for sizes at which no bound,
+condition or subscript overflows (:mod:`polysched.loops.analysis.size_limits`). A C caller may pass
+any size: an unsigned size of 2**63 would be read as negative.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def emit_exceeds(
     meanings: Mapping[str, Any],
     dtype: DType,
 ) -> Any | None:
-    """Emit whether a size of one type is beyond the limits of programs (i1).
+    """Emit the test of whether a size of type ``dtype`` exceeds the limits of programs (i1).
 
     Args:
         builder: positioned at the entry of the function.
@@ -38,7 +38,7 @@ def emit_exceeds(
         None if no program limits a size of this type.
     """
     assert dtype in (i64, u64)
-    found = None
+    any_exceeds = None
     for name in (name for name, type_ in types.items() if type_ == dtype):
         limits = [limit for program in programs for limit in _limits(program, name)]
         if not limits:
@@ -47,12 +47,12 @@ def emit_exceeds(
         if dtype.is_signed:
             value, limit = builder.add(value, INDEX(limit)), 2 * limit
         exceeds = builder.icmp_unsigned(">", value, INDEX(limit))
-        found = exceeds if found is None else builder.or_(found, exceeds)
-    return found
+        any_exceeds = exceeds if any_exceeds is None else builder.or_(any_exceeds, exceeds)
+    return any_exceeds
 
 
 def _limits(program: LoopProgram, name: str) -> list[int]:
-    """Return the largest value of a size; nothing if it is not limited."""
+    """Return the largest allowed value of a size; empty if the size has no limit."""
     context = program.context.params()
     position = context.find_dim_by_name(isl.dim_type.param, name)
     if position < 0 or context.is_empty():

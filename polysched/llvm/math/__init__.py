@@ -1,1 +1,1 @@
-"""Elementary functions as operations on whole vectors, in place of calls lane by lane."""
+"""Elementary functions on whole vectors, instead of library calls lane by lane."""

@@ -1,9 +1,10 @@
 """The arc tangent.
 
 ``atan(x) = c + atan(t)``, after S. L. Moshier's Cephes library, with other limits: ``c = 0`` and
-``t = x`` up to tan(1/2), ``c = pi / 2`` and ``t = -1 / x`` from cot(1/2) on, and between them
-``c = pi / 4`` and ``t = (x - 1) / (x + 1)``. There ``x - 1`` is exact, and ``t`` is so much smaller
-than the result that its rounding counts little. It takes one division.
+``t = x`` up to tan(1/2), ``c = pi / 2`` and ``t = -1 / x`` from cot(1/2) on, and between the limits
+``c = pi / 4`` and ``t = (x - 1) / (x + 1)``. In the middle range ``x - 1`` is exact, and ``t`` is
+so much smaller than the result that its rounding error has little effect. The function takes one
+division.
 
 ``atan(t) = t + t z P(z)`` with ``z = t**2``; the coefficients are a minimax fit of the relative
 error (Remez' algorithm in 36 digits, then rounded): 2**-28.7 (float32) and 2**-56.8 (float64).
@@ -29,7 +30,7 @@ _HIGH = 1.830487721712452
 class _Constants:
     """The constants of one floating-point type.
 
-    The angles of 90 and of 45 degrees are in two parts; the constant coefficient comes first.
+    The angles of 90 and of 45 degrees are sums of two parts. The constant coefficient comes first.
     """
 
     right_angle: tuple[float, float]
@@ -75,7 +76,7 @@ _CONSTANTS: Mapping[Format, _Constants] = MappingProxyType(
 
 
 def arc_tangent(builder: ir.IRBuilder, operand: Any) -> Any:
-    """The LLVM value of the arc tangent of a float or double or a vector of them."""
+    """Emit the arc tangent of a float, a double or a vector."""
     x = Real(builder, operand)
     known = _CONSTANTS[x.form]
     size = x.magnitude()

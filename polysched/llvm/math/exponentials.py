@@ -3,18 +3,19 @@
 ``exp(x) = 2**n * exp(r)`` with ``n = round(x / ln 2)`` and ``r = x - n ln 2``, ``|r| <= ln 2 / 2``,
 after W. J. Cody and W. Waite, "Software Manual for the Elementary Functions" (1980), chapter 6:
 
-- ``ln 2`` is a high part with so few digits that ``n`` times it is exact, and a low part: those of
-  the Cephes library (float32) and of fdlibm (float64).
+- ``ln 2`` is split into a high part with so few digits that its product with ``n`` is exact, and a
+  low part. The parts are those of the Cephes library (float32) and of fdlibm (float64).
 - ``exp(r) = 1 + r + r**2 (1/2 + r q(r))``. The coefficients of ``q`` are a minimax fit of the
-  relative error of ``exp(r)`` (Remez' algorithm in 60 digits, then rounded): it is 2**-28.0
+  relative error of ``exp(r)`` (Remez' algorithm in 60 digits, then rounded), which is 2**-28.0
   (float32) and 2**-57.4 (float64).
-- ``2**n`` is multiplied in two halves, so that denormal results are rounded once.
+- ``2**n`` is multiplied in two factors, so that subnormal results are rounded once.
 
-``exp2(x) = 2**n * 2**r`` with ``n = round(x)``, where ``r`` is exact, and ``2**r = 1 + r p(r)``,
-the coefficients fitted in the same way: 2**-30.0 and 2**-55.5. Powers of integers are exact.
+``exp2(x) = 2**n * 2**r`` with ``n = round(x)``, where ``r`` is exact, and ``2**r = 1 + r p(r)``.
+The coefficients are fitted in the same way: 2**-30.0 and 2**-55.5. The results for integers are
+exact.
 
-``x`` is clamped first to where results are 0 and infinity. The error is below 1 ulp (measured: at
-most 0.89); 1.14 where the processor has no instructions that multiply and add with one rounding.
+``x`` is clamped first to the range between the results 0 and infinity. The error is below 1 ulp
+(measured: at most 0.89). Without FMA instructions it is at most 1.14 ulp.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ LOG2_E = 1.4426950408889634
 class _Constants:
     """The constants of one floating-point type.
 
-    ``ends``: arguments with the results 0 and infinity, of exp and of exp2. ``q`` is that of exp,
-    ``p`` that of exp2, ``rest`` is as ``q``, fitted to the relative error of exp(r) - 1. Constant
-    coefficients come first.
+    ``ends``: the arguments with the results 0 and infinity, for exp and for exp2. ``q`` is the
+    polynomial of exp and ``p`` the polynomial of exp2. ``rest`` is like ``q``, but fitted to the
+    relative error of exp(r) - 1. Constant coefficients come first.
     """
 
     ends: tuple[float, float]
@@ -122,7 +123,7 @@ _CONSTANTS: Mapping[Format, _Constants] = MappingProxyType(
 
 
 def exponential(builder: ir.IRBuilder, operand: Any) -> Any:
-    """The LLVM value of e to the power of an operand, a float or double or a vector of them."""
+    """Emit e to the power of a float, a double or a vector."""
     x = Real(builder, operand)
     known = _CONSTANTS[x.form]
     x = x.at_most(known.ends[1]).at_least(known.ends[0])
@@ -132,7 +133,7 @@ def exponential(builder: ir.IRBuilder, operand: Any) -> Any:
 
 
 def exponential_2(builder: ir.IRBuilder, operand: Any) -> Any:
-    """The LLVM value of 2 to the power of an operand, a float or double or a vector of them."""
+    """Emit 2 to the power of a float, a double or a vector."""
     x = Real(builder, operand)
     known = _CONSTANTS[x.form]
     x = x.at_most(known.ends_2[1]).at_least(known.ends_2[0])
@@ -141,10 +142,10 @@ def exponential_2(builder: ir.IRBuilder, operand: Any) -> Any:
 
 
 def exponential_parts(x: Real, halvings: int = 0) -> tuple[Real, Real, Real]:
-    """``s``, ``s r`` and ``t`` of ``exp(x) / 2**halvings = s + s r + s t``.
+    """Emit ``s``, ``s r`` and ``t`` of ``exp(x) / 2**halvings = s + s r + s t``.
 
-    ``x`` is from 0 to where that is a number still. ``s`` is a power of two, and to ``t = r**2
-    (1/2 + r q(r))``, the smallest summand, what ``r`` has lost to rounding is added.
+    ``x`` is at least 0, and so small that the result is finite. ``s`` is a power of two. ``t = r**2
+    (1/2 + r q(r))`` is the smallest summand, and includes the rounding error of ``r``.
     """
     known = _CONSTANTS[x.form]
     n, whole = x.rounded(LOG2_E)

@@ -1,13 +1,13 @@
-"""Minimum and maximum of floating-point numbers: NaN if one of them is, and -0 below +0.
+"""Minimum and maximum of floating-point numbers; NaN propagates, and -0 is below +0.
 
-They are made of the one comparison that processors have, ``a if a < b else b``, taken both ways.
-The two answers differ in zeros of both signs and where there is a NaN only, and what is right then
-follows from their bits: three instructions for a minimum, five for a maximum, where LLVM's
-``llvm.minimum`` takes six on x86 and moves masks between registers.
+The processor's instruction computes ``a if a < b else b``. It is used twice, with the operands in
+both orders. The two results differ only for zeros of different signs and for NaN, and then the
+correct result follows from the bits of both. A minimum takes three instructions and a maximum five.
+LLVM's ``llvm.minimum`` takes six on x86 and moves masks between registers.
 
-Against a literal, as in a rectifier, one way is enough: the literal where it is beyond the number,
-which the processor's comparison leaves as it is where it equals the literal and where it is a NaN.
-What equals the literal is another number for zeros only.
+If an operand is a literal, as in a ReLU, a single comparison is sufficient: it selects the literal
+where the literal is beyond the number, and the number where both are equal and where the number is
+NaN. Equal operands have different bits only if they are zeros.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from polysched.llvm.builder.intrinsics import Splat, element_bits
 
 
 def minimum(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
-    """The smaller number, of scalars or of each lane."""
+    """Emit the minimum of scalars or of each lane."""
     literal, number = _literal_first(left, right)
-    # Only the sign of a zero is undecided, and -0 must win.
+    # Only the sign of a zero is undecided, and -0 must be selected.
     if literal is not None and not is_zero(literal, -1.0):
         return _one_way(builder, "<", literal, number)
     first, second = _both_ways(builder, "<", left, right)
-    # Of zeros of both signs the sign bit of one is set; whatever a NaN is joined with, it stays
-    # one, for its exponent has all bits set.
+    # For zeros of different signs, "or" sets the sign bit. A NaN stays a NaN, because all bits of
+    # its exponent are set.
     return builder.bitcast(builder.or_(first, second), left.type)
 
 
 def maximum(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
-    """The larger number, of scalars or of each lane."""
+    """Emit the maximum of scalars or of each lane."""
     literal, number = _literal_first(left, right)
     if literal is not None:
         beyond = _one_way(builder, ">", literal, number)
@@ -47,24 +47,24 @@ def maximum(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
 
 
 def _literal_first(left: Any, right: Any) -> tuple[Any, Any]:
-    """The operand that is a literal, and the other; None if none is, or it is not a number."""
-    for one, other in ((left, right), (right, left)):
-        value = literal_value(one)
+    """The literal operand and the other operand; the literal is None if there is none, or a NaN."""
+    for literal, number in ((left, right), (right, left)):
+        value = literal_value(literal)
         if value is not None and not math.isnan(value):
-            return one, other
+            return literal, number
     return None, None
 
 
 def literal_value(value: Any) -> float | None:
-    """The number that a scalar is, or each lane of a vector; None if it is no literal."""
-    one = value.lane if isinstance(value, Splat) else value
-    if not isinstance(one, ir.Constant) or isinstance(one.type, ir.VectorType):
+    """The value of a literal scalar, or of a vector of equal literals; None for other values."""
+    constant = value.lane if isinstance(value, Splat) else value
+    if not isinstance(constant, ir.Constant) or isinstance(constant.type, ir.VectorType):
         return None
-    return float(one.constant)
+    return float(constant.constant)
 
 
 def is_zero(literal: Any, sign: float) -> bool:
-    """Whether a literal is the zero of a sign."""
+    """Whether a literal is the zero with the sign of ``sign``."""
     value = literal_value(literal)
     return value == 0 and math.copysign(1.0, value) == sign
 
@@ -76,12 +76,12 @@ def _one_way(builder: ir.IRBuilder, predicate: str, literal: Any, number: Any) -
 
 
 def _both_ways(builder: ir.IRBuilder, predicate: str, left: Any, right: Any) -> tuple[Any, Any]:
-    """The bits of both answers: where no comparison holds, those of the one and of the other."""
+    """The bits of both results; if no comparison holds, these are the bits of both operands."""
     bits = ir.IntType(element_bits(left.type))
     count = left.type.count if isinstance(left.type, ir.VectorType) else None
     integers = bits if count is None else ir.VectorType(bits, count)
     first, second = (
-        builder.select(builder.fcmp_ordered(predicate, one, other), one, other)
-        for one, other in ((left, right), (right, left))
+        builder.select(builder.fcmp_ordered(predicate, first, second), first, second)
+        for first, second in ((left, right), (right, left))
     )
     return builder.bitcast(first, integers), builder.bitcast(second, integers)

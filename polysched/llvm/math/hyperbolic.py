@@ -1,15 +1,15 @@
 """The hyperbolic functions.
 
-``tanh(x) = e / (e + 2)`` with ``e = exp(2 |x|) - 1``, as fdlibm has it for arguments that are not
-small, here for all: ``e`` is computed with more digits than the type has, as the sum of two
-numbers, and so is the quotient. The same operations give what is small, where ``e`` is ``2 |x|`` to
-begin with, and what is nearly 1.
+``tanh(x) = e / (e + 2)`` with ``e = exp(2 |x|) - 1``. fdlibm uses this formula for arguments that
+are not small; here it is used for all arguments, because ``e`` and the quotient are sums of two
+numbers, with more digits than the type has. The same operations are accurate for small results,
+where ``e`` is nearly ``2 |x|``, and for results that are nearly 1.
 
-Sine and cosine are computed of ``h = (exp(|x|) - 1) / 4``, which is a number wherever they are, in
-the same way: ``sinh(x) = 2 (h + h / (h + 1/4) / 4)`` and ``cosh(x) = 2 (g + 1 / (16 g))`` with
-``g = h + 1/4``.
+Hyperbolic sine and cosine are computed in the same way from ``h = (exp(|x|) - 1) / 4``, which is
+finite wherever they are finite: ``sinh(x) = 2 (h + h / (h + 1/4) / 4)`` and ``cosh(x) = 2 (g + 1 /
+(16 g))`` with ``g = h + 1/4``.
 
-The error is below 1 ulp (measured: at most 0.76 of tanh, 0.74 of sinh, 0.88 of cosh).
+The error is below 1 ulp (measured: at most 0.76 for tanh, 0.74 for sinh, 0.88 for cosh).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _INFINITE_FROM: Mapping[Format, float] = MappingProxyType({FLOAT32: 89.5, FLOAT6
 
 
 def hyperbolic_tangent(builder: ir.IRBuilder, operand: Any) -> Any:
-    """The LLVM value of the function of a float or double or a vector of them."""
+    """Emit the hyperbolic tangent of a float, a double or a vector."""
     x = Real(builder, operand)
     size = x.magnitude().at_most(_ONE_FROM[x.form])
     scale, part, tail = exponential_parts(size + size)
@@ -50,7 +50,7 @@ def hyperbolic_tangent(builder: ir.IRBuilder, operand: Any) -> Any:
 
 
 def hyperbolic_sine(builder: ir.IRBuilder, operand: Any) -> Any:
-    """The LLVM value of the function of a float or double or a vector of them."""
+    """Emit the hyperbolic sine of a float, a double or a vector."""
     x = Real(builder, operand)
     size = x.magnitude()
     scale, part, tail = _quarter(size)
@@ -60,13 +60,13 @@ def hyperbolic_sine(builder: ir.IRBuilder, operand: Any) -> Any:
     first, rest = _over_itself_plus(0.25, quarter)
     total, lost = exact_sum(quarter[0], first * 0.25)
     result = total + (rest.times_plus(0.25, quarter[1]) + lost)
-    # A quarter of what is denormal has fewer digits.
+    # A quarter of a subnormal number has fewer digits.
     is_line = size.below(2.0 ** -(x.form.fraction_bits // 2 + 1))
     return size.where(is_line, result + result).with_sign_of(x).ir
 
 
 def hyperbolic_cosine(builder: ir.IRBuilder, operand: Any) -> Any:
-    """The LLVM value of the function of a float or double or a vector of them."""
+    """Emit the hyperbolic cosine of a float, a double or a vector."""
     scale, part, tail = _quarter(Real(builder, operand).magnitude())
     first, rest = exact_sum(scale, part)
     rest = scale.times_plus(tail, rest)
@@ -75,15 +75,15 @@ def hyperbolic_cosine(builder: ir.IRBuilder, operand: Any) -> Any:
 
 
 def _quarter(size: Real) -> tuple[Real, Real, Real]:
-    """A quarter of exp(x) as a sum, for x up to where sinh and cosh overflow."""
+    """Emit a quarter of exp(x) as a sum, for x up to the overflow of sinh and cosh."""
     return exponential_parts(size.at_most(_INFINITE_FROM[size.form]), halvings=2)
 
 
 def _over_itself_plus(number: float, pair: Pair) -> Pair:
-    """The quotient of a pair that is not negative and its sum with a number."""
+    """Emit ``pair / (pair + number)`` for a pair that is not negative."""
     value, rest = pair
     total = value + number
     first = total.first_digits()
-    # This is exact, because the larger summand is at least half of what is taken off.
+    # The subtraction is exact, because the larger summand is at least half of the subtrahend.
     cut = (value.at_least(number) - first) + value.at_most(number)
     return quotient(pair, (first, cut + rest), total)

@@ -1,16 +1,15 @@
-"""The logarithms, to the bases e, 2 and 10.
+"""The logarithms to the bases e, 2 and 10.
 
 ``x = 2**k (1 + f)`` with ``1 + f`` between the roots of 1/2 and 2; then, after fdlibm (K. C. Ng,
 1993; the bases 2 and 10 after FreeBSD's e_log2.c, S. G. Kargl and B. Evans):
 
-- ``log(1 + f) = f - (f**2 / 2 - rest(f))``, where ``f`` is exact. Of float64,
-  ``rest = s (f**2 / 2 + z R(z))`` with ``s = f / (2 + f)`` and ``z = s**2``; of float32, where
-  a polynomial is shorter than a division takes, ``rest = f**3 P(f)``. The coefficients are minimax
-  fits of the relative error of log(1 + f) (Remez' algorithm in 36 digits, then rounded): 2**-59.5
-  and 2**-27.2.
-- ``ln 2`` is a high part, ``k`` times which is exact, and a low part.
-- To the other bases ``f - f**2 / 2`` is cut to half of its digits, so that its product with
-  the first half of the factor is exact, and what is cut off is added to the rest.
+- ``log(1 + f) = f - (f**2 / 2 - rest(f))``, where ``f`` is exact. For float64, ``rest = s (f**2 / 2
+  + z R(z))`` with ``s = f / (2 + f)`` and ``z = s**2``. For float32, a polynomial takes less time
+  than a division: ``rest = f**3 P(f)``. The coefficients are minimax fits of the relative error of
+  log(1 + f) (Remez' algorithm in 36 digits, then rounded): 2**-59.5 and 2**-27.2.
+- ``ln 2`` is split into a high part, whose product with ``k`` is exact, and a low part.
+- For the other bases, ``f - f**2 / 2`` is truncated to half of its digits, so that its product with
+  the first half of the factor is exact. The truncation error is added to the rest.
 
 The error is below 1 ulp (measured: at most 0.87).
 """
@@ -37,10 +36,11 @@ from polysched.llvm.math.numbers import (
 
 @dataclass(frozen=True)
 class _Base:
-    """A base: its logarithms of e and of 2, each in two parts.
+    """A base: the logarithms of e and of 2 to the base, each as a sum of two parts.
 
-    Of the first parts, that of e has half of the type's digits (None: the base is e), and that of 2
-    so few that any exponent times it is exact.
+    The logarithm of e is None if the base is e; else its first part has half of the type's digits.
+    The first part of the logarithm of 2 has so few digits that its product with any exponent is
+    exact.
     """
 
     of_e: tuple[float, float] | None
@@ -99,19 +99,19 @@ _CONSTANTS: Mapping[Format, _Constants] = MappingProxyType(
 
 
 def logarithm(builder: ir.IRBuilder, operand: Any) -> Any:
-    """The LLVM value of the natural logarithm of a float or double or a vector of them."""
+    """Emit the natural logarithm of a float, a double or a vector."""
     x = Real(builder, operand)
     return _of_base(x, _CONSTANTS[x.form].natural).ir
 
 
 def logarithm_2(builder: ir.IRBuilder, operand: Any) -> Any:
-    """The LLVM value of the logarithm to the base 2 of a float or double or a vector of them."""
+    """Emit the logarithm to the base 2 of a float, a double or a vector."""
     x = Real(builder, operand)
     return _of_base(x, _CONSTANTS[x.form].binary).ir
 
 
 def logarithm_10(builder: ir.IRBuilder, operand: Any) -> Any:
-    """The LLVM value of the logarithm to the base 10 of a float or double or a vector of them."""
+    """Emit the logarithm to the base 10 of a float, a double or a vector."""
     x = Real(builder, operand)
     return _of_base(x, _CONSTANTS[x.form].decimal).ir
 
@@ -127,7 +127,7 @@ def _of_base(x: Real, base: _Base) -> Real:
     else:
         high = (f - half).first_digits()
         low = ((f - high) - half) + rest
-        # The exponent's part is 0 or the larger one.
+        # The exponent's part is 0, or larger than the other summand.
         total, lost = exact_sum(k * base.of_2[0], high * base.of_e[0])
         lost = k.times_plus(base.of_2[1], lost) if base.of_2[1] else lost
         lost = (low + high).times_plus(base.of_e[1], lost)
@@ -137,20 +137,20 @@ def _of_base(x: Real, base: _Base) -> Real:
 
 
 def _split(x: Real) -> Pair:
-    """The exponent ``k`` and ``f`` of the module's text, of numbers above 0."""
+    """Emit ``k`` and ``f`` of the module's docstring, for numbers above 0."""
     form = x.form
     root = _CONSTANTS[form].root
-    one = form.bias << form.fraction_bits
+    bits_of_one = form.bias << form.fraction_bits
     tiny = x.below(form.smallest_normal)
-    places = form.fraction_bits + 2
-    x = (x * 2.0**places).where(tiny, x)
-    # The exponent grows by one at the root of 2.
-    moved = x.bits + (one - root)
+    shift = form.fraction_bits + 2
+    x = (x * 2.0**shift).where(tiny, x)
+    # The exponent increases by 1 at the square root of 2.
+    moved = x.bits + (bits_of_one - root)
     mantissa = (moved & ((1 << form.fraction_bits) - 1)) + root
-    # An integer added to the last bits of so large a number: no conversion is needed.
+    # The integer is added to the last bits of a large number, so no conversion is needed.
     exponent = (moved.without_last(form.fraction_bits) + x.of(form.rounder).bits).real
     start = form.rounder + form.bias
-    k = exponent - x.of(start + places).where(tiny, start)
+    k = exponent - x.of(start + shift).where(tiny, start)
     return k, mantissa.real - 1.0
 
 

@@ -1,11 +1,11 @@
-"""Floating-point values with operators, in which the elementary functions are written.
+"""Operator-overloaded floating-point LLVM values, in which elementary functions are written.
 
-A :class:`Real` is an LLVM value, a float or double or a vector of them; ``a * b + c`` of such
-values emits a product and a sum. The same instructions are emitted for scalars and for vectors, so
-that vectorizing a loop changes no bit of its results, and no operation is free to be reordered.
+A :class:`Real` is an LLVM value of type float, double or a vector of them. ``a * b + c`` emits a
+product and a sum. Scalars and vectors get the same instructions, and no operation may be reordered,
+so vectorizing a loop changes no bit of its results.
 
-Where one format is too short a value is a *pair*, the unevaluated sum of a number and a much
-smaller one, after T. J. Dekker, "A floating-point technique for extending the available precision",
+A *pair* has more digits than a number: it is the unevaluated sum of a number and a much smaller
+number, after T. J. Dekker, "A floating-point technique for extending the available precision",
 Numerische Mathematik 18 (1971).
 """
 
@@ -22,7 +22,7 @@ from polysched.llvm.builder.intrinsics import constant, element_bits, intrinsic
 
 @dataclass(frozen=True)
 class Format:
-    """A floating-point type: how many bits it has, and how many of them are the fraction."""
+    """A floating-point format: its total bits and its fraction bits."""
 
     bits: int
     fraction_bits: int
@@ -34,22 +34,22 @@ class Format:
 
     @property
     def rounder(self) -> float:
-        """1.5 times the number from which on all numbers are integers: adding it rounds."""
+        """1.5 times the smallest number above which all numbers are integers: adding it rounds."""
         return 1.5 * 2.0**self.fraction_bits
 
     @property
     def smallest_normal(self) -> float:
-        """The smallest number that is not denormal."""
+        """The smallest number that is not subnormal."""
         return 2.0 ** (1 - self.bias)
 
     @property
     def sign(self) -> int:
-        """The mask of a number's sign."""
+        """The mask of the sign bit."""
         return -1 << (self.bits - 1)
 
     @property
     def upper_half(self) -> int:
-        """The mask of a number's sign, exponent and first half of its digits."""
+        """The mask of the sign, the exponent and the first half of the digits."""
         return -1 << (self.fraction_bits + 2) // 2
 
 
@@ -59,7 +59,7 @@ FLOAT64 = Format(64, 52)
 
 @dataclass(frozen=True, eq=False)
 class Real:
-    """A floating-point value that is computed with; plain numbers beside it are constants."""
+    """A floating-point LLVM value with operators; Python numbers are constants of the same type."""
 
     builder: ir.IRBuilder
     ir: Any
@@ -95,52 +95,52 @@ class Real:
         return Real(self.builder, self.builder.fneg(self.ir))
 
     def times_plus(self, factor: Real | float, addend: Real | float) -> Real:
-        """The product and a sum: rounded once where the target can do that in one instruction."""
+        """Multiply and add, with one rounding if the target has an FMA instruction."""
         operands = [self.ir, self._value(factor), self._value(addend)]
         return Real(self.builder, intrinsic(self.builder, "fmuladd", operands))
 
     def polynomial(self, coefficients: Sequence[float]) -> Real:
-        """The polynomial with these coefficients, the constant one first, by Horner's rule."""
+        """Evaluate a polynomial by Horner's rule; the constant coefficient comes first."""
         total = self.of(coefficients[-1])
         for coefficient in reversed(coefficients[:-1]):
             total = total.times_plus(self, coefficient)
         return total
 
     def magnitude(self) -> Real:
-        """The value without its sign."""
+        """The absolute value."""
         return Real(self.builder, intrinsic(self.builder, "fabs", [self.ir]))
 
     def with_sign_of(self, other: Real) -> Real:
-        """The value with the sign of another."""
+        """The value with the sign of another value."""
         return Real(self.builder, intrinsic(self.builder, "copysign", [self.ir, other.ir]))
 
     def below(self, other: Real | float) -> Any:
-        """Whether it is smaller; what is compared with NaN is not."""
+        """Whether the value is smaller; false for NaN."""
         return self.builder.fcmp_ordered("<", self.ir, self._value(other))
 
     def above(self, other: Real | float) -> Any:
-        """Whether it is larger; what is compared with NaN is not."""
+        """Whether the value is larger; false for NaN."""
         return self.builder.fcmp_ordered(">", self.ir, self._value(other))
 
     def equals(self, other: Real | float) -> Any:
-        """Whether it is the same number."""
+        """Whether the values are equal; false for NaN."""
         return self.builder.fcmp_ordered("==", self.ir, self._value(other))
 
     def where(self, condition: Any, otherwise: Real | float) -> Real:
-        """This value where the condition holds, else the other."""
+        """Select this value where the condition holds, else the other value."""
         chosen = self.builder.select(condition, self.ir, self._value(otherwise))
         return Real(self.builder, chosen)
 
     def at_most(self, highest: float) -> Real:
-        """The value, or the limit if that is smaller; NaN stays NaN."""
+        """Clamp to an upper limit; NaN stays NaN."""
         return self.of(highest).where(self.above(highest), self)
 
     def at_least(self, lowest: float) -> Real:
-        """The value, or the limit if that is larger; NaN stays NaN."""
+        """Clamp to a lower limit; NaN stays NaN."""
         return self.of(lowest).where(self.below(lowest), self)
 
     def first_digits(self) -> Real:
-        """The value cut to half of its digits: the product of two such values is exact."""
+        """Truncate to half of the digits: the product of two such values is exact."""
         return (self.bits & self.form.upper_half).real
 
     @property
@@ -152,10 +152,12 @@ class Real:
         return Whole(self.builder, self.builder.bitcast(self.ir, type_), own)
 
     def rounded(self, factor: float) -> tuple[Real, Whole]:
-        """The nearest integer to the product with a factor, as a number and as an integer.
+        """Round the product with a factor to an integer, as a floating-point number and as an
+        integer.
 
-        A number so large that the sum has no fraction is added. Its last bits are the integer, made
-        without a conversion, which would be undefined for NaN.
+        Adding a number so large that the sum has no fraction rounds the product. The last bits of
+        the sum are the integer, so no conversion is needed; a conversion would be undefined for
+        NaN.
         """
         rounder = self.of(self.form.rounder)
         shifted = self.times_plus(factor, rounder)
@@ -167,7 +169,7 @@ class Real:
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """An integer as wide as a :class:`Real`, of whose type it knows."""
+    """An integer of the same width as a :class:`Real`, with the type of that value."""
 
     builder: ir.IRBuilder
     ir: Any
@@ -185,22 +187,22 @@ class Whole:
     def __xor__(self, other: Whole | int) -> Whole:
         return self._made(self.builder.xor(self.ir, self._value(other)))
 
-    def __lshift__(self, places: int) -> Whole:
-        return self._made(self.builder.shl(self.ir, self._value(places)))
+    def __lshift__(self, bits: int) -> Whole:
+        return self._made(self.builder.shl(self.ir, self._value(bits)))
 
-    def __rshift__(self, places: int) -> Whole:
-        return self._made(self.builder.ashr(self.ir, self._value(places)))
+    def __rshift__(self, bits: int) -> Whole:
+        return self._made(self.builder.ashr(self.ir, self._value(bits)))
 
-    def without_last(self, places: int) -> Whole:
-        """Shifted to the right as an unsigned integer."""
-        return self._made(self.builder.lshr(self.ir, self._value(places)))
+    def without_last(self, bits: int) -> Whole:
+        """Logical shift to the right."""
+        return self._made(self.builder.lshr(self.ir, self._value(bits)))
 
     def last(self, bits: int) -> Whole:
-        """The last bits alone, as the first ones."""
+        """Move the last bits to the top and clear the others."""
         return self << self.real.form.bits - bits
 
     def is_odd_width(self) -> Any:
-        """Whether its last bit is set."""
+        """Whether the last bit is set."""
         return self.builder.icmp_unsigned("!=", (self & 1).ir, self._value(0))
 
     @property
@@ -210,7 +212,7 @@ class Whole:
 
     @property
     def power_of_two(self) -> Real:
-        """2 to this power, put together in the exponent field; it must be that of a normal."""
+        """2 to the power of the integer, built in the exponent field; the result must be normal."""
         form = self.real.form
         return ((self + form.bias) << form.fraction_bits).real
 
@@ -222,34 +224,34 @@ class Whole:
 
 
 Pair: TypeAlias = tuple[Real, Real]
-"""The sum of a number and a much smaller one."""
+"""The unevaluated sum of a number and a much smaller number."""
 
 
 def scaled(value: Real, power: Whole) -> Real:
-    """The value times 2 to a power, in two halves.
+    """Multiply by 2 to a power, in two steps.
 
-    The first product is exact and only the second one rounds: results that are denormal, or
-    overflow, are right too.
+    The first product is exact and only the second product rounds, so subnormal results and overflow
+    are correct too.
     """
     half = power >> 1
     return value * half.power_of_two * (power - half).power_of_two
 
 
 def exact_sum(larger: Real, smaller: Real) -> Pair:
-    """The sum of two numbers, the first one not smaller than the second, and its rounding error."""
+    """The rounded sum of two numbers and its rounding error; the first has the larger magnitude."""
     total = larger + smaller
     return total, (larger - total) + smaller
 
 
 def quotient(dividend: Pair, divisor: Pair, rounded: Real) -> Pair:
-    """The quotient of two pairs: a number of half the digits, and the rest.
+    """Divide two pairs: the result is a number of half the digits, and the rest.
 
-    What the first half leaves over is exact, with and without instructions that round once: both
-    factors of the product that is taken away have half the digits.
+    The remainder after the first half is exact, with and without FMA instructions, because both
+    factors of the subtracted product have half the digits.
 
     Args:
-        divisor: its first number has half the digits.
-        rounded: the divisor as one number.
+        divisor: a pair whose first number has half the digits.
+        rounded: the divisor rounded to a single number.
     """
     reciprocal = 1.0 / rounded
     first = (dividend[0] * reciprocal).first_digits()

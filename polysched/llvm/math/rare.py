@@ -1,4 +1,4 @@
-"""Slow path of rare arguments: call the C library's function lane by lane."""
+"""Slow path for rare arguments: call the C library's function lane by lane."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from polysched.llvm.math.numbers import Real
 
 
 def or_called(name: str, x: Real, value: Real, rare: Any) -> Real:
-    """A value, but where the arguments are rare ones what a function of the C library gives.
+    """Replace a value by the C library's result in the lanes with rare arguments.
 
-    Lanes for themselves: what one of them gets does not depend on its neighbors, so scalars and
-    vectors agree. A vector without rare arguments takes a branch that is not taken.
+    The result of a lane does not depend on other lanes, so scalars and vectors agree. For a vector
+    without rare arguments, the only cost is a branch that is not taken.
     """
     builder: Any = x.builder
     some = _any_of(builder, rare)
@@ -32,7 +32,7 @@ def or_called(name: str, x: Real, value: Real, rare: Any) -> Real:
 
 
 def _any_of(builder: Any, condition: Any) -> Any:
-    """Whether a condition holds, in one lane at least."""
+    """Whether a condition holds in at least one lane."""
     if not isinstance(condition.type, ir.VectorType):
         return builder.freeze(condition)
     bits = ir.IntType(condition.type.count)
@@ -41,7 +41,7 @@ def _any_of(builder: Any, condition: Any) -> Any:
 
 
 def _of_all_lanes(module: ir.Module, name: str, type_: Any) -> Any:
-    """The function on vectors: one of the module's, so that its calls stand there once."""
+    """The vector version of the function, emitted once in the module instead of at each use."""
     own = f"{name}.{mangled(type_)}"
     if own in module.globals:
         return module.globals[own]

@@ -1,20 +1,20 @@
 """Sine, cosine and tangent.
 
-The argument is taken to ``r = |x| - n pi / 2`` with ``n = round(|x| / (pi / 2))``, so that
-``|r| <= pi / 4``, after Cody and Waite: ``pi / 2`` is three parts with so few digits that ``n``
-times each is exact, and a fourth one; what ``r`` is rounded by is kept. Then
+The argument is reduced to ``r = |x| - n pi / 2`` with ``n = round(|x| / (pi / 2))``, so that ``|r|
+<= pi / 4``, after Cody and Waite: ``pi / 2`` is split into three parts with so few digits that
+their products with ``n`` are exact, and a fourth part. The rounding error of ``r`` is kept. Then
 
 - ``sin(r) = r + r z S(z)`` and ``cos(r) = 1 - z / 2 + z**2 C(z)``, ``z = r**2``, as in fdlibm. The
   coefficients are minimax fits of the relative error (Remez' algorithm in 36 digits, then
   rounded): 2**-26.8 and 2**-29.9 (float32), 2**-56.6 and 2**-59.4 (float64).
-- The last bits of ``n`` say which of the two it is, and its sign. The tangent is their quotient,
-  both with more digits than the type has.
+- The last bits of ``n`` select sine or cosine, and the sign. The tangent is the quotient of sine
+  and cosine, both with more digits than the type has.
 
-That is right as long as ``n`` has few digits. Of larger arguments the C library's function is
-called, lane by lane, where a vector has one: a branch that is hardly ever taken.
+The reduction is exact only if ``n`` has few digits. If a lane has a larger argument, the C
+library's function is called for it (:mod:`polysched.llvm.math.rare`).
 
-The error is below 1 ulp (measured: at most 0.80, of the tangent 0.94), but for the C library's,
-which has 1.35 ulp in its tangent of float32.
+The error is below 1 ulp (measured: at most 0.80; for the tangent 0.94). The C library's tangent of
+float32 has an error of up to 1.35 ulp.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from polysched.llvm.math.numbers import (
 from polysched.llvm.math.rare import or_called
 
 _RIGHT_ANGLES = 0.6366197723675814
-"""In an arc of length 1."""
+"""Right angles in an arc of length 1."""
 
 
 @dataclass(frozen=True)
 class _Constants:
     """The constants of one floating-point type.
 
-    ``largest``: the arguments up to which ``n`` times a part of ``right_angle`` is exact. Constant
-    coefficients come first.
+    ``largest``: the largest argument for which the products of ``n`` and the parts of
+    ``right_angle`` are exact. Constant coefficients come first.
     """
 
     largest: float
@@ -99,7 +99,7 @@ _CONSTANTS: Mapping[Format, _Constants] = MappingProxyType(
 
 
 def sine(builder: ir.IRBuilder, operand: Any) -> Any:
-    """The LLVM value of the sine of a float or double or a vector of them."""
+    """Emit the sine of a float, a double or a vector."""
     x = Real(builder, operand)
     turns, arc = _reduced(x.magnitude())
     value = _signed(_sine_or_cosine(arc, turns.is_odd_width()), turns.last(2), x)
@@ -107,7 +107,7 @@ def sine(builder: ir.IRBuilder, operand: Any) -> Any:
 
 
 def cosine(builder: ir.IRBuilder, operand: Any) -> Any:
-    """The LLVM value of the cosine of a float or double or a vector of them."""
+    """Emit the cosine of a float, a double or a vector."""
     x = Real(builder, operand)
     size = x.magnitude()
     turns, arc = _reduced(size)
@@ -117,15 +117,18 @@ def cosine(builder: ir.IRBuilder, operand: Any) -> Any:
 
 
 def tangent(builder: ir.IRBuilder, operand: Any) -> Any:
-    """The LLVM value of the tangent of a float or double or a vector of them."""
+    """Emit the tangent of a float, a double or a vector."""
     x = Real(builder, operand)
     turns, arc = _reduced(x.magnitude())
     across, along = _sine_and_cosine(arc)
-    # What the square is rounded by, where that is known, is most of the cosine's error.
+    # Most of the cosine's error is the rounding error of the square, which an FMA computes.
     missed = arc[0].times_plus(arc[0], -(arc[0] * arc[0]))
     along = (along[0], missed.times_plus(-0.5, along[1]))
     odd = turns.is_odd_width()
-    first, rest = (one.where(odd, other) for one, other in zip(across, along, strict=True))
+    first, rest = (
+        tangent_part.where(odd, cotangent_part)
+        for tangent_part, cotangent_part in zip(across, along, strict=True)
+    )
     over = exact_sum(along[0].where(odd, across[0]), along[1].where(odd, across[1]))
     cut = first.first_digits()
     high, low = quotient(over, (cut, (first - cut) + rest), first + rest)
@@ -134,14 +137,14 @@ def tangent(builder: ir.IRBuilder, operand: Any) -> Any:
 
 def _reduced(size: Real) -> tuple[Whole, Pair]:
     """Reduce an arc: the number of right angles subtracted, and the remainder."""
-    one, two, three, four = _CONSTANTS[size.form].right_angle
+    part_1, part_2, part_3, part_4 = _CONSTANTS[size.form].right_angle
     n, turns = size.rounded(_RIGHT_ANGLES)
-    size = n.times_plus(-one, size)
-    start = n.times_plus(-two, size)
-    lost = n.times_plus(-two, size - start)
-    r = n.times_plus(-three, start)
-    lost = lost + n.times_plus(-three, start - r)
-    return turns, (r, n.times_plus(-four, lost))
+    size = n.times_plus(-part_1, size)
+    start = n.times_plus(-part_2, size)
+    lost = n.times_plus(-part_2, size - start)
+    r = n.times_plus(-part_3, start)
+    lost = lost + n.times_plus(-part_3, start - r)
+    return turns, (r, n.times_plus(-part_4, lost))
 
 
 def _sine_and_cosine(arc: Pair) -> tuple[Pair, Pair]:
@@ -149,7 +152,7 @@ def _sine_and_cosine(arc: Pair) -> tuple[Pair, Pair]:
     known = _CONSTANTS[r.form]
     z = r * r
     half = z * 0.5
-    # 1 is the larger one, and what the difference is rounded by is kept.
+    # 1 has the larger magnitude, so the rounding error of the difference is computed exactly.
     falling = 1.0 - half
     sine = (r * z).times_plus(z.polynomial(known.sine), lost * falling)
     cosine = (z * z).times_plus(z.polynomial(known.cosine), (1.0 - falling) - half)
@@ -162,7 +165,7 @@ def _sine_or_cosine(arc: Pair, is_cosine: Any) -> Real:
 
 
 def _signed(value: Real, flipping: Whole, x: Real) -> Real:
-    """The value with its sign changed by that of an argument, and by the sign of an integer."""
+    """Flip the sign of a value if an argument is negative, and again if an integer is."""
     return (value.bits ^ ((flipping ^ x.bits) & value.form.sign)).real
 
 

@@ -1,1 +1,1 @@
-"""Arrays in memory: addresses, layouts of packed elements, streaming stores, stack slots."""
+"""Arrays in memory: addresses, packed layouts, streaming stores and stack slots."""

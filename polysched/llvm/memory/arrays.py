@@ -1,7 +1,8 @@
 """Arrays in memory and the addresses of their elements.
 
-An address is split into a part that only loop variables and parameters decide, which is computed
-once and shared by all accesses that differ in constants, and a literal displacement.
+An address is the sum of a variable part and a literal displacement. The variable part depends only
+on loop variables and parameters; it is computed once and shared by all accesses that differ only in
+the displacement.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from polysched.vector.values import Address, Unit, Value
 BYTE = ir.IntType(8)
 
 Evaluate: TypeAlias = Callable[[Value], ir.Value]
-"""The LLVM value (i64) of an integer over loop variables and parameters."""
+"""Emit an integer expression over loop variables and parameters as an i64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,7 @@ class Storage:
 
 
 class Addresses:
-    """Emits addresses; remembers the variable parts computed in the scopes that are open."""
+    """Emit addresses, with a cache of the variable parts computed in the open scopes."""
 
     def __init__(self, builder: ir.IRBuilder, evaluate: Evaluate) -> None:
         self.builder = builder
@@ -49,7 +50,7 @@ class Addresses:
         self.pace = Pace(builder)
 
     def enter(self) -> None:
-        """Open a scope: what is computed from here on is forgotten at :meth:`leave`."""
+        """Open a scope: :meth:`leave` drops the variable parts computed in it."""
         self.scopes.append({})
 
     def leave(self) -> None:
@@ -67,17 +68,17 @@ class Addresses:
         """The pointer to an element, or to the first byte of a packed element.
 
         Args:
-            storage: of the array.
-            address: the element, not in bits.
-            displacement: further elements or bytes.
-            is_accessed: whether the next instruction accesses memory there.
+            storage: the array's memory.
+            address: the address of the element, not in bits.
+            displacement: a literal to add, in the units of the address.
+            is_accessed: whether the next instruction accesses memory at the pointer.
         """
         size = storage.array.dtype.bytes if address.unit is Unit.ELEMENT else 1
         key = (address.array, address.terms, address.scaled)
         pointer = next((scope[key] for scope in self.scopes if key in scope), None)
         if pointer is None:
             pointer = self._variable_part(storage, address, size)
-            if not address.is_data_dependent:  # the element that it reads may be written meanwhile
+            if not address.is_data_dependent:  # a cached subscript may be overwritten
                 self.scopes[-1][key] = pointer
         distance = (address.constant + displacement) * size
         if is_accessed:
@@ -98,5 +99,5 @@ class Addresses:
         return pointer
 
     def _moved(self, pointer: ir.Value, distance: ir.Value) -> ir.Value:
-        # Not ``inbounds``: lane 0 of a masked access may lie outside of the array.
+        # Not ``inbounds``: lane 0 of a masked access may be outside of the array.
         return self.builder.gep(pointer, [distance], source_etype=BYTE)

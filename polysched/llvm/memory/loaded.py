@@ -1,6 +1,6 @@
-"""Cache of the vectors that instruction calls of one basic block have loaded.
+"""Cache of the vectors that instruction calls load in a basic block.
 
-LLVM would find the same, but it has to read the text of every unrolled copy first.
+LLVM would eliminate the same loads, but would have to parse every unrolled copy first.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ class Loaded:
         self.values: dict[Hashable, Any] = {}
 
     def of(self, block: Any) -> dict[Hashable, Any]:
-        """The vectors of a block; none at its beginning."""
+        """The loaded vectors of a block; empty at the start of the block."""
         if block is not self.block:
             self.block, self.values = block, {}
         return self.values
 
     def forget(self) -> None:
-        """Drop all vectors, because memory is written."""
+        """Drop all vectors after a store."""
         self.block = None

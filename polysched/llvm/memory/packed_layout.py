@@ -1,4 +1,4 @@
-"""The layout of packed arrays: strides in bits, and where an element may begin in its byte."""
+"""The layout of packed arrays: strides in bits, and bit positions of elements in their bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def bit_strides(
     extents: tuple[Any, ...],
     multiply: Callable[[Any, Any], Any],
 ) -> tuple[Any, ...]:
-    """Bits from one index to the next, for each dimension a literal or an i64."""
+    """Strides of each dimension in bits, each a literal or an i64."""
     bits = array.dtype.bits
     if array.rows is Rows.CONTIGUOUS:
         return tuple(multiply(stride, bits) for stride in row_major(extents, 1, multiply))
@@ -34,13 +34,14 @@ def bit_strides(
 
 
 def coarsest_phase(array: Array) -> int:
-    """The number that divides the bits at which any element begins in its byte: 4 for i4 and i12.
+    """The largest number that divides the bit positions of all elements in their bytes; 4 for i4
+    and i12.
 
-    Rows begin at bytes, or as many elements behind the first one as there are before them.
+    Rows either begin at a byte, or follow the previous row without a gap.
     """
     return gcd(array.dtype.bits, 8)
 
 
 def most_bytes(array: Array) -> int:
-    """The most bytes that an element touches, at any bit offset."""
+    """The largest number of bytes that an element touches, at any bit position."""
     return -(-(8 - coarsest_phase(array) + array.dtype.bits) // 8)

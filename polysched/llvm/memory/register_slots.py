@@ -1,8 +1,8 @@
-"""Stack slots that LLVM promotes to SSA values; loads and stores that are redundant are dropped.
+"""Stack slots that LLVM promotes to SSA values, without redundant loads and stores.
 
-Within a block the value that was stored or loaded last is taken as it is, and a slot that nothing
-loads from, as those of tiles, is left out with its stores: LLVM would find the same, but it takes
-text to tell it.
+Within a block, a load reuses the value that was last stored or loaded. Slots without loads, such as
+the slots of tiles, are removed with their stores. LLVM would do the same, but emitting and parsing
+the redundant text takes time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from llvmlite import ir
 
 
 class RegisterSlots:
-    """Emits loads and stores of the stack slots of one function.
+    """Emit loads and stores of the stack slots of one function.
 
     Args:
         builder: positioned in the function.
@@ -23,16 +23,16 @@ class RegisterSlots:
         self.builder = builder
         self.block: Any = None
         self.values: dict[int, Any] = {}
-        """The current values of the slots that this block has accessed."""
+        """The current values of the slots that the current block has accessed."""
         self.stores: dict[int, Any] = {}
-        """The last store to each slot in this block."""
+        """The last store to each slot in the current block."""
         self.overwritten: list[Any] = []
         self.stored: dict[int, list[Any]] = {}
-        """The slot and its stores, by its identity."""
+        """Each slot with its stores, by the identity of the slot."""
         self.loaded: set[int] = set()
 
     def load(self, slot: Any) -> Any:
-        """The current value of a slot."""
+        """Load the current value of a slot."""
         self._enter()
         value = self.values.get(id(slot))
         if value is None:
@@ -41,7 +41,7 @@ class RegisterSlots:
         return value
 
     def store(self, value: Any, slot: Any) -> None:
-        """Let a slot hold a value."""
+        """Store a value to a slot."""
         self._enter()
         before = self.stores.get(id(slot))
         if before is not None:
@@ -51,16 +51,18 @@ class RegisterSlots:
         self.stored.setdefault(id(slot), [slot]).append(store)
 
     def drop_needless(self) -> None:
-        """Take out stores that nothing reads, at the end of the function."""
+        """Remove dead stores and unused slots, at the end of the function."""
         needless = {id(store) for store in self.overwritten}
         for number, instructions in self.stored.items():
             if number not in self.loaded:
                 needless.update(map(id, instructions))
         for block in self.builder.function.blocks:
-            block.instructions = [one for one in block.instructions if id(one) not in needless]
+            block.instructions = [
+                instruction for instruction in block.instructions if id(instruction) not in needless
+            ]
 
     def _enter(self) -> None:
-        """Forget what another block has found."""
+        """Drop the values and stores of another block."""
         if self.builder.block is not self.block:
             self.block = self.builder.block
             self.values, self.stores = {}, {}

@@ -1,9 +1,9 @@
-"""Streaming stores: whole vectors go to memory past the caches; a fence waits for them.
+"""Streaming stores: whole vectors bypass the caches, and a fence orders them.
 
-A non-temporal store does not read the cache line first that it overwrites, which saves a third of
-the traffic of a copy, and does not drive other data out of the caches. The instructions take
-aligned addresses only, and other threads see what they wrote in no particular order until a fence
-(Intel's manual, volume 1, section 10.4.6.2; AMD's, volume 2, section 7.4).
+A non-temporal store does not read the cache line that it overwrites, which saves a third of the
+memory traffic of a copy, and does not evict other data from the caches. The instructions require
+aligned addresses, and other threads see the stores in no particular order until a fence (Intel's
+manual, volume 1, section 10.4.6.2; AMD's, volume 2, section 7.4).
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
 
 
 def stream(builder: ir.IRBuilder, vector: Any, pointer: Any, alignment: int) -> None:
-    """Store a vector past the caches where its address is a multiple of its size.
+    """Store a vector with a non-temporal store if its address is a multiple of its size.
 
-    Elsewhere it is an ordinary store; which one, the code decides at each store.
+    Unless the alignment is known, the emitted code tests each address, and uses an ordinary store
+    if the address is not aligned.
     """
     size = _bytes(vector)
     if alignment >= size:
@@ -37,7 +38,7 @@ def stream(builder: ir.IRBuilder, vector: Any, pointer: Any, alignment: int) -> 
 
 
 def emit_fence(builder: ir.IRBuilder) -> None:
-    """Order all streaming stores before whatever follows."""
+    """Order all earlier streaming stores before all later accesses."""
     signature = ir.FunctionType(ir.VoidType(), [])
     builder.call(declared(builder.module, "llvm.x86.sse.sfence", signature), [])
 

@@ -1,1 +1,1 @@
-"""Bits moved between elements of different widths: sub-byte integers packed and unpacked."""
+"""Packing and unpacking of sub-byte integers."""

@@ -1,8 +1,8 @@
-"""Loads and stores of packed arrays: whole vectors of elements, single ones, scattered ones.
+"""Emit loads and stores of packed arrays: vectors, single elements, gathers and scatters.
 
-Every access touches exactly the bytes that its elements lie in. A store that fills only a part of a
-byte reads the byte first and writes it back: elements in one byte are one place in memory for
-threads, which :mod:`polysched.legality.checks.shared_bytes` looks after.
+Every access touches exactly the bytes that contain its elements. A store that fills only a part of
+a byte reads the byte first and writes it back. Concurrent writes to elements of the same byte would
+be a data race, which :mod:`polysched.legality.checks.shared_bytes` excludes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WHOLE = 0xFF
 
 
 class PackedAccesses:
-    """Emits accesses of packed arrays.
+    """Emit accesses of packed arrays.
 
     Args:
         value_of: emits the subscripts of gathered elements.
@@ -44,9 +44,9 @@ class PackedAccesses:
     def load(
         self, storage: Storage, access: Access, lanes: Mask | None, container: int
     ) -> tuple[ir.Value, int | None]:
-        """The elements as integers of ``container`` bits, and the number of lanes.
+        """Load elements as integers of ``container`` bits, and return the number of lanes.
 
-        The lanes are None if all read the same element.
+        The number of lanes is None if all lanes read the same element.
         """
         dtype, address = storage.array.dtype, access.address
         if lanes is None or access.movement is Uniform.BROADCAST:
@@ -68,7 +68,7 @@ class PackedAccesses:
         return _without(self.builder, unpacked, skipped), lanes.count
 
     def store(self, storage: Storage, access: Access, value: ir.Value, lanes: Mask | None) -> None:
-        """Write one element for each lane; ``value`` has the element's own LLVM type."""
+        """Store one element for each lane; ``value`` has the LLVM type of the element."""
         builder, dtype, address = self.builder, storage.array.dtype, access.address
         if lanes is None:
             self.single.store(storage, address, value)
@@ -94,10 +94,10 @@ class PackedAccesses:
             self._merge_byte(packed, *only, pointer)
 
     def _merge_byte(self, packed: ir.Value, byte: int, bits: int, pointer: ir.Value) -> None:
-        """Write some bits of one byte and leave the others as they are.
+        """Write some bits of a byte and keep the other bits.
 
-        LLVM 22 makes of a masked store of one byte, where the vector has been narrowed before, the
-        store of a wider element.
+        LLVM 22 miscompiles a masked store of one byte if the vector has been truncated before: it
+        stores a wider element.
         """
         builder = self.builder
         address = builder.gep(pointer, [INDEX(byte)], source_etype=BYTE) if byte else pointer
@@ -117,14 +117,14 @@ class PackedAccesses:
         pointer: ir.Value,
         alignment: int,
     ) -> None:
-        """Write the bits of the active elements and leave the others as they are."""
+        """Write the bits of the active elements and keep the other bits."""
         builder = self.builder
         ones = builder.sext(active, conversion.unpacked_type)
         chosen = self._converted(Direction.PACK, ones, conversion)
         mask = self._touched_bytes(active, conversion)
         size = range(mask.type.count)
         padding = [byte if byte < conversion.bytes else None for byte in size]
-        packed, chosen = (selected(builder, one, padding) for one in (packed, chosen))
+        packed, chosen = (selected(builder, vector, padding) for vector in (packed, chosen))
         kept = builder.and_(masked_load(builder, pointer, mask, alignment), builder.not_(chosen))
         merged = builder.or_(kept, builder.and_(packed, chosen))
         masked_store(builder, merged, pointer, mask, alignment)
@@ -142,7 +142,7 @@ class PackedAccesses:
         )
 
     def _touched_bytes(self, active: ir.Value, conversion: Conversion) -> ir.Value:
-        """The mask of bytes, of a power of two of them, in which an active element lies."""
+        """The mask of the bytes that contain an active element, padded to a power of two."""
         bits, count = conversion.bits, conversion.lanes
         size = 1 << (conversion.bytes - 1).bit_length()
         inside = [
@@ -159,11 +159,13 @@ class PackedAccesses:
 
 
 def _only_byte(active: Mask, skipped: int, width: int) -> tuple[int, int] | None:
-    """The byte in which all active elements lie, and their bits in it, if that is known and so.
+    """The byte that contains all active elements, and the mask of their bits in it.
+
+    None unless the lanes are literal and a single byte contains all active elements.
 
     Args:
-        skipped: elements before the first lane's in its byte.
-        width: bits of an element.
+        skipped: the number of elements before the first lane's element in its byte.
+        width: the bits of an element.
     """
     if active.bits is not None and active.lanes is None:
         return None
@@ -184,5 +186,5 @@ def _after(builder: ir.IRBuilder, vector: ir.Value, skipped: int) -> ir.Value:
 
 
 def _without(builder: ir.IRBuilder, vector: ir.Value, skipped: int) -> ir.Value:
-    """The vector without its first elements."""
+    """Remove the first elements of a vector."""
     return selected(builder, vector, range(skipped, vector.type.count)) if skipped else vector

@@ -1,7 +1,7 @@
-"""Origin of each bit when a sequence of elements is read as elements of another width.
+"""Origin of each bit when a sequence of elements is reinterpreted with another element width.
 
-Bits are numbered from the least significant one of element 0 upwards (little-endian), as LLVM's
-``bitcast`` of vectors does on a little-endian machine. The tables are those of MLIR's
+Bits are numbered upward from the least significant bit of element 0 (little-endian), as in LLVM's
+``bitcast`` of vectors on a little-endian machine. The tables are those of MLIR's
 ``BitCastBitsEnumerator`` (mlir/lib/Dialect/Vector/Transforms/VectorEmulateNarrowType.cpp).
 """
 
@@ -20,7 +20,7 @@ WIDEST = 64
 
 @dataclass(frozen=True)
 class Contribution:
-    """Bits ``[low, high)`` of a source element, which stand in the target from ``shift`` on."""
+    """Bits ``[low, high)`` of a source element, which go to bit ``shift`` of the target and up."""
 
     source: int
     low: int
@@ -32,7 +32,7 @@ class Contribution:
 
 
 Contributions: TypeAlias = tuple[tuple[Contribution, ...], ...]
-"""For every target element what it is made of, from its lowest bits upwards."""
+"""For every target element, its contributions from the lowest bits upward."""
 
 
 def period(source_bits: int, target_bits: int) -> tuple[int, int]:
@@ -51,15 +51,15 @@ def period(source_bits: int, target_bits: int) -> tuple[int, int]:
 def contributions(
     source_bits: int, target_bits: int, source_count: int | None = None
 ) -> Contributions:
-    """The contributions to each target element, for a number of source elements.
+    """The contributions of a sequence of source elements to each target element.
 
     Args:
         source_bits, target_bits: the widths, from 1 to 64.
-        source_count: how many source elements; by default one :func:`period` of them.
+        source_count: the number of source elements; by default, one :func:`period`.
 
     Raises:
-        LoweringError: a width out of range, a negative count, or a total that does not make whole
-            target elements.
+        LoweringError: a width is out of range, the count is negative, or the total is not a whole
+            number of target elements.
     """
     count, _ = period(source_bits, target_bits)
     count = count if source_count is None else source_count
@@ -87,14 +87,16 @@ def _parts(begin: int, end: int, source_bits: int) -> Iterable[Contribution]:
 
 
 def format_contributions(table: Contributions) -> str:
-    """A line for each target element: ``{ 0: b@[0..5) lshl: 0 }{ 1: b@[0..3) lshl: 5 }``."""
+    """Format a table, one line per target element: ``{ 0: b@[0..5) lshl: 0 }{ 1: b@[0..3) lshl: 5
+    }``.
+    """
     return "\n".join("".join(map(str, parts)) for parts in table)
 
 
 def columns(table: Contributions) -> tuple[tuple[Contribution | None, ...], ...]:
-    """The table by columns: of every target the first contribution, of every target the second.
+    """Transpose a table: column k has the k-th contribution of every target.
 
-    A target that has fewer contributions than another has None in the columns after its last.
+    A target with fewer contributions has None in the remaining columns.
     """
     height = max((len(parts) for parts in table), default=0)
     return tuple(

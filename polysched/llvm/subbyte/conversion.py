@@ -1,7 +1,7 @@
 """Base of all strategies of packing and unpacking: source and target vectors, and constants.
 
-*Unpacked*, every element has a lane of its own, of 8, 16 or 32 bits. *Packed*, the elements
-follow each other without gaps in a vector of bytes, little-endian.
+In *unpacked* form, every element has a separate lane of 8, 16 or 32 bits. In *packed* form, the
+elements follow each other without gaps in a vector of bytes, little-endian.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _INT32 = ir.IntType(32)
 
 @dataclass(frozen=True)
 class Conversion:
-    """A vector of ``lanes`` integers of ``bits`` bits, unpacked in lanes of ``container`` bits.
+    """Packing or unpacking of ``lanes`` integers of ``bits`` bits in lanes of ``container`` bits.
 
-    Unpacking extends the sign if the elements are signed. Packing takes the lowest bits of every
-    lane, as ``trunc`` does.
+    Unpacking sign-extends signed elements. Packing keeps the lowest bits of every lane, like
+    ``trunc``.
 
     Raises:
-        LoweringError: a width or count that makes no sense.
+        LoweringError: a width or the number of lanes is out of range.
     """
 
     bits: int
@@ -51,7 +51,7 @@ class Conversion:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the packed vector, the last one perhaps with bits that are no element's."""
+        """Bytes of the packed vector; the last byte may have padding bits."""
         return -(-self.lanes * self.bits // 8)
 
     @property
@@ -73,35 +73,36 @@ class Direction(Enum):
 
 
 Rewrite: TypeAlias = Callable[[ir.IRBuilder, Any, Conversion], Any]
-"""Emits one strategy: from the unpacked vector to the packed one, or the other way round.
+"""Emit a strategy: from the unpacked vector to the packed vector, or the reverse.
 
-Bits of the last packed byte that belong to no element are ignored, and written as 0.
+Padding bits of the last packed byte are ignored, and written as 0.
 """
 
 
 def numbers(width: int, values: Sequence[int]) -> Any:
-    """A constant vector of integers of ``width`` bits, each taken modulo 2**width."""
+    """A constant vector of integers of ``width`` bits, each reduced modulo 2**width."""
     mask = (1 << width) - 1
-    return integers(width, tuple(one & mask for one in values))
+    return integers(width, tuple(value & mask for value in values))
 
 
 def selected(
     builder: ir.IRBuilder, vector: Any, positions: Sequence[int | None], other: Any = None
 ) -> Any:
-    """Elements of a vector, by position; positions behind its end count into ``other``.
+    """Select elements of a vector by position; positions beyond its end select from ``other``.
 
-    Where the position is None anything may come; a zero where ``other`` is not given.
+    Where the position is None, the result is undefined, or 0 if ``other`` is None.
     """
     other = ir.Constant(vector.type, None) if other is None else other
-    indices = [vector.type.count if one is None else one for one in positions]
+    indices = [vector.type.count if position is None else position for position in positions]
     return shuffled(builder, vector, other, indices)
 
 
 def extended(builder: ir.IRBuilder, unpacked: Any, conversion: Conversion) -> Any:
-    """The vector with the sign of every element extended, if they are signed.
+    """Sign-extend every element, if the elements are signed.
 
-    The bits above an element are 0 before, and stay so if they are not. Lanes of bytes cannot be
-    shifted on x86: there, as Warren does it ("Hacker's Delight", section 2-5).
+    The bits above an element are 0 before, and stay 0 if the elements are unsigned. x86 has no
+    shifts of byte lanes, so bytes are extended without shifts (Warren, "Hacker's Delight", section
+    2-5).
     """
     if not conversion.is_signed:
         return unpacked
@@ -114,6 +115,6 @@ def extended(builder: ir.IRBuilder, unpacked: Any, conversion: Conversion) -> An
 
 
 def masked(builder: ir.IRBuilder, unpacked: Any, conversion: Conversion) -> Any:
-    """The lowest bits of every lane, the others 0."""
+    """Clear all but the lowest bits of every lane."""
     ones = (1 << conversion.bits) - 1
     return builder.and_(unpacked, numbers(conversion.container, [ones] * conversion.lanes))

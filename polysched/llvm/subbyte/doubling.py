@@ -1,8 +1,8 @@
-"""Fields merged, or spread, in lanes of twice the width at each step.
+"""Strategy that merges or spreads fields in lanes of twice the width at each step.
 
-Two neighboring elements of b bits, each in a lane of C bits, become 2 b bits in a lane of 2 C
-bits, and so on until the bits of a lane are whole bytes; one shuffle of bytes closes the gaps. The
-steps are those of the "sheep and goats" family (Warren, "Hacker's Delight", section 7-4).
+Two neighboring elements of b bits, each in a lane of C bits, become 2 b bits in a lane of 2 C bits.
+The step repeats until the bits of a lane fill whole bytes. Then a shuffle of bytes closes the gaps.
+The steps are those of the "sheep and goats" family (Warren, "Hacker's Delight", section 7-4).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WIDEST_LANE = 64
 
 
 def group_width(conversion: Conversion) -> int | None:
-    """The bits of the lanes in which the elements fill whole bytes; None if there are none such."""
+    """The width of the lanes in which the elements fill whole bytes; None if there is none."""
     width = conversion.container
     while width <= WIDEST_LANE:
         group = width // conversion.container
@@ -36,24 +36,23 @@ def group_width(conversion: Conversion) -> int | None:
 
 
 def can_double(conversion: Conversion) -> bool:
-    """Whether the elements come in groups that fill bytes."""
+    """Whether groups of elements fill whole bytes."""
     return group_width(conversion) is not None
 
 
 Merge: TypeAlias = Callable[[ir.IRBuilder, Any, int], Any]
-"""Pairs of lanes merged, the upper field shifted down to the lower one: the lowest ``field`` bits
-of every lane hold something, the others are 0."""
+"""Merge pairs of lanes whose lowest ``field`` bits are used, and whose other bits are 0."""
 
 
 def pack_doubling(builder: ir.IRBuilder, unpacked: Any, conversion: Conversion) -> Any:
-    """Neighbors moved together, step by step."""
+    """Pack by merging neighboring fields, step by step."""
     return pack_pairwise(builder, unpacked, conversion, merge_shifted)
 
 
 def pack_pairwise(
     builder: ir.IRBuilder, unpacked: Any, conversion: Conversion, merge: Merge
 ) -> Any:
-    """Neighbors moved together, step by step, in the way that ``merge`` does it."""
+    """Pack by merging neighboring fields with ``merge``, step by step."""
     widest = _group_width(conversion)
     value = masked(builder, unpacked, conversion)
     field = conversion.bits
@@ -64,7 +63,7 @@ def pack_pairwise(
 
 
 def merge_shifted(builder: ir.IRBuilder, value: Any, field: int) -> Any:
-    """By a shift, two masks and an or."""
+    """Merge fields by a shift, two masks and an or."""
     width, count = 2 * value.type.element.width, value.type.count // 2
     value = builder.bitcast(value, ir.VectorType(ir.IntType(width), count))
     low = numbers(width, [(1 << field) - 1] * count)
@@ -74,7 +73,7 @@ def merge_shifted(builder: ir.IRBuilder, value: Any, field: int) -> Any:
 
 
 def unpack_doubling(builder: ir.IRBuilder, packed: Any, conversion: Conversion) -> Any:
-    """Groups of elements moved apart, step by step."""
+    """Unpack by spreading groups of elements, step by step."""
     width = _group_width(conversion)
     field = width // conversion.container * conversion.bits
     value = with_gaps(builder, packed, field // 8, width // 8)
@@ -90,7 +89,7 @@ def unpack_doubling(builder: ir.IRBuilder, packed: Any, conversion: Conversion) 
 
 
 def without_gaps(builder: ir.IRBuilder, value: Any, kept: int) -> Any:
-    """The lowest ``kept`` bytes of every lane, one after the other."""
+    """Concatenate the lowest ``kept`` bytes of every lane."""
     size = value.type.element.width // 8
     count = value.type.count
     if value.type.element.width == 8 * kept:
@@ -102,7 +101,7 @@ def without_gaps(builder: ir.IRBuilder, value: Any, kept: int) -> Any:
 
 
 def with_gaps(builder: ir.IRBuilder, packed: Any, kept: int, size: int) -> Any:
-    """Lanes of ``size`` bytes, each with the next ``kept`` bytes, the rest of them 0."""
+    """Distribute bytes to lanes of ``size`` bytes: ``kept`` bytes each, the rest 0."""
     count = packed.type.count // kept
     return selected(
         builder,
@@ -122,7 +121,7 @@ def _group_width(conversion: Conversion) -> int:
 
 
 def _lanes(conversion: Conversion, width: int) -> Any:
-    """The vector of the unpacked size, in lanes of ``width`` bits."""
+    """The type of a vector of the unpacked size with lanes of ``width`` bits."""
     return ir.VectorType(ir.IntType(width), conversion.lanes * conversion.container // width)
 
 

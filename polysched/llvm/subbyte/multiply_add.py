@@ -1,7 +1,7 @@
-"""Fields merged by multiply-and-add: ``a + b * 2**bits`` of neighboring lanes is one instruction.
+"""Strategy that merges fields by multiply-add: one instruction for ``a + b * 2**bits``.
 
-``vpmaddubsw`` takes unsigned bytes times signed ones, ``vpmaddwd`` signed words: a field and its
-multiplier have to leave the sign alone. Wider lanes are merged by shifts.
+``vpmaddubsw`` multiplies unsigned by signed bytes, and ``vpmaddwd`` signed words, so fields and
+multipliers must not reach the sign bit. Wider lanes are merged by shifts.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _NAMES: Mapping[tuple[int, int], str] = MappingProxyType(
         (16, 512): "llvm.x86.avx512.pmaddw.d.512",
     }
 )
-"""The intrinsics by the bits of a lane and of the register."""
+"""The intrinsics by the bits of a lane and the bits of the register."""
 
 _SMALL = MappingProxyType({8: 6, 16: 14})
 """The widest field whose multiplier is positive, by the bits of a lane."""
 
 
 def can_multiply_add(conversion: Conversion) -> bool:
-    """Whether the first step is one instruction and the elements come in groups that fill bytes."""
+    """Whether the first step is a single instruction, and groups of elements fill whole bytes."""
     return (
         can_double(conversion)
         and conversion.bits <= _SMALL.get(conversion.container, 0)
@@ -45,7 +45,7 @@ def can_multiply_add(conversion: Conversion) -> bool:
 
 
 def pack_multiply_add(builder: ir.IRBuilder, unpacked: Any, conversion: Conversion) -> Any:
-    """Neighbors moved together by multiplication as long as the fields are small enough."""
+    """Pack by merging neighboring fields, with multiply-add while the fields are small enough."""
     return pack_pairwise(builder, unpacked, conversion, _merge)
 
 

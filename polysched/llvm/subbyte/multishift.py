@@ -1,8 +1,8 @@
-"""AVX-512 VBMI: eight unaligned bytes taken out of every 64 bits at once (``vpmultishiftqb``).
+"""AVX-512 VBMI strategy: extract eight unaligned bytes of every 64 bits (``vpmultishiftqb``).
 
-One permutation of bytes brings to every 64-bit lane the bytes that hold its elements, one
-instruction shifts each element to its place, one mask clears what stands above it.
-Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, VPMULTISHIFTQB and VPERMB.
+A permutation of bytes moves the bytes of its elements to every 64-bit lane, one instruction shifts
+each element to its position, and a mask clears the bits above the element. Intel 64 and IA-32
+Architectures Software Developer's Manual, volume 2, VPMULTISHIFTQB and VPERMB.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ FEATURES = frozenset({"avx512vbmi", "avx512vl", "avx512bw"})
 """Features that the strategy requires."""
 
 _REGISTERS = (64, 32, 16)
-"""Bytes of a vector register, the largest first."""
+"""Sizes of vector registers in bytes, the largest first."""
 
 
 def can_multishift(conversion: Conversion) -> bool:
-    """Whether the lanes fill registers, and no 64-bit lane needs more than 8 bytes."""
+    """Whether the lanes fill registers, and every 64-bit lane needs at most 8 bytes."""
     size = conversion.lanes * conversion.container // 8
-    if not any(size == one for one in _REGISTERS) and size % _REGISTERS[0]:
+    if not any(size == register for register in _REGISTERS) and size % _REGISTERS[0]:
         return False
     return all(_phase(conversion, lane) + _field(conversion) <= 64 for lane in range(8))
 
 
 def unpack_multishift(builder: ir.IRBuilder, packed: Any, conversion: Conversion) -> Any:
-    """All elements of a register at once, as many registers as there have to be."""
+    """Unpack register by register, all elements of a register at once."""
     size = conversion.lanes * conversion.container // 8
-    register = next(one for one in _REGISTERS if size % one == 0)
+    register = next(bytes_ for bytes_ in _REGISTERS if size % bytes_ == 0)
     parts = [
         _register(builder, packed, conversion, first // 8, register // 8)
         for first in range(0, size, register)
@@ -50,22 +50,22 @@ def unpack_multishift(builder: ir.IRBuilder, packed: Any, conversion: Conversion
 
 
 def _field(conversion: Conversion) -> int:
-    """The packed bits that belong to one 64-bit lane."""
+    """The number of packed bits of one 64-bit lane."""
     return 64 // conversion.container * conversion.bits
 
 
 def _phase(conversion: Conversion, lane: int) -> int:
-    """Bit offsets of the 64-bit lanes in their first bytes."""
+    """The bit offset of a 64-bit lane in its first byte."""
     return lane * _field(conversion) % 8
 
 
 def _register(
     builder: ir.IRBuilder, packed: Any, conversion: Conversion, first: int, lanes: int
 ) -> Any:
-    """The elements of ``lanes`` 64-bit lanes; the bits above them are undefined."""
+    """Unpack the elements of ``lanes`` 64-bit lanes; the bits above an element are undefined."""
     field, bits = _field(conversion), conversion.bits
     begins = [lane * field // 8 for lane in range(first, first + lanes)]
-    if lanes * field <= 64:  # all of them out of the same 8 bytes, which a load can repeat
+    if lanes * field <= 64:  # all lanes read the same 8 bytes, which a load can broadcast
         begins = [min(begins[0], max(conversion.bytes - 8, 0))] * lanes
     last = conversion.bytes - 1
     data = selected(
@@ -87,7 +87,7 @@ def _register(
 
 
 def _joined(builder: ir.IRBuilder, parts: list[Any]) -> Any:
-    """The vectors, all of one size, one behind the other."""
+    """Concatenate vectors of the same size."""
     while len(parts) > 1:
         if len(parts) % 2:
             parts.append(ir.Constant(parts[-1].type, ir.Undefined))

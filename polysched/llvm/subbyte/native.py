@@ -1,4 +1,4 @@
-"""The rewrite left to LLVM: ``bitcast`` between vectors of odd widths, as is."""
+"""Strategy that leaves the lowering to LLVM: ``bitcast`` between vectors of odd widths."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from polysched.llvm.subbyte.conversion import Conversion
 
 
 def fills_bytes(conversion: Conversion) -> bool:
-    """Whether the elements are whole bytes, as a bitcast needs them."""
+    """Whether the elements together fill whole bytes, as a bitcast requires."""
     return conversion.lanes * conversion.bits % 8 == 0
 
 
 def pack_native(builder: ir.IRBuilder, unpacked: Any, conversion: Conversion) -> Any:
-    """``bitcast(trunc(x))``."""
+    """Emit ``bitcast(trunc(x))``."""
     narrow = builder.trunc(unpacked, _narrow(conversion))
     return builder.bitcast(narrow, conversion.packed_type)
 
 
 def unpack_native(builder: ir.IRBuilder, packed: Any, conversion: Conversion) -> Any:
-    """``ext(bitcast(x))``."""
+    """Emit ``ext(bitcast(x))``."""
     narrow = builder.bitcast(packed, _narrow(conversion))
     extend = builder.sext if conversion.is_signed else builder.zext
     return extend(narrow, conversion.unpacked_type)

@@ -1,7 +1,7 @@
-"""One strategy alone in a loop over memory: what tests compare and the bench measures.
+"""Probe of a strategy: a loop over memory for tests and benchmarks.
 
-The function is ``i32 NAME(ptr from, ptr to, i64 blocks)``: so many times it reads one vector, packs
-or unpacks it, and writes the result behind the last one.
+The function is ``i32 NAME(ptr from, ptr to, i64 blocks)``. For each of ``blocks`` vectors, it loads
+a vector, packs or unpacks it, and stores the result after the previous result.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _INT32 = ir.IntType(32)
 def probe_module(
     name: str, direction: Direction, strategy: str, conversion: Conversion, machine: Machine
 ) -> str:
-    """The LLVM IR of the loop, as text.
+    """Emit the LLVM IR of the loop as text.
 
     Raises:
-        LoweringError: there is no such strategy.
+        LoweringError: no strategy has this name.
     """
     rewrite = strategy_named(direction, strategy).rewrite
     module = ir.Module(name=name)
@@ -46,18 +46,18 @@ def probe_module(
     types = (conversion.unpacked_type, conversion.packed_type)
     read, written = types if direction is Direction.PACK else types[::-1]
     features = machine.enabled_features
-    place = _place(builder, source, block, read)
+    address = _place(builder, source, block, read)
     if direction is Direction.PACK:
-        loaded = builder.load(place, typ=read)
+        loaded = builder.load(address, typ=read)
         loaded.align = 1
     else:
-        loaded = load_bytes(builder, place, conversion.bytes, 1, features)
+        loaded = load_bytes(builder, address, conversion.bytes, 1, features)
     result = rewrite(builder, loaded, conversion)
-    place = _place(builder, target, block, written)
+    address = _place(builder, target, block, written)
     if direction is Direction.PACK:
-        store_bytes(builder, result, place, 1, features)
+        store_bytes(builder, result, address, 1, features)
     else:
-        builder.store(result, place).align = 1
+        builder.store(result, address).align = 1
     following = builder.add(block, INDEX(1))
     block.add_incoming(following, body)
     builder.cbranch(builder.icmp_signed("<", following, blocks), body, end)

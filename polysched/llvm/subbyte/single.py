@@ -1,7 +1,7 @@
-"""Single elements of packed arrays at any bit: read, gathered, written one after the other.
+"""Emit loads, gathers, stores and scatters of packed elements at any bit position.
 
-An element is put together of the bytes that it touches, at most five, and of no others: where it
-may touch fewer than another element of the array, its last byte is read again instead.
+An element is built from the bytes that it touches, at most five, and from no other bytes. If an
+element touches fewer bytes than other elements of the array, its last byte is read again instead.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _INT32 = ir.IntType(32)
 
 
 class SingleAccesses:
-    """Emits accesses of one element, or of one a lane at places of their own."""
+    """Emit accesses of a single element, or of one element per lane at separate positions."""
 
     def __init__(self, builder: ir.IRBuilder, addresses: Addresses) -> None:
         self.builder = builder
         self.addresses = addresses
 
     def load(self, storage: Storage, address: Address, container: int) -> Any:
-        """The element as an integer of ``container`` bits."""
+        """Load an element as an integer of ``container`` bits."""
         pointers, phase = self._bytes(storage, address)
         parts = []
         for pointer in pointers:
@@ -38,13 +38,13 @@ class SingleAccesses:
         return self._element(storage, parts, phase, container, None)
 
     def gather(self, storage: Storage, positions: Any, mask: Any, container: int) -> Any:
-        """The elements that begin at the bits ``positions`` (i64 a lane), as a vector."""
+        """Load the elements that begin at the bits ``positions`` (an i64 per lane), as a vector."""
         builder, lanes = self.builder, positions.type.count
         type_ = ir.VectorType(BYTE, lanes)
         parts = []
-        for place in self._byte_numbers(storage, positions):
-            pointers = builder.gep(storage.base, [place], source_etype=BYTE)
-            # llvmlite takes the type of the base for that of the result
+        for byte_number in self._byte_numbers(storage, positions):
+            pointers = builder.gep(storage.base, [byte_number], source_etype=BYTE)
+            # llvmlite uses the type of the base as the type of the result
             pointers.type = ir.VectorType(ir.PointerType(), lanes)
             signature = ir.FunctionType(type_, [pointers.type, mask.type, type_])
             name = f"llvm.masked.gather.{mangled(type_)}.v{lanes}p0"
@@ -54,14 +54,14 @@ class SingleAccesses:
         return self._element(storage, parts, phase, container, lanes)
 
     def store(self, storage: Storage, address: Address, value: Any) -> None:
-        """Write the element; ``value`` has its own LLVM type."""
+        """Store an element; ``value`` has the LLVM type of the element."""
         pointers, phase = self._bytes(storage, address)
         self._merge(storage, pointers, phase, value)
 
     def scatter(self, storage: Storage, positions: Any, value: Any, mask: Any | None) -> None:
-        """Write the elements that begin at the bits ``positions``, from the first lane to the last.
+        """Store the elements that begin at the bits ``positions``, in the order of the lanes.
 
-        Two of them may share a byte, so that each sees what the one before has written.
+        Two elements may share a byte, so each store must read the result of the previous store.
         """
         builder = self.builder
         for lane in range(positions.type.count):
@@ -89,7 +89,7 @@ class SingleAccesses:
         moved = builder.shl(builder.zext(value, wide), shift)
         for number, pointer in enumerate(pointers):
             down = constant(wide, 8 * number)
-            own, new = (builder.trunc(builder.lshr(one, down), BYTE) for one in (mask, moved))
+            own, new = (builder.trunc(builder.lshr(bits, down), BYTE) for bits in (mask, moved))
             old = builder.load(pointer, typ=BYTE)
             old.align = 1
             merged = builder.or_(builder.and_(old, builder.not_(own)), new)
@@ -120,12 +120,12 @@ class SingleAccesses:
 
     def _pointers(self, storage: Storage, position: Any) -> list[Any]:
         return [
-            self.builder.gep(storage.base, [place], source_etype=BYTE)
-            for place in self._byte_numbers(storage, position)
+            self.builder.gep(storage.base, [byte_number], source_etype=BYTE)
+            for byte_number in self._byte_numbers(storage, position)
         ]
 
     def _byte_numbers(self, storage: Storage, position: Any) -> list[Any]:
-        """The bytes of an element, or of one a lane; the last one again where there are fewer."""
+        """The byte numbers of an element, or of one element per lane, padded with the last byte."""
         builder = self.builder
         three = constant(position.type, 3)
         first = builder.ashr(position, three)
@@ -133,14 +133,14 @@ class SingleAccesses:
         last = builder.ashr(end, three)
         result = [first]
         for number in range(1, most_bytes(storage.array)):
-            place = builder.add(first, constant(position.type, number))
-            result.append(intrinsic(builder, "smin", [place, last]))
+            byte_number = builder.add(first, constant(position.type, number))
+            result.append(intrinsic(builder, "smin", [byte_number, last]))
         return result
 
     def _element(
         self, storage: Storage, parts: list[Any], phase: Any, container: int, lanes: int | None
     ) -> Any:
-        """An element out of its bytes, with what else is in them cut off."""
+        """Combine the bytes of an element, and remove the bits of its neighbors."""
         builder, dtype = self.builder, storage.array.dtype
         wide = _wide(len(parts), lanes)
         joined: Any = None
@@ -166,7 +166,7 @@ def _width(type_: Any) -> int:
 
 
 def _resized(builder: ir.IRBuilder, value: Any, type_: Any, *, is_signed: bool = False) -> Any:
-    """An integer, or a vector of such, cut off or extended."""
+    """Truncate or extend an integer or a vector of integers."""
     if _width(value.type) == _width(type_):
         return value
     if _width(value.type) > _width(type_):

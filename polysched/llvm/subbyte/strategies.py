@@ -1,4 +1,4 @@
-"""The strategies of packing and unpacking by name, and which one is taken where.
+"""The strategies of packing and unpacking by name, and where each of them applies.
 
 ==================== ============================================================== ==============
 name                 how                                                            where
@@ -10,7 +10,7 @@ name                 how                                                        
 ``native``           LLVM's own lowering of the bitcast                              whole bytes
 ==================== ============================================================== ==============
 
-All of them give the same bits; the tests prove it on every pattern of an element in every lane.
+All strategies compute the same bits. The tests check every bit pattern of an element in every lane.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from polysched.llvm.subbyte.native import fills_bytes, pack_native, unpack_nativ
 
 @dataclass(frozen=True)
 class Strategy:
-    """One way of moving bits.
+    """A strategy of packing or unpacking.
 
     Attributes:
-        rewrite: emits it.
-        applies: whether it can do a conversion.
-        features: LLVM's names of what a machine needs for it.
+        rewrite: the function that emits the strategy.
+        applies: whether the strategy supports a conversion.
+        features: LLVM's names of the features that the strategy requires.
     """
 
     rewrite: Rewrite
@@ -76,7 +76,7 @@ STRATEGIES: Mapping[Direction, Mapping[str, Strategy]] = MappingProxyType(
 def applicable(
     direction: Direction, conversion: Conversion, features: Set[str]
 ) -> Mapping[str, Strategy]:
-    """The strategies that can do a conversion on a machine with these features."""
+    """The strategies for a conversion on a machine with these features, by name."""
     return {
         name: strategy
         for name, strategy in STRATEGIES[direction].items()
@@ -85,15 +85,15 @@ def applicable(
 
 
 def strategy_named(direction: Direction, name: str) -> Strategy:
-    """The strategy of that name.
+    """Return a strategy by name.
 
     Raises:
-        LoweringError: no strategy does it on this machine.
+        LoweringError: no strategy has this name.
     """
-    found = STRATEGIES[direction].get(name)
-    if found is None:
+    strategy = STRATEGIES[direction].get(name)
+    if strategy is None:
         raise LoweringError(
             f"no strategy to {direction.value} bits is named '{name}'"
             f"{suggestion(name, STRATEGIES[direction])}"
         )
-    return found
+    return strategy

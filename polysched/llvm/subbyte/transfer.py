@@ -1,7 +1,7 @@
-"""Packed bytes between memory and registers: any number of them, and none beyond.
+"""Emit loads and stores of any number of packed bytes, which touch no other bytes.
 
-LLVM cuts a load of 56 bytes into pieces of 32, 16 and 8 and puts these together again. With masks
-for bytes one masked load of 64 does it, and touches no byte that the mask leaves out.
+LLVM splits a load of 56 bytes into loads of 32, 16 and 8 bytes and combines the results. With byte
+masks, a single masked load of 64 bytes is sufficient, and does not access the inactive bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from polysched.llvm.builder.intrinsics import declared, mangled, mask_of
 from polysched.llvm.subbyte.conversion import BYTE, selected
 
 MASKS = frozenset({"avx512bw", "avx512vl"})
-"""The features with which loads and stores have a mask bit for every byte."""
+"""The features for loads and stores with a mask bit for every byte."""
 
 _BIT = ir.IntType(1)
 
@@ -24,7 +24,7 @@ _BIT = ir.IntType(1)
 def load_bytes(
     builder: ir.IRBuilder, pointer: Any, count: int, alignment: int, features: Set[str]
 ) -> Any:
-    """A vector of ``count`` bytes from an address."""
+    """Load a vector of ``count`` bytes from an address."""
     size = _register(count)
     if size == count or not features >= MASKS:
         loaded = builder.load(pointer, typ=ir.VectorType(BYTE, count))
@@ -37,7 +37,7 @@ def load_bytes(
 def store_bytes(
     builder: ir.IRBuilder, vector: Any, pointer: Any, alignment: int, features: Set[str]
 ) -> None:
-    """Write a vector of bytes to an address."""
+    """Store a vector of bytes to an address."""
     count = vector.type.count
     size = _register(count)
     if size == count or not features >= MASKS:
@@ -49,7 +49,7 @@ def store_bytes(
 
 
 def masked_load(builder: ir.IRBuilder, pointer: Any, mask: Any, alignment: int) -> Any:
-    """The bytes of the mask; 0 for those that it leaves out."""
+    """Load the active bytes; inactive bytes are 0."""
     type_ = ir.VectorType(BYTE, mask.type.count)
     signature = ir.FunctionType(type_, [pointer.type, mask.type, type_])
     name = f"llvm.masked.load.{mangled(type_)}.p0"
@@ -62,7 +62,7 @@ def masked_load(builder: ir.IRBuilder, pointer: Any, mask: Any, alignment: int) 
 def masked_store(
     builder: ir.IRBuilder, vector: Any, pointer: Any, mask: Any, alignment: int
 ) -> None:
-    """Write the bytes of the mask."""
+    """Store the active bytes."""
     signature = ir.FunctionType(ir.VoidType(), [vector.type, pointer.type, mask.type])
     name = f"llvm.masked.store.{mangled(vector.type)}.p0"
     function = declared(builder.module, name, signature)
@@ -76,7 +76,7 @@ def first_bytes(count: int, size: int) -> Any:
 
 
 def _register(count: int) -> int:
-    """The next power of two: what one load or store can be of."""
+    """The next power of two, which is the size of a register."""
     return 1 << (count - 1).bit_length()
 
 

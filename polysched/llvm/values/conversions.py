@@ -1,4 +1,4 @@
-"""LLVM values of literals and of conversions between element types."""
+"""Emit literals and conversions between element types."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _NATIVE: Mapping[int, tuple[str, str]] = MappingProxyType(
         16: ("avx512f", "llvm.x86.avx512.mask.cvttps2dq.512"),
     }
 )
-"""For a number of lanes, the instruction set and the intrinsic that converts f32 to i32.
+"""From the number of lanes to the instruction set and the intrinsic that converts f32 to i32.
 
-Intel's manual, `CVTTPS2DQ`: what does not fit becomes 0x80000000, which is the smallest i32.
+Intel's manual, `CVTTPS2DQ`: values out of range become 0x80000000, which is the smallest i32.
 """
 
 
@@ -43,11 +43,11 @@ def emit_cast(
     """Convert a value between element types.
 
     Args:
-        builder: where the code is emitted.
+        builder: positioned at the conversion.
         value: a scalar or a vector.
         source: the element type of the value.
         target: the element type of the result.
-        features: LLVM's names of the instruction sets that may be used by name.
+        features: LLVM's names of the instruction sets that explicit intrinsics may use.
     """
     if source.is_half:
         value = widened_half(builder, value, source, features)
@@ -93,16 +93,16 @@ def _is_nonzero(builder: ir.IRBuilder, value: Any, source: DType) -> Any:
 
 
 def _native_truncation(builder: ir.IRBuilder, value: Any, type_: Any, name: str) -> Any:
-    """Vectors of f32 to i32 toward 0 by one instruction."""
+    """Truncate vectors of f32 to i32 by one instruction."""
     operands = [value]
-    if type_.count == 16:  # before the mask: what inactive lanes hold; after it: the rounding mode
+    if type_.count == 16:  # before the mask: values of inactive lanes; after it: rounding
         operands += [zeros(type_), ir.IntType(16)(-1), ir.IntType(32)(4)]
     signature = ir.FunctionType(type_, [operand.type for operand in operands])
     return builder.call(declared(builder.module, name, signature), operands)
 
 
 def _truncated(builder: ir.IRBuilder, value: Any, target: DType, type_: Any) -> Any:
-    """Float to integer toward 0; what does not fit, NaN too, becomes the type's smallest value."""
+    """Truncate floats to integers; NaN and values out of range become the type's smallest value."""
     lowest = -(1 << (target.bits - 1)) if target.is_signed else 0
     beyond = lowest + (1 << target.bits)
     whole = intrinsic(builder, "trunc", [value])

@@ -1,7 +1,7 @@
-"""LLVM values of expressions: scalars that all lanes share, and vectors.
+"""Emit expressions as scalars, which all lanes share, or as vectors.
 
-To add an operation: give it a name in :class:`polysched.ir.expr.expressions.Operator` and one line
-in the tables here (and in the C printer and the scalar evaluator).
+To add an operation, add its name to :class:`polysched.ir.expr.expressions.Operator` and a line to
+the tables here, in the C printer and in the scalar evaluator.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ from polysched.llvm.math.logarithms import logarithm, logarithm_2, logarithm_10
 from polysched.llvm.math.trigonometric import cosine, sine, tangent
 
 CONTRACT = ("contract",)
-"""The only freedom taken with floating point, unless the kernel forbids it: a * b + c may round
-once.
+"""Fast-math flags: only contraction of a * b + c to an FMA, unless the kernel forbids it.
 """
 
 INDEX = ir.IntType(64)
@@ -81,12 +80,12 @@ def splat(builder: ir.IRBuilder, scalar: Any, lanes: int) -> Any:
     if isinstance(scalar, ir.Constant):
         return Splat(scalar, lanes)
     anything = free(vector_type(scalar.type, lanes))
-    one = builder.insert_element(anything, scalar, ir.IntType(32)(0))
-    return shuffled(builder, one, anything, [0] * lanes)
+    vector = builder.insert_element(anything, scalar, ir.IntType(32)(0))
+    return shuffled(builder, vector, anything, [0] * lanes)
 
 
 def widened(builder: ir.IRBuilder, value: Value, lanes: int | None) -> Any:
-    """The LLVM value with ``lanes`` lanes."""
+    """The LLVM value, broadcast to ``lanes`` lanes if it is a scalar."""
     if lanes is None or value.lanes is not None:
         return value.ir
     return splat(builder, value.ir, lanes)
@@ -95,7 +94,7 @@ def widened(builder: ir.IRBuilder, value: Value, lanes: int | None) -> Any:
 def stack_slot(builder: ir.IRBuilder, type_: Any) -> Any:
     """Memory on the stack; ``allocated_type`` of the result is its type."""
     slot = builder.alloca(type_)
-    # llvmlite still types the pointers that alloca makes; LLVM reads opaque ones only.
+    # llvmlite's alloca still returns typed pointers; LLVM reads only opaque pointers.
     slot.type = ir.PointerType()
     return slot
 
@@ -105,7 +104,7 @@ def _float_compare(predicate: str) -> Emission:
 
 
 def _number_minimum(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
-    """Of two zeros the right one, as in the C library of GNU on x86; C allows either."""
+    """Select the right one of two zeros, like glibc on x86; C allows either."""
     is_left = builder.fcmp_ordered("<", left, right)
     return _unless_nan(builder, is_left, left, right)
 
@@ -148,7 +147,7 @@ _OWN: Mapping[Operator, Callable[[ir.IRBuilder, Any], Any]] = MappingProxyType(
         Operator.HYPERBOLIC_TANGENT: hyperbolic_tangent,
     }
 )
-"""Functions that are not called but computed, so that whole vectors are."""
+"""Functions computed inline on whole vectors, instead of library calls."""
 
 _FLOAT: Mapping[Operator, Emission] = MappingProxyType(
     {
@@ -164,7 +163,7 @@ _FLOAT: Mapping[Operator, Emission] = MappingProxyType(
         Operator.SQUARE_ROOT: lambda b, v: intrinsic(b, "sqrt", v),
         Operator.NUMBER_MINIMUM: lambda b, v: _number_minimum(b, v[0], v[1]),
         Operator.NUMBER_MAXIMUM: lambda b, v: _number_maximum(b, v[0], v[1]),
-        # One instruction on x86, whose MINPS and MAXPS return the second operand in doubt.
+        # One instruction on x86: MINPS and MAXPS return the second operand for NaN and equal zeros.
         Operator.PSEUDO_MINIMUM: lambda b, v: _compared(b, "<", v[1], v[0]),
         Operator.PSEUDO_MAXIMUM: lambda b, v: _compared(b, ">", v[1], v[0]),
         Operator.FLOOR: lambda b, v: intrinsic(b, "floor", v),
@@ -181,7 +180,7 @@ _FLOAT: Mapping[Operator, Emission] = MappingProxyType(
     }
 )
 
-# Who asks for the bits of what is written has those of the C library's functions too.
+# A kernel that forbids contraction gets the bits of the C library's functions too.
 _UNCONTRACTED: Mapping[Operator, Emission] = MappingProxyType(
     {
         **_FLOAT,
@@ -194,7 +193,7 @@ _UNCONTRACTED: Mapping[Operator, Emission] = MappingProxyType(
 
 
 def _safe_divisor(builder: ir.IRBuilder, divisor: Any) -> tuple[Any, Any]:
-    """Whether a divisor is 0, and a divisor that never is: division by 0 traps, here it gives 0."""
+    """Whether a divisor is 0, and a nonzero divisor: division by 0 traps, but must return 0."""
     is_zero = builder.icmp_unsigned("==", divisor, constant(divisor.type, 0))
     return is_zero, builder.select(is_zero, constant(divisor.type, 1), divisor)
 
@@ -202,7 +201,7 @@ def _safe_divisor(builder: ir.IRBuilder, divisor: Any) -> tuple[Any, Any]:
 def _floor_divide(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
     literal = _positive_literal(right)
     if literal is not None and literal.bit_count() == 1:
-        # LLVM does not find this shift in a division and what corrects it.
+        # LLVM does not simplify a division with its correction to this shift.
         return builder.ashr(left, constant(left.type, literal.bit_length() - 1))
     if literal is not None:
         return _floor_quotient(builder, left, right)
@@ -226,7 +225,7 @@ def _floor_quotient(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
 
 
 def _positive_literal(value: Any) -> int | None:
-    """The number that a value is, or that each lane of a vector is, if it is a positive literal."""
+    """The value of a positive literal, or of a vector of equal positive literals; else None."""
     lane = value.lane if isinstance(value, Splat) else value
     number = lane.constant if isinstance(lane, ir.Constant) else None
     return number if isinstance(number, int) and number > 0 else None
@@ -275,7 +274,7 @@ def _absolute(builder: ir.IRBuilder, operand: Any) -> Any:
 
 
 def _in_range(builder: ir.IRBuilder, amount: Any) -> Any:
-    """Whether an amount is one that a machine shifts by; negative ones are large without a sign."""
+    """Whether a shift amount is in range; negative amounts are large as unsigned integers."""
     bits = getattr(amount.type, "element", amount.type).width
     return builder.icmp_unsigned("<", amount, constant(amount.type, bits))
 
@@ -356,13 +355,13 @@ def emit_operator(
     *,
     fp_contract: bool = True,
 ) -> Any:
-    """The LLVM value of an operator on operands of element type ``dtype`` and one width.
+    """Emit an operator on operands of element type ``dtype`` and equal numbers of lanes.
 
     Args:
-        fp_contract: whether a * b + c may round once.
+        fp_contract: whether a * b + c may be contracted to an FMA.
 
     Raises:
-        LoweringError: the operator has no code for that type.
+        LoweringError: the operator does not support this type.
     """
     if operator is Operator.SELECT:
         return builder.select(*operands)

@@ -1,8 +1,8 @@
 """Conversions between f32 and half types, which LLVM values hold as integers of 16 bits.
 
-LLVM would convert bf16 by ``vcvtneps2bf16`` where the processor has it, and that instruction
-replaces subnormal numbers by zero; so the bits of bf16 are computed by integer arithmetic. f16 is
-converted by the instructions of F16C, and elsewhere by the arithmetic of F. Giesen, "Half to float
+LLVM would convert to bf16 by ``vcvtneps2bf16`` if the processor supports it, but this instruction
+flushes subnormal numbers to zero, so integer arithmetic computes the bits of bf16. The instructions
+of F16C convert f16. Without F16C, f16 is converted by the arithmetic of F. Giesen, "Half to float
 done quick" and "Float to half: fast RTNE" (2012, public domain).
 """
 
@@ -24,7 +24,7 @@ _REBIASED = 112
 
 
 class BrainFloat(ir.types.Type):  # type: ignore[misc]  # llvmlite is untyped and lacks the type
-    """LLVM's type ``bfloat``, which only the operands of intrinsics have."""
+    """LLVM's type ``bfloat``, used only for operands of intrinsics."""
 
     def _to_string(self) -> str:
         return "bfloat"
@@ -37,7 +37,7 @@ class BrainFloat(ir.types.Type):  # type: ignore[misc]  # llvmlite is untyped an
 
 
 def as_operand(builder: ir.IRBuilder, vector: Any, dtype: DType) -> Any:
-    """Return a vector as the operand of an intrinsic, which takes half types by their LLVM type."""
+    """Bitcast a vector of a half type to the LLVM type that intrinsics take."""
     if not dtype.is_half:
         return vector
     element = BrainFloat() if dtype.kind is NumberKind.BRAIN_FLOAT else ir.HalfType()
@@ -45,7 +45,7 @@ def as_operand(builder: ir.IRBuilder, vector: Any, dtype: DType) -> Any:
 
 
 def widened_half(builder: ir.IRBuilder, value: Any, dtype: DType, features: Set[str]) -> Any:
-    """Convert a value of a half type, or a vector of them, to f32."""
+    """Convert a half-type value or vector to f32."""
     if dtype.kind is NumberKind.BRAIN_FLOAT:
         word = builder.zext(value, _like(_WORD, value))
         word = builder.shl(word, constant(word.type, 16))
@@ -57,7 +57,7 @@ def widened_half(builder: ir.IRBuilder, value: Any, dtype: DType, features: Set[
 
 
 def narrowed_half(builder: ir.IRBuilder, value: Any, dtype: DType, features: Set[str]) -> Any:
-    """Round a float or a double, or a vector of them, to a half type."""
+    """Round a float, a double or a vector to a half type."""
     if value.type != _like(_SINGLE, value):
         value = _rounded_to_odd(builder, value)
     if dtype.kind is NumberKind.BRAIN_FLOAT:
@@ -77,7 +77,7 @@ def _like(element: Any, value: Any) -> Any:
 
 
 def _to_bf16(builder: ir.IRBuilder, word: Any, value: Any) -> Any:
-    """Add just below half a unit of the last place, and one more if the kept part is odd."""
+    """Round to nearest even: add just below half a unit in the last place, plus 1 if it is odd."""
     upper = builder.lshr(word, constant(word.type, 16))
     odd = builder.and_(upper, constant(word.type, 1))
     rounded = builder.add(builder.add(word, constant(word.type, 0x7FFF)), odd)
@@ -95,7 +95,7 @@ def _to_f16(builder: ir.IRBuilder, word: Any) -> Any:
     nan = builder.or_(builder.and_(nan, constant(type_, 0x3FF)), constant(type_, 0x7E00))
     is_nan = builder.icmp_unsigned(">", magnitude, constant(type_, _INFINITY))
     large = builder.select(is_nan, nan, constant(type_, 0x7C00))
-    # Below 2**-14: adding 0.5 aligns the last digit kept with the last digit of the sum.
+    # Below 2**-14, adding 0.5 aligns the last kept digit with the last digit of the sum.
     half = constant(type_, 126 << 23)
     added = builder.fadd(builder.bitcast(magnitude, floats), builder.bitcast(half, floats))
     subnormal = builder.sub(builder.bitcast(added, type_), half)
@@ -126,19 +126,19 @@ def _from_f16(builder: ir.IRBuilder, word: Any) -> Any:
 
 
 def _rounded_to_odd(builder: ir.IRBuilder, value: Any) -> Any:
-    """Round a double to the float beside it whose last bit is set, unless it is a float.
+    """Round a double to odd: to the neighboring float whose last bit is set, unless it is exact.
 
-    Rounding to nearest and one step back toward the double gives both of its neighbors.
+    Rounding to nearest, and one step back toward the double, yield both of its neighbors.
     """
     near = builder.fptrunc(value, _like(_SINGLE, value))
     back = builder.fpext(near, value.type)
     word = builder.bitcast(near, _like(_WORD, value))
-    one = constant(word.type, 1)
-    is_even = builder.icmp_unsigned("==", builder.and_(word, one), constant(word.type, 0))
+    unit = constant(word.type, 1)
+    is_even = builder.icmp_unsigned("==", builder.and_(word, unit), constant(word.type, 0))
     differs = builder.fcmp_ordered("!=", back, value)
-    # The magnitude of `near` is the integer below its sign: one more or less is its neighbor.
+    # The bits below the sign of `near` are its magnitude: adding or subtracting 1 is its neighbor.
     magnitudes = [intrinsic(builder, "fabs", [number]) for number in (back, value)]
     is_above = builder.fcmp_ordered(">", *magnitudes)
-    neighbor = builder.select(is_above, builder.sub(word, one), builder.add(word, one))
+    neighbor = builder.select(is_above, builder.sub(word, unit), builder.add(word, unit))
     moved = builder.select(builder.and_(is_even, differs), neighbor, word)
     return builder.bitcast(moved, near.type)

@@ -20,7 +20,7 @@ from polysched.llvm.values.expressions import INDEX, Value, splat, widened
 from polysched.vector import values as vector
 
 NO_LANE = 127
-"""A number above those of all lanes, of which there are at most 64."""
+"""A number above all lane numbers: a vector has at most 64 lanes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +29,9 @@ class Mask:
 
     Attributes:
         count: the number of lanes.
-        bits: LLVM's mask of the active lanes; None if all are active.
-        lanes: the active lanes, if they are literal and not all.
-        first: if the first lanes are active, how many, as an i8.
+        bits: LLVM's mask of the active lanes; None if all lanes are active.
+        lanes: the active lanes, if they are literal and not all lanes; else None.
+        first: the number of active lanes as an i8, if a prefix of the lanes is active; else None.
     """
 
     count: int
@@ -41,19 +41,20 @@ class Mask:
 
     @property
     def all_bits(self) -> ir.Value:
-        """The mask, of ones if all lanes are active."""
+        """The mask; all bits are set if all lanes are active."""
         return all_lanes(self.count) if self.bits is None else self.bits
 
     def of_elements(self, builder: ir.IRBuilder, users: Sequence[Collection[int]]) -> Mask:
-        """The elements that an active lane uses.
+        """The mask of the elements that an active lane uses.
 
         Args:
-            users: for each element of a vector the lanes that use it. If the first lanes are
-                active, a lane also uses what lies between its element and that of the lane before.
+            users: for each element of a vector, the lanes that use it. If a prefix of the lanes is
+                active, a lane also uses the elements between its element and the element of the
+                previous lane.
         """
         if self.first is None:
             active = range(self.count) if self.lanes is None else self.lanes
-            used = [at for at, lanes in enumerate(users) if any(one in active for one in lanes)]
+            used = [at for at, lanes in enumerate(users) if any(lane in active for lane in lanes)]
             return (
                 Mask(len(users)) if len(used) == len(users) else only_lanes(len(users), tuple(used))
             )
@@ -72,11 +73,11 @@ class Mask:
 
 
 ValueOf: TypeAlias = Callable[[vector.Value, Mask | None], Value]
-"""Emits a value in the lanes of a statement."""
+"""Emit a value in the lanes of a statement."""
 
 
 def emit_mask(builder: ir.IRBuilder, lanes: vector.Lanes, value_of: ValueOf) -> Mask:
-    """The mask of the lanes that run."""
+    """Emit the mask of the active lanes."""
     count, active = lanes.count, lanes.active
     if isinstance(active, vector.Predicate):
         within = _mask(builder, count, active.within, value_of)
@@ -110,9 +111,10 @@ def only_lanes(count: int, lanes: tuple[int, ...]) -> Mask:
 
 
 def first_lanes(builder: ir.IRBuilder, count: int, number: ir.Value) -> Mask:
-    """The mask of the first lanes; all numbers below 0 and above ``count`` are allowed.
+    """The mask of the first ``number`` lanes; numbers below 0 and above ``count`` are allowed.
 
-    Bytes are compared, so that the comparison takes one instruction, not one for every 8 lanes.
+    The lane numbers are bytes, so that the comparison takes one instruction instead of one for
+    every 8 lanes.
     """
     number = intrinsic(builder, "smax", [number, INDEX(0)])
     number = intrinsic(builder, "smin", [number, INDEX(count)])
@@ -150,7 +152,7 @@ def lane_offsets(
     lanes: Mask,
     value_of: ValueOf,
 ) -> ir.Value:
-    """The distance of each lane's element from the start of its array, in the units of strides."""
+    """The offset of each lane's element from the start of its array, in the units of strides."""
     count = lanes.count
     offset = splat(builder, INDEX(0), count)
     for subscript, stride in zip(subscripts, strides, strict=True):

@@ -16,19 +16,19 @@ from polysched.vector.shuffle_network import run_network, transpose_network
 
 INT32 = ir.IntType(32)
 ROOMY = "avx512f"
-"""The processor feature that implies 32 vector registers; without it there are 16."""
+"""The processor feature with 32 vector registers; processors without it have 16."""
 
 MOST_FENCED = 16
-"""Fence the stages of tiles with at most this many registers: half of the 32 registers."""
+"""Fence the stages of tiles with at most this many registers, which is half of 32."""
 
 Transposing: TypeAlias = Callable[[ir.IRBuilder, list[Any], Set[str]], list[Any]]
-"""Emits the columns of a tile, given its rows and the processor features."""
+"""Emit the columns of a tile from its rows and the processor features."""
 
 
 def emit_transposition(
     builder: ir.IRBuilder, rows: list[Any], node: Transpose, features: Set[str] = frozenset()
 ) -> list[Any]:
-    """Emit the columns of a tile, given its rows and the processor features."""
+    """Emit the columns of a tile from its rows and the processor features."""
     if node.interleaving is not None:
         return emit_interleaving(builder, rows, node.interleaving)
     return _STRATEGIES[node.strategy](builder, rows, features)
@@ -61,10 +61,10 @@ def _by_one_shuffle(builder: ir.IRBuilder, rows: list[Any], features: Set[str]) 
 def _by_network(builder: ir.IRBuilder, rows: list[Any], features: Set[str]) -> list[Any]:
     """Transpose by stages of two-input shuffles, each a single instruction.
 
-    LLVM would search all earlier stages for a better form of each shuffle, which takes two thirds
-    of the compile time. Fences between the stages prevent that: after every stage for bytes, which
-    have more stages, and after every other stage for wider elements. A fence is no instruction, but
-    keeps the values between two fences in registers, so that only small tiles are fenced.
+    LLVM would search all earlier stages to simplify each shuffle, which takes two thirds of the
+    compile time. Fences between the stages prevent the search: after every stage for bytes, which
+    have more stages, and after every other stage for wider elements. A fence emits no instruction,
+    but forces the values of a stage into registers, so only small tiles are fenced.
     """
     type_ = rows[0].type
     bits = element_bits(type_)
@@ -97,7 +97,7 @@ _STRATEGIES: Mapping[TransposeStrategy, Transposing] = MappingProxyType(
 
 
 def _joined(builder: ir.IRBuilder, vectors: Sequence[Any]) -> Any:
-    """Concatenate a power of two of vectors of one length."""
+    """Concatenate vectors of equal length; their number is a power of two."""
     given = list(vectors)
     while len(given) > 1:
         mask = range(2 * given[0].type.count)

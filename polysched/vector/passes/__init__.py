@@ -1,1 +1,1 @@
-"""The passes: each is a pure function from program to program."""
+"""Passes of the vector pipeline; each is a pure function from program to program."""

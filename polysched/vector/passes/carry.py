@@ -1,16 +1,16 @@
-"""Scalar replacement: a value that the next iteration of a loop reads again stays in a register.
+"""Scalar replacement: keep values that the next iteration of a loop reads in registers.
 
 A recurrence such as ``y[i] = x[i] + y[i - 1]`` stores each value and loads it in the next
-iteration, which takes a store forwarding on top of the addition. With a register, the store
-remains and the load disappears (Callahan, Carr and Kennedy, "Improving register allocation for
-subscripted variables", 1990)::
+iteration, which adds the latency of store forwarding to that of the addition. With a register, the
+store remains and the load disappears (Callahan, Carr and Kennedy, "Improving register allocation
+for subscripted variables", 1990)::
 
     for i in 1..n: y[i] = x[i] + y[i - 1]
 
     r = y[0]
     for i in 1..n: { s = x[i] + r; y[i] = s; r = s }
 
-LLVM's function simplification has no load elimination across iterations.
+LLVM's function simplification pipeline does not eliminate loads across iterations.
 """
 
 from __future__ import annotations
@@ -40,24 +40,27 @@ from polysched.loops.ir.nodes import (
 from polysched.vector.classify import surely_runs
 
 LARGEST_BODY = 256
-"""Assignments of a loop in which carried values are sought; the search is quadratic."""
+"""Loops with more assignments carry no values: the search is quadratic in the assignments."""
 INTEGER_REGISTERS = 4
-"""Integers that a loop carries at most: they share the 16 scalar registers with addresses.
+"""Most integers that a loop carries: they share the 16 scalar registers with addresses.
 
-Measured on Zen 4: 8 rows of an edit distance with 16 carried integers spill, and take up to 4 times
-as long as with all values in memory; one row with 2 carried integers takes 0.5 to 0.9 of the time.
+Measured on Zen 4 with an edit distance: 8 rows with 16 carried integers spill, and take up to 4
+times as long as with all values in memory. One row with 2 carried integers takes 0.5 to 0.9 times
+as long.
 """
 
-_Place: TypeAlias = tuple[tuple[LinearForm, int], ...]
-"""For each subscript the part that is constant in the loop, and the coefficient of its variable."""
+_Location: TypeAlias = tuple[tuple[LinearForm, int], ...]
+"""For each subscript, the part that is constant in the loop, and the coefficient of the loop
+variable.
+"""
 
 
 def carry_values(program: LoopProgram, budget: int) -> LoopProgram:
-    """Keep what the next iteration of a sequential loop reads in registers.
+    """Keep values that the next iteration of a sequential loop reads in registers.
 
     Args:
-        program: loops without unrolled ones.
-        budget: the most values that one loop carries.
+        program: loops, after unrolling.
+        budget: the largest number of values that one loop carries.
     """
     carrier = _Carrier(program, budget)
     body = carrier.visit(program.body, program.ranges)
@@ -73,21 +76,21 @@ class _Carried:
     """An element that a body reads and that the previous iteration has in a register.
 
     Attributes:
-        place: where the body reads it.
-        load: one of the reads.
+        place: the location of the element in the array.
+        load: one of the loads of the element.
         store: the position of the assignment that stores the next iteration's element; None if the
-            body reads that element, in another register.
-        links: 1 if it comes from a store, else one more than that of the other register.
+            body reads the next iteration's element from another register.
+        links: 1 if the value comes from a store, else the links of the other register plus 1.
     """
 
-    place: _Place
+    place: _Location
     load: Load
     store: int | None
     links: int
 
 
 class _Carrier:
-    """One walk over a program; collects the registers that it makes."""
+    """One walk over a program, which collects the new registers."""
 
     def __init__(self, program: LoopProgram, budget: int) -> None:
         self.program = program
@@ -109,36 +112,40 @@ class _Carrier:
         body = loop.body.children if isinstance(loop.body, Block) else (loop.body,)
         if len(body) > LARGEST_BODY:
             return loop
-        found = [
-            one
+        carried = [
+            element
             for array in dict.fromkeys(
                 node.target.array for node in body if isinstance(node, Assign)
             )
             if self._fits(array)
-            for one in _carried(loop, body, array)
+            for element in _carried(loop, body, array)
         ]
-        integers = [one for one in found if not one.load.type.is_float]
-        if not found or len(found) > self.budget or len(integers) > INTEGER_REGISTERS:
+        integers = [element for element in carried if not element.load.type.is_float]
+        if not carried or len(carried) > self.budget or len(integers) > INTEGER_REGISTERS:
             return loop
-        registers = {(one.load.array, one.place): self._register(one.load) for one in found}
+        registers = {
+            (element.load.array, element.place): self._register(element.load) for element in carried
+        }
         changed: list[LoopNode] = [_with_registers(node, registers, loop.variable) for node in body]
         before: list[LoopNode] = []
         after: list[LoopNode] = []
         stored: list[Load] = []
-        # A register takes the value of another one before that gets its next value.
-        for one in sorted(found, key=lambda carried: -carried.links):
-            own = registers[one.load.array, one.place]
-            first = _assign(own, one.load)
+        # A register must copy another register before the other register gets its next value.
+        for element in sorted(carried, key=lambda element: -element.links):
+            own = registers[element.load.array, element.place]
+            first = _assign(own, element.load)
             before.append(with_value(first, loop.variable, loop.lower, known))
-            if one.store is None:
-                after.append(_assign(own, registers[one.load.array, _next(one.place, loop.step)]))
+            if element.store is None:
+                after.append(
+                    _assign(own, registers[element.load.array, _next(element.place, loop.step)])
+                )
                 continue
-            value = self._register(one.load)
+            value = self._register(element.load)
             stored.append(value)
-            node = changed[one.store]
+            node = changed[element.store]
             assert isinstance(node, Assign)
             kept = replace(node, target=Access(value.array, ()))
-            changed[one.store] = Block((kept, replace(node, value=value)))
+            changed[element.store] = Block((kept, replace(node, value=value)))
             after.append(_assign(own, value))
         whole: LoopNode = block([*before, replace(loop, body=block([*changed, *after]))])
         if not surely_runs(loop, known):
@@ -148,7 +155,7 @@ class _Carrier:
         return whole
 
     def _fits(self, name: str) -> bool:
-        """Whether a register holds an element of an array as memory does."""
+        """Whether a register can hold an element of an array without a conversion."""
         array = self.program.arrays.get(name)
         return (
             array is not None
@@ -168,83 +175,85 @@ def _carried(loop: For, body: tuple[LoopNode, ...], array: str) -> list[_Carried
     """Return the elements of an array that a loop can carry in registers."""
     nodes = list(walk(loop.body))
     plain = [node for node in body if isinstance(node, Assign)]
-    writers = [one for one in nodes if isinstance(one, Assign) and one.target.array == array]
-    if any(isinstance(one, For) and one.kind is not LoopKind.VECTOR for one in nodes) or any(
-        not any(writer is one for one in plain) for writer in writers
+    writers = [node for node in nodes if isinstance(node, Assign) and node.target.array == array]
+    if any(isinstance(node, For) and node.kind is not LoopKind.VECTOR for node in nodes) or any(
+        not any(writer is assign for assign in plain) for writer in writers
     ):
         return []
     writes = {
-        at: _place(node.target.subscripts, loop.variable)
+        at: _location(node.target.subscripts, loop.variable)
         for at, node in enumerate(body)
         if isinstance(node, Assign) and node.target.array == array
     }
-    reads: dict[_Place, tuple[Load, int]] = {}
+    reads: dict[_Location, tuple[Load, int]] = {}
     for at, node in enumerate(body):
         if isinstance(node, Assign) and array in node.arrays:
             for load in loads(node.value):
-                place = _place(load.subscripts, loop.variable) if load.array == array else None
-                if place is not None:
-                    reads[place] = (load, at)
-    found: dict[_Place, _Carried] = {}
-    for place, (load, last) in reads.items():
-        following = _next(place, loop.step)
-        store = max((at for at, one in writes.items() if one == following), default=None)
+                location = (
+                    _location(load.subscripts, loop.variable) if load.array == array else None
+                )
+                if location is not None:
+                    reads[location] = (load, at)
+    carried: dict[_Location, _Carried] = {}
+    for location, (load, last) in reads.items():
+        following = _next(location, loop.step)
+        store = max((at for at, target in writes.items() if target == following), default=None)
         if (
             store is not None
-            and following != place
-            and all(_apart(one, place) for at, one in writes.items() if at < last)
-            and all(_apart(one, following) for at, one in writes.items() if at > store)
+            and following != location
+            and all(_apart(target, location) for at, target in writes.items() if at < last)
+            and all(_apart(target, following) for at, target in writes.items() if at > store)
         ):
-            found[place] = _Carried(place, load, store, 1)
+            carried[location] = _Carried(location, load, store, 1)
     while True:
-        more = {
-            place: _Carried(place, load, None, found[following].links + 1)
-            for place, (load, last) in reads.items()
-            if place not in found
-            and (following := _next(place, loop.step)) in found
-            and all(_apart(one, place) for at, one in writes.items() if at < last)
-            and all(_apart(one, following) for one in writes.values())
+        linked = {
+            location: _Carried(location, load, None, carried[following].links + 1)
+            for location, (load, last) in reads.items()
+            if location not in carried
+            and (following := _next(location, loop.step)) in carried
+            and all(_apart(target, location) for at, target in writes.items() if at < last)
+            and all(_apart(target, following) for target in writes.values())
         }
-        if not more:
-            return list(found.values())
-        found |= more
+        if not linked:
+            return list(carried.values())
+        carried |= linked
 
 
-def _place(subscripts: tuple[Expression, ...], variable: str) -> _Place | None:
-    """Return where an access goes; None if it does not move evenly with the loop."""
+def _location(subscripts: tuple[Expression, ...], variable: str) -> _Location | None:
+    """Return the location of an access; None if its subscripts are not affine in the variable."""
     if any(loads(subscript) for subscript in subscripts):
         return None
-    place = tuple(linear_form(subscript, {}).without(variable) for subscript in subscripts)
-    return None if any(rest.uses({variable}) for rest, _ in place) else place
+    location = tuple(linear_form(subscript, {}).without(variable) for subscript in subscripts)
+    return None if any(rest.uses({variable}) for rest, _ in location) else location
 
 
-def _next(place: _Place, step: int) -> _Place:
-    """Return the place of an access in the next iteration."""
+def _next(location: _Location, step: int) -> _Location:
+    """Return the location of an access in the next iteration."""
     return tuple(
         (LinearForm(rest.terms, rest.constant + coefficient * step), coefficient)
-        for rest, coefficient in place
+        for rest, coefficient in location
     )
 
 
-def _apart(one: _Place | None, other: _Place) -> bool:
-    """Whether two accesses of one iteration go to different elements."""
-    return one is not None and any(
-        a.terms == b.terms and a.constant != b.constant and first == second
-        for (a, first), (b, second) in zip(one, other, strict=True)
+def _apart(first: _Location | None, second: _Location) -> bool:
+    """Whether two accesses of one iteration provably go to different elements."""
+    return first is not None and any(
+        a.terms == b.terms and a.constant != b.constant and step == other_step
+        for (a, step), (b, other_step) in zip(first, second, strict=True)
     )
 
 
 def _with_registers(
-    node: LoopNode, registers: dict[tuple[str, _Place], Load], variable: str
+    node: LoopNode, registers: dict[tuple[str, _Location], Load], variable: str
 ) -> LoopNode:
-    """Return a node that reads registers instead of memory where it is a plain assignment."""
+    """Return a node with carried loads replaced by registers, if it is a plain assignment."""
     if not isinstance(node, Assign):
         return node
 
-    def rule(found: Expression) -> Expression | None:
-        if isinstance(found, Load):
-            place = _place(found.subscripts, variable)
-            return None if place is None else registers.get((found.array, place))
+    def rule(expression: Expression) -> Expression | None:
+        if isinstance(expression, Load):
+            location = _location(expression.subscripts, variable)
+            return None if location is None else registers.get((expression.array, location))
         return None
 
     return replace(node, value=transform(node.value, rule))

@@ -1,9 +1,9 @@
-"""Clearance: whether an access that moves inside a region ever comes to a place that stays.
+"""Clearance: prove that an access that varies inside a region never touches a fixed box.
 
-The place is a slot (:mod:`polysched.vector.passes.slots`). The distance between the two in one
-dimension is a weighted sum; the loops inside the region say how far each of their variables goes,
-in terms of what is around. In a factorization, for example, ``a[8*i + 3, k]`` with
-``k < min(8*i, 16*j)`` stays below the columns from ``16*j`` on.
+The box is a slot (:mod:`polysched.vector.passes.slots`). The distance between access and slot in
+one dimension is a linear form. The bounds of the loops inside the region bound their variables by
+linear forms of the variables outside. In a factorization, for example, ``a[8*i + 3, k]`` with ``k <
+min(8*i, 16*j)`` stays below the columns from ``16*j`` on.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ def is_clear(
     """Whether an access provably never touches a box of elements.
 
     Args:
-        place: the first element of the box; nothing in it changes inside the region.
-        extents: of the box.
-        subscripts: of the access.
-        around: the region's loops around the access, from the outermost; a vector loop is one.
-        known: intervals of what is known around the region.
+        place: the subscripts of the first element of the box, which are invariant in the region.
+        extents: the extents of the box.
+        subscripts: the subscripts of the access.
+        around: the region's loops around the access, outermost first, including vector loops.
+        known: intervals of the variables and parameters in scope around the region.
     """
     bound = {loop.variable for loop in around}
     distances = [
@@ -46,7 +46,7 @@ def is_clear(
 
 
 def _is_negative(form: LinearForm, around: Sequence[For], known: Intervals) -> bool:
-    """Whether a sum is below 0 in every iteration of the loops, innermost last."""
+    """Whether a linear form is below 0 in every iteration of the loops, outermost first."""
     if not around:
         _, high = interval(form, known)
         return high is not None and high < 0
@@ -62,7 +62,7 @@ def _is_negative(form: LinearForm, around: Sequence[For], known: Intervals) -> b
 
 
 def _ends(loop: For, is_last: bool) -> Iterator[LinearForm]:
-    """Bounds of a loop's variable from above or, else, from below."""
+    """Upper bounds of a loop's variable if ``is_last``, else lower bounds."""
     if is_last:
         for bound in _operands(loop.upper, Operator.MINIMUM):
             yield linear_form(bound, {}).plus(LinearForm((), -1))
@@ -72,7 +72,7 @@ def _ends(loop: For, is_last: bool) -> Iterator[LinearForm]:
 
 
 def _operands(bound: Expression, operator: Operator) -> Iterator[Expression]:
-    """What a bound is the minimum (or maximum) of."""
+    """The operands of a bound that is a minimum or maximum; else the bound itself."""
     if isinstance(bound, Operation) and bound.operator is operator:
         for operand in bound.operands:
             yield from _operands(operand, operator)

@@ -1,4 +1,4 @@
-"""Columns of register tiles: vector statements that access a different row in each lane."""
+"""Columns of register tiles: vector statements whose lanes access different rows."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from polysched.vector.classify import lane_steps
 
 @dataclass(frozen=True)
 class Strided:
-    """An access that is not contiguous from lane to lane.
+    """A strided access: consecutive lanes access different rows.
 
     Attributes:
         array: the array.
-        place: the subscripts of lane 0.
-        steps: from one lane to the next, in each dimension.
+        place: the subscripts of the element that lane 0 accesses.
+        steps: the difference of the subscripts of consecutive lanes, in each dimension.
         along: the dimension of rows, whose elements are consecutive in memory.
     """
 
@@ -38,28 +38,31 @@ class Strided:
             return None
         differences = [b.plus(a, -1) for a, b in zip(self.place, other.place, strict=True)]
         ahead = differences.pop(self.along)
-        if any(one.terms or one.constant for one in differences) or not ahead.is_constant:
+        if (
+            any(difference.terms or difference.constant for difference in differences)
+            or not ahead.is_constant
+        ):
             return None
         return ahead.constant
 
     def row(self, lane: int, column: Expression) -> tuple[Expression, ...]:
         """The subscripts of a lane in the column ``column`` elements further."""
-        place = [
+        subscripts = [
             form.plus(LinearForm((), step * lane)).expression()
             for form, step in zip(self.place, self.steps, strict=True)
         ]
-        place[self.along] = place[self.along] + column
-        return tuple(place)
+        subscripts[self.along] = subscripts[self.along] + column
+        return tuple(subscripts)
 
     def element(self, number: Expression, columns: int) -> tuple[Expression, ...]:
         """The subscripts of element ``number`` of rows of ``columns`` elements, row by row."""
         lane = number // columns
-        place = [
+        subscripts = [
             form.expression() + lane * step if step else form.expression()
             for form, step in zip(self.place, self.steps, strict=True)
         ]
-        place[self.along] = place[self.along] + number % columns
-        return tuple(place)
+        subscripts[self.along] = subscripts[self.along] + number % columns
+        return tuple(subscripts)
 
     def rows_apart(self, columns: int) -> bool:
         """Whether the rows of a tile of ``columns`` columns share no element."""
@@ -69,7 +72,7 @@ class Strided:
 
 @dataclass(frozen=True)
 class Column:
-    """A vector statement, which runs where ``guard`` holds (always without one)."""
+    """A vector statement that runs where ``guard`` holds, or always if ``guard`` is None."""
 
     guard: Expression | None
     loop: For
@@ -92,9 +95,9 @@ class Column:
 
     @cached_property
     def loads(self) -> list[Strided]:
-        """The strided loads of the value, each place once."""
-        found = map(self.strided, loads(self.assign.value))
-        return list(dict.fromkeys(one for one in found if one is not None))
+        """The strided loads of the value, without duplicates."""
+        strided = map(self.strided, loads(self.assign.value))
+        return list(dict.fromkeys(access for access in strided if access is not None))
 
     @cached_property
     def store(self) -> Strided | None:
@@ -104,7 +107,7 @@ class Column:
     @property
     def accesses(self) -> list[Strided]:
         """All strided accesses, the store last."""
-        return [one for one in (*self.loads, self.store) if one is not None]
+        return [access for access in (*self.loads, self.store) if access is not None]
 
     @property
     def read_arrays(self) -> frozenset[str]:
@@ -112,20 +115,20 @@ class Column:
         return frozenset(load.array for load in self.assign.reads)
 
     def strided(self, access: Access | Load) -> Strided | None:
-        """The access as a strided one; None if it is a broadcast or contiguous."""
-        place = lane_steps(access.subscripts, self.loop.variable)
-        if place.is_broadcast or not place.is_linear or place.is_data_dependent:
+        """The access as a strided access; None if it is a broadcast or contiguous."""
+        lanes = lane_steps(access.subscripts, self.loop.variable)
+        if lanes.is_broadcast or not lanes.is_linear or lanes.is_data_dependent:
             return None
         along = self.arrays[access.array].lane_dimension
-        if place.are_along(along) or place.are_along(along, step=-1):
+        if lanes.are_along(along) or lanes.are_along(along, step=-1):
             return None
-        return Strided(access.array, place.first, place.steps, along)
+        return Strided(access.array, lanes.first, lanes.steps, along)
 
 
 def column_of(node: LoopNode, arrays: Mapping[str, Array]) -> Column | None:
-    """A node as a column; None unless it is a vector loop around one plain assignment.
+    """Match a vector loop around one plain assignment as a column; None for all other nodes.
 
-    Conditions around the loop that do not read arrays become the guard of the column.
+    Conditions around the loop become the guard of the column if they do not read arrays.
     """
     guard: Expression | None = None
     while isinstance(node, If) and node.otherwise is None and not loads(node.condition):

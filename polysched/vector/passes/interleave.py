@@ -1,9 +1,9 @@
 """Pass: store whole vectors where statements together write every element.
 
-``y[2*i] = a; y[2*i + 1] = b`` are two stores of every second element, each of two vectors under
-masks. Held back in registers until the last of them, the values are joined by shuffles, and every
-vector is stored once. LLVM's InterleavedAccess pass does the same for loops that its own vectorizer
-has made.
+``y[2*i] = a; y[2*i + 1] = b`` are two stores of every second element. Each of them takes masked
+stores of two vectors. This pass keeps the values in registers until the last of the stores, joins
+them by shuffles, and stores every vector once. LLVM's InterleavedAccess pass does the same for
+loops that LLVM has vectorized.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from polysched.vector.values import (
 )
 
 LARGEST_DISTANCE = 4
-"""Elements between the lanes of a store; a vector of n kinds of values takes n - 1 shuffles."""
+"""Largest distance between lanes of a store; a vector joined of n stores takes n - 1 shuffles."""
 
 
 def interleave_stores(program: VectorProgram) -> VectorProgram:
@@ -61,20 +61,20 @@ class _Joining:
     """The rewrite of one program.
 
     Attributes:
-        arrays: of the program, to which registers are added.
+        arrays: the program's arrays, to which the rewrite adds registers.
     """
 
     arrays: dict[str, Array]
     made: int = field(default=0)
 
     def node(self, node: Node) -> tuple[Node, tuple[str, ...]]:
-        """A node with joined stores, and the registers that its function needs for them."""
+        """Join the stores of a node; also return the new registers of its function."""
         match node:
             case Sequence(nodes=nodes):
                 result: list[Node] = []
                 names: list[str] = []
                 for lanes, group in groupby(nodes, _joinable_lanes):
-                    for run in [list(group)] if lanes is not None else [[one] for one in group]:
+                    for run in [list(group)] if lanes is not None else [[node] for node in group]:
                         new, added = self._run(run) if lanes is not None else self._only(run[0])
                         result += new
                         names += added
@@ -96,7 +96,7 @@ class _Joining:
         return [new], names
 
     def _run(self, run: list[Node]) -> tuple[list[Node], tuple[str, ...]]:
-        """Join the stores of statements that run the same lanes one after the other."""
+        """Join the stores of consecutive statements that run the same lanes."""
         statements = [node for node in run if isinstance(node, Assign)]
         kept: dict[int, Keep] = {}
         behind: dict[int, list[Assign]] = {}
@@ -131,7 +131,7 @@ class _Joining:
 
 
 def _joinable_lanes(node: Node) -> Lanes | None:
-    """The lanes of an assignment, if they are all, or the first ones."""
+    """The lanes of an assignment if all lanes, or a prefix of them, are active."""
     lanes = node.lanes if isinstance(node, Assign) else None
     if lanes is None or not has_fixed_lanes(lanes):
         return None
@@ -163,7 +163,7 @@ def _groups(statements: list[Assign], arrays: dict[str, Array]) -> Iterator[list
 
 
 def _strided(node: Assign, arrays: dict[str, Array]) -> Access | None:
-    """The store of a statement, if it writes every n-th element of unpacked numbers."""
+    """The store of a statement if it writes every n-th element of an unpacked array."""
     if not isinstance(node.target, Store):
         return None
     access = node.target.access
@@ -177,7 +177,7 @@ def _strided(node: Assign, arrays: dict[str, Array]) -> Access | None:
 
 
 def _may_wait(statements: list[Assign], positions: list[int]) -> bool:
-    """Whether stores may happen at the last one's place: nothing between sees the difference."""
+    """Whether stores may be delayed to the last one: no statement between accesses the elements."""
     for at in range(min(positions), max(positions) + 1):
         node = statements[at]
         for first in positions:
@@ -196,22 +196,22 @@ def _may_wait(statements: list[Assign], positions: list[int]) -> bool:
 
 
 def _are_apart(first: Access, second: Access) -> bool:
-    """Whether two accesses surely go to different elements in all lanes."""
+    """Whether two accesses provably go to different elements in all lanes."""
     a, b = first.address, second.address
     if a.array != b.array:
         return True
     if a.is_data_dependent or b.is_data_dependent:
         return False
     for (dimension, left), (other, right) in zip(a.scaled, b.scaled, strict=False):
-        # Other subscripts are the same as these or lie in their own dimension.
+        # Further subscripts are equal, or belong to another dimension.
         if dimension == other and _constant_distance(left, right):
             return True
     if (a.terms, a.scaled) != (b.terms, b.scaled):
         return False
     if not isinstance(first.movement, Offsets) or not isinstance(second.movement, Offsets):
         return False
-    taken = {a.constant + one for one in first.movement.distances}
-    return taken.isdisjoint(b.constant + one for one in second.movement.distances)
+    taken = {a.constant + distance for distance in first.movement.distances}
+    return taken.isdisjoint(b.constant + distance for distance in second.movement.distances)
 
 
 def _constant_distance(left: Value, right: Value) -> int:
@@ -222,7 +222,7 @@ def _constant_distance(left: Value, right: Value) -> int:
 
 
 def _joined(statements: list[Assign], members: list[int], register: Array) -> Iterator[Assign]:
-    """The stores of whole vectors."""
+    """Yield the stores of whole vectors."""
     first = statements[members[0]]
     assert isinstance(first.target, Store)
     assert first.lanes is not None
@@ -238,15 +238,15 @@ def _joined(statements: list[Assign], members: list[int], register: Array) -> It
                 for at, (lane, part) in enumerate(sources)
             )
             value = Shuffle(value, parts[number], lanes)
-        place = replace(address, constant=address.constant + start)
-        access = Access(place, Uniform.CONTIGUOUS, register.dtype.bytes)
+        start_address = replace(address, constant=address.constant + start)
+        access = Access(start_address, Uniform.CONTIGUOUS, register.dtype.bytes)
         yield replace(
             first, target=Store(access), value=value, lanes=_of_part(first.lanes, step, start)
         )
 
 
 def _of_part(lanes: Lanes, step: int, start: int) -> Lanes:
-    """The lanes of the vector that begins at an element, if the first lanes write n elements."""
+    """The lanes of the vector that begins at element ``start``, if each lane writes n elements."""
     if not isinstance(lanes.active, Range):
         return lanes
     upper = Sum(((lanes.active.upper, step),), -start)

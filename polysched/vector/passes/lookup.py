@@ -1,7 +1,7 @@
-"""Pass: look bytes up in a table that registers hold.
+"""Pass: turn gathers from a table of 256 elements into lookups in registers.
 
-A table of 256 bytes, shorts or floats fits 4, 8 or 16 registers, which most loops load once. Then
-``y[i] = table[x[i]]`` with bytes ``x`` needs no gather, but permutations of pairs of registers and
+A table of 256 bytes, shorts or floats fits in 4, 8 or 16 registers, which most loops load once.
+Then ``y[i] = table[x[i]]`` with bytes ``x`` becomes permutations of pairs of registers and
 selections by the high bits of ``x`` (Intel's manual, `VPERMI2B`, `VPERMI2D`).
 """
 
@@ -21,7 +21,7 @@ ENTRIES = 256
 """Elements of a table: the values of a byte."""
 REGISTER_BITS = 512
 FEATURES = {8: "avx512vbmi", 16: "avx512bw", 32: "avx512f"}
-"""For the bits of an element, the instruction set that permutes two registers."""
+"""From the bits of an element to the instruction set that permutes two registers."""
 
 
 def form_lookups(program: VectorProgram, features: Set[str]) -> VectorProgram:
@@ -36,20 +36,22 @@ def form_lookups(program: VectorProgram, features: Set[str]) -> VectorProgram:
         if not isinstance(node, Assign) or node.lanes is None:
             return node
         count = node.lanes.count
-        value = map_value(node.value, lambda one: _lookup(one, program.arrays, features, count))
+        value = map_value(
+            node.value, lambda operand: _lookup(operand, program.arrays, features, count)
+        )
         return node if value is node.value else replace(node, value=value)
 
     return replace(program, body=map_statements(program.body, rewritten))
 
 
 def is_lookup(array: Array, subscripts: Sequence[Expression]) -> bool:
-    """Whether an access looks a byte up in a table that registers can hold."""
+    """Whether an access is a lookup by a byte in a table that fits in registers."""
     (index, *_) = (*subscripts, None)
     return has_byte_entries(array) and isinstance(index, Cast) and index.operand.dtype == u8
 
 
 def has_byte_entries(array: Array) -> bool:
-    """Whether an array is an argument that is not written, with one element for each byte."""
+    """Whether an array is a read-only argument of 256 elements."""
     return (
         array.role is Role.INPUT
         and array.shape == (Constant(ENTRIES),)
@@ -63,9 +65,9 @@ def _lookup(value: Value, arrays: Mapping[str, Array], features: Set[str], count
     if not isinstance(value, Load) or not isinstance(value.access.movement, Gather):
         return value
     array = arrays[value.access.address.array]
-    (index, *others) = value.access.movement.subscripts
+    (index, *more_subscripts) = value.access.movement.subscripts
     is_byte = isinstance(index, Convert) and dtype_of(index.operand) == u8
-    if others or not is_byte or not has_byte_entries(array):
+    if more_subscripts or not is_byte or not has_byte_entries(array):
         return value
     if count * array.dtype.bits != REGISTER_BITS or FEATURES[array.dtype.bits] not in features:
         return value

@@ -1,9 +1,10 @@
 """Pass: compute and store integers in as few bits as the results need.
 
-C computes with `int` where bytes are stored: ``(uint8_t)((a + b) / 2)`` takes four times as many
-vectors as 8 bits. Values and temporaries get the narrowest types that provably give the same
-results (:mod:`polysched.ir.core.narrow_types`). An extremum of widened integers is computed before
-they are widened, whatever the type of the result: widening keeps the order and the values.
+C promotes bytes to `int`: ``(uint8_t)((a + b) / 2)`` takes four times as many vectors as a
+computation in 8 bits. The pass gives values and temporaries the narrowest types that provably yield
+the same results (:mod:`polysched.ir.core.narrow_types`). An extremum of widened integers is
+computed before the widening, for any type of the result, because widening keeps the order and the
+values.
 """
 
 from __future__ import annotations
@@ -39,39 +40,40 @@ def narrow_integers(program: LoopProgram) -> LoopProgram:
     """Compute each value, and store each temporary, in the narrowest type that holds it."""
     nodes = tuple(walk(program.body))
     writes = list(_writes(program.body, (), {}))
-    found = narrow_types(program.arrays, writes, _fixed(nodes))
+    narrow = narrow_types(program.arrays, writes, _fixed(nodes))
     arrays = {
-        name: replace(array, dtype=found.types.get(name, array.dtype))
+        name: replace(array, dtype=narrow.types.get(name, array.dtype))
         for name, array in program.arrays.items()
     }
 
     def visit(node: LoopNode) -> LoopNode:
         if isinstance(node, For) and node.instruction is not None:
-            return node  # instructions are matched with the types as declared
+            return node  # instruction selection matches the declared types
         if not isinstance(node, Assign):
             return map_children(node, visit)
-        value = _narrow_value(node, program, found)
+        value = _narrow_value(node, program, narrow)
         return node if value == node.value else replace(node, value=value)
 
     return replace(program, arrays=arrays, body=visit(program.body))
 
 
-def _narrow_value(node: Assign, program: LoopProgram, found: NarrowTypes) -> Expression:
+def _narrow_value(node: Assign, program: LoopProgram, narrow: NarrowTypes) -> Expression:
     def rule(expression: Expression) -> Expression | None:
         return narrowed(expression) if isinstance(expression, Operation) else None
 
-    value = found.value(node.value, program.arrays[node.target.array])
+    value = narrow.value(node.value, program.arrays[node.target.array])
     return transform(value, rule)
 
 
 @dataclass(frozen=True)
 class _Start:
-    """Where the elements of an array have no earlier value, or one that was written before.
+    """The start of a reduction: where the elements of an array are undefined or have been reset.
 
     Attributes:
-        depth: how many of the loops around are around that place.
-        reset: the assignment that writes an element there; None if all are undefined.
-        lanes: the vector loop around the assignment.
+        depth: the number of loops around the start.
+        reset: the assignment that writes an element at the start; None if all elements are
+            undefined.
+        lanes: the vector loop around the reset.
     """
 
     depth: int
@@ -79,7 +81,7 @@ class _Start:
     lanes: For | None = None
 
     def holds_for(self, update: Assign, lanes: For | None) -> bool:
-        """Whether an element that is updated has been written in the same iteration."""
+        """Whether the reset writes the element of an update in the same iteration."""
         if self.reset is None:
             return True
         if self.reset.target.subscripts != update.target.subscripts:
@@ -95,11 +97,11 @@ class _Start:
 def _writes(
     node: LoopNode, around: tuple[For, ...], starts: Mapping[str, _Start]
 ) -> Iterator[Write]:
-    """Yield the assignments below a node, with how often each writes one element.
+    """Yield the assignments below a node, each with the number of times it writes one element.
 
     Args:
-        around: the loops around.
-        starts: the innermost known place of each array where its sums start.
+        around: the loops around the node, outermost first.
+        starts: the innermost known start of the reductions into each array.
     """
     if isinstance(node, Assign):
         target, start = node.target, starts.get(node.target.array)
@@ -119,7 +121,7 @@ def _writes(
 
 
 def _reset(node: LoopNode, depth: int) -> dict[str, _Start]:
-    """The array of which a node writes elements without reading it, in all lanes at once."""
+    """The array whose elements a node writes, but does not read, in all lanes."""
     lanes = node if isinstance(node, For) and node.kind is LoopKind.VECTOR else None
     only = node if lanes is None else lanes.body
     if not isinstance(only, Assign) or only.target.array in {load.array for load in only.reads}:
@@ -128,7 +130,7 @@ def _reset(node: LoopNode, depth: int) -> dict[str, _Start]:
 
 
 def _times(inside: tuple[For, ...], subscripts: tuple[Expression, ...]) -> int | None:
-    """How often loops write one element at most; None if a loop's trip count is not literal."""
+    """Most writes of loops to one element; None if a loop's trip count is not literal."""
     times = 1
     for loop in inside:
         if loop.kind is LoopKind.VECTOR:
@@ -145,13 +147,17 @@ def _times(inside: tuple[For, ...], subscripts: tuple[Expression, ...]) -> int |
 
 
 def _fixed(nodes: tuple[LoopNode, ...]) -> Iterator[str]:
-    """Yield the arrays that places, bounds, conditions and instructions read or write."""
+    """Yield the arrays that subscripts, bounds, conditions and instructions read or write."""
     for node in nodes:
         if isinstance(node, Assign):
             read = [load for subscript in node.target.subscripts for load in loads(subscript)]
         elif isinstance(node, For):
-            asked = [start for one in node.prefetches for start in one.start]
-            read = [load for one in (node.lower, node.upper, *asked) for load in loads(one)]
+            prefetch_starts = [start for prefetch in node.prefetches for start in prefetch.start]
+            read = [
+                load
+                for expression in (node.lower, node.upper, *prefetch_starts)
+                for load in loads(expression)
+            ]
             if node.instruction is not None:
                 for inner in walk(node):
                     if isinstance(inner, Assign):
@@ -162,37 +168,39 @@ def _fixed(nodes: tuple[LoopNode, ...]) -> Iterator[str]:
 
 
 def narrowed(operation: Operation) -> Cast | None:
-    """The same value as a conversion of a narrower extremum; None if it is no such operation."""
+    """Rewrite an extremum of widened operands as the conversion of a narrower extremum, if
+    possible.
+    """
     if operation.operator not in _EXTREMA:
         return None
-    # An extremum of extrema becomes a narrow one as a whole, or one part would be widened for it.
+    # Nested extrema are narrowed together: narrowing only some would add conversions between them.
     operands = tuple(map(_as_conversion, operation.operands))
-    first = next((one for one in operands if isinstance(one, Cast)), None)
+    first = next((operand for operand in operands if isinstance(operand, Cast)), None)
     source = None if first is None else first.operand.dtype
     if first is None or source is None or not _is_kept(source, first.type):
         return None
-    inner = tuple(_before(one, source, first.type) for one in operands)
-    known = tuple(one for one in inner if one is not None)
+    inner = tuple(_before(operand, source, first.type) for operand in operands)
+    known = tuple(operand for operand in inner if operand is not None)
     if len(known) < len(inner):
         return None
     return Cast(Operation(operation.operator, known, source), first.type)
 
 
 def _as_conversion(operand: Expression) -> Expression:
-    """An operand; an extremum that can be narrower as the conversion of that."""
+    """An operand, or the conversion of a narrower extremum if the operand is such an extremum."""
     narrow = narrowed(operand) if isinstance(operand, Operation) else None
     return operand if narrow is None else narrow
 
 
 def _is_kept(source: DType, target: DType) -> bool:
-    """Whether a conversion changes no value, of types that are not packed."""
+    """Whether a conversion between unpacked types keeps every value."""
     if not (source.is_integer and target.is_integer) or source.is_odd_width or target.is_odd_width:
         return False
     return source.bits < target.bits and (target.is_signed or not source.is_signed)
 
 
 def _before(operand: Expression, source: DType, target: DType) -> Expression | None:
-    """An operand before it was widened from one type to another; None if it was not."""
+    """An operand before its conversion from one type to another; None if it is not converted."""
     if isinstance(operand, Cast) and operand.type == target and operand.operand.dtype == source:
         return operand.operand
     if not isinstance(operand, Constant) or not isinstance(operand.value, int):

@@ -1,14 +1,14 @@
 """Pass: make overlapping vectors of one load, single elements and shuffles.
 
 A load of a whole vector that crosses a cache line costs several times as much as a load within a
-line, and of the vectors ``x[i - 1]``, ``x[i]`` and ``x[i + 1]`` of a stencil at least two cross
-one. A statement that reads a vector and the vector one element further gets the second from the
-first::
+line. At least two of the vectors ``x[i - 1]``, ``x[i]`` and ``x[i + 1]`` of a stencil cross a cache
+line. If a statement reads a vector and the vector one element further, the second vector is built
+from the first::
 
     x[i + 1..i + 9] = rotated(x[i..i + 8]) with x[i + 8] in its last lane
 
-This takes the load of one element, which crosses nothing, and one shuffle. No element is read that
-the statement does not read anyway.
+This takes the load of one element, which never crosses a cache line, and one shuffle. It reads only
+elements that the statement reads anyway.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from polysched.vector.rewrite import map_statements, map_value, target_access, w
 from polysched.vector.values import Access, Address, All, First, Load, Shuffle, Uniform, Value
 
 REGISTER_BYTES = 64
-"""Only vectors of whole cache lines are shuffled: shorter ones cross a line less often."""
+"""Only vectors of a whole cache line are shuffled: shorter vectors cross a line less often."""
 
 ELEMENT_BYTES = (4, 8)
-"""Sizes of elements that one shuffle moves between all the lanes of two registers."""
+"""Element sizes for which one shuffle moves elements across all lanes of two registers."""
 
 FEATURE = "avx512f"
-"""The instruction set that has such a shuffle (``valignd``, ``valignq``)."""
+"""The instruction set with these shuffles (``valignd``, ``valignq``)."""
 
 Row: TypeAlias = Address
 """An address without its literal displacement."""
 
 Steps: TypeAlias = Mapping[Row, Mapping[int, int]]
-"""For the displacements of vectors that are not loaded: the distance, 1 or -1, of the vector that
-they are made of.
+"""From the displacement of a vector that is not loaded to the distance, 1 or -1, of its source
+vector.
 """
 
 
@@ -65,7 +65,7 @@ def _rewritten(node: Statement, arrays: Mapping[str, Array]) -> Statement:
     loads = [value for value in walk_value(node.value) if isinstance(value, Load)]
     if len({load.access.address.array for load in loads}) == len(loads):
         return node  # no two loads of one array
-    vectors = [one.access for one in loads if _is_whole(one.access, arrays, count)]
+    vectors = [load.access for load in loads if _is_whole(load.access, arrays, count)]
     stored = target_access(node.target)
     if stored is not None and not _is_whole(stored, arrays, count):
         stored = None
@@ -94,14 +94,14 @@ def _is_whole(access: Access, arrays: Mapping[str, Array], lanes: int) -> bool:
 
 
 def choose_loads(loaded: Iterable[Access], stored: Access | None) -> Steps:
-    """Which of the vectors that a statement reads are made of which.
+    """Choose which vectors of a statement are loaded; the others are shuffled from a neighbor.
 
-    Of each run of neighboring vectors one is loaded: the one best aligned as far as is known, else
-    the one at the position in its row where the statement stores, else the middle one.
+    One vector of each run of neighboring vectors is loaded: the vector with the best known
+    alignment, else the vector at the position of the store, else the middle vector.
 
     Args:
         loaded: contiguous accesses of whole registers.
-        stored: the access that the statement writes, if it is contiguous too.
+        stored: the access that the statement writes, if it is contiguous.
     """
     rows: dict[Row, dict[int, int]] = {}
     for access in loaded:
@@ -113,9 +113,9 @@ def choose_loads(loaded: Iterable[Access], stored: Access | None) -> Steps:
             if stored is not None and _is_beside(stored.address, row):
                 aim = stored.address.constant if stored.address.constant in run else aim
             base = max(run, key=lambda at: (alignments[at], -abs(at - aim)))
-            made = {at: 1 if at < base else -1 for at in run if at != base}
-            if made:
-                steps.setdefault(row, {}).update(made)
+            run_steps = {at: 1 if at < base else -1 for at in run if at != base}
+            if run_steps:
+                steps.setdefault(row, {}).update(run_steps)
     return steps
 
 
@@ -124,23 +124,23 @@ def _row(address: Address) -> Row:
 
 
 def _is_beside(address: Address, row: Row) -> bool:
-    """Whether an address has the position of a row, in any array."""
+    """Whether an address differs from a row only in the array and the displacement."""
     return (address.terms, address.scaled) == (row.terms, row.scaled)
 
 
-def _runs(places: list[int]) -> list[list[int]]:
-    """Ascending numbers cut into runs of consecutive ones."""
+def _runs(displacements: list[int]) -> list[list[int]]:
+    """Cut ascending displacements into runs of consecutive numbers."""
     runs: list[list[int]] = []
-    for place in places:
-        if runs and place == runs[-1][-1] + 1:
-            runs[-1].append(place)
+    for displacement in displacements:
+        if runs and displacement == runs[-1][-1] + 1:
+            runs[-1].append(displacement)
         else:
-            runs.append([place])
+            runs.append([displacement])
     return runs
 
 
 def _shuffled(load: Load, steps: Steps, count: int) -> Value:
-    """A vector from the one that lies a step further, and one element."""
+    """Shuffle a vector from its neighbor one step away and a single element."""
     address = load.access.address
     step = steps.get(_row(address), {}).get(address.constant)
     if step is None:
@@ -149,7 +149,7 @@ def _shuffled(load: Load, steps: Steps, count: int) -> Value:
     single = address if step == 1 else _further(load, count - 1).access.address
     size = load.dtype.bytes
     element = Load(Access(single, Uniform.BROADCAST, size), load.dtype)
-    # The free lane, the first or the last one, is that of the single element.
+    # The single element goes to the free lane, which is the first or the last lane.
     lanes = [count, *range(count - 1)] if step == 1 else [*range(1, count), count]
     return Shuffle(source, First(element), tuple(lanes))
 

@@ -1,9 +1,9 @@
-"""Accumulators in registers: array elements that a region keeps touching become register arrays.
+"""Register promotion: array elements that a region accesses repeatedly become register arrays.
 
-Each slot of a region (:mod:`polysched.vector.passes.slots`) becomes a register array of its own.
-The register of a sequential loop is read before the loop and written back after it; the register
-of a buffer needs neither.
-This pass decides which values stay in registers; LLVM allocates the registers.
+Each slot of a region (:mod:`polysched.vector.passes.slots`) becomes a separate register array. The
+register of a sequential loop is loaded before the loop and stored after it. The register of a
+buffer needs neither. This pass decides which values stay in registers; LLVM allocates the
+registers.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def promote_registers(program: LoopProgram, budget: int) -> LoopProgram:
     """Move the slots of every region, outermost first, into register arrays.
 
     Args:
-        program: loops without unrolled ones.
-        budget: the machine's number of vector registers; a region with more slots of one array
-            keeps it in memory.
+        program: loops, after unrolling.
+        budget: the machine's number of vector registers; an array with more slots in a region stays
+            in memory.
     """
     promoter = _Promoter(program, budget)
     body = promoter.visit(program.body, program.ranges)
@@ -52,7 +52,7 @@ def promote_registers(program: LoopProgram, budget: int) -> LoopProgram:
 
 
 class _Promoter:
-    """One walk over a program; collects the register arrays that it makes."""
+    """One walk over a program, which collects the new register arrays."""
 
     def __init__(self, program: LoopProgram, budget: int) -> None:
         self.arrays = program.arrays
@@ -125,7 +125,7 @@ class _Promoter:
 
 def _require_not_prefetched(array: str, body: LoopNode) -> None:
     for node in walk_nodes(body):
-        if isinstance(node, For) and any(one.array == array for one in node.prefetches):
+        if isinstance(node, For) and any(prefetch.array == array for prefetch in node.prefetches):
             raise LoweringError(
                 f"loop '{node.loop}' prefetches array '{array}', which is kept in registers; leave "
                 "the prefetch away"
@@ -156,7 +156,7 @@ def _renamed(
                 slot = slot_of(access, vector, needs_memory=needs_memory, along=along)
                 if slot is None or slot not in names:
                     assert needs_memory
-                    return access  # it moves, clear of all slots
+                    return access  # not a slot, and provably clear of all slots
                 lane: tuple[Expression, ...] = ()
                 if slot.vector is not None:
                     assert vector is not None
@@ -169,12 +169,12 @@ def _renamed(
                     return replace(expression, array=access.array, subscripts=access.subscripts)
                 return None
 
-            place = tuple(transform(subscript, rule) for subscript in target.subscripts)
+            subscripts = tuple(transform(subscript, rule) for subscript in target.subscripts)
             return replace(
                 node,
                 target=register(target)
                 if target.array == array
-                else replace(target, subscripts=place),
+                else replace(target, subscripts=subscripts),
                 value=transform(value, rule),
             )
         case _:
@@ -187,18 +187,20 @@ def _renamed(
 
 
 def _transfer(slot: Slot, name: str, array: Array, *, load: bool) -> LoopNode:
-    """Read a slot into its register array, or write it back."""
-    place = [form.expression() for form in slot.place]
+    """Load a slot into its register array, or store it back."""
+    subscripts = [form.expression() for form in slot.place]
     lane: tuple[Expression, ...] = ()
-    variable = f"{name}.lane"  # no identifier, so no loop of the program has that name
+    variable = f"{name}.lane"  # not an identifier, so no loop of the program has this name
     if slot.vector is not None:
         index = Index(variable)
         lane = (index,)
-        place[array.lane_dimension] += index
+        subscripts[array.lane_dimension] += index
     if load:
-        assign = Assign("load", (), Access(name, lane), Load(array.name, tuple(place), array.dtype))
+        assign = Assign(
+            "load", (), Access(name, lane), Load(array.name, tuple(subscripts), array.dtype)
+        )
     else:
-        target = Access(array.name, tuple(place))
+        target = Access(array.name, tuple(subscripts))
         assign = Assign("store", (), target, Load(name, lane, array.dtype))
     if slot.vector is None:
         return assign

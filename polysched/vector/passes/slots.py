@@ -1,9 +1,9 @@
-"""Slots: elements and vectors of an array that stay the same throughout a region.
+"""Slots: elements and vectors of an array at addresses that are invariant in a region.
 
 A *region* is a sequential loop or a buffer's lifetime. Its accesses to an array go to a fixed set
-of *slots* if each of them touches a single element or a contiguous vector whose place does not
-depend on anything that varies inside the region, and if any two slots are provably the same or
-apart. An argument or temporary may be touched elsewhere too, provably clear of all slots.
+of *slots* if each access touches a single element or a contiguous vector with subscripts that are
+invariant in the region, and if any two slots are provably equal or disjoint. The region may also
+access other elements of an argument or temporary that are provably outside of all slots.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from polysched.vector.passes.clearance import is_clear
 
 @dataclass(frozen=True)
 class Lanes:
-    """The active lanes of a vector of ``count`` lanes: from lower to upper, excluded, by step."""
+    """The active lanes ``range(lower, upper, step)`` of a vector of ``count`` lanes."""
 
     lower: Expression
     upper: Expression
@@ -45,7 +45,7 @@ class Lanes:
 
 @dataclass(frozen=True)
 class Slot:
-    """A place in an array: the subscripts of the first element and, for a vector, the lanes."""
+    """An element or vector: the subscripts of its first element and, for a vector, the lanes."""
 
     array: str
     place: tuple[LinearForm, ...]
@@ -55,14 +55,14 @@ class Slot:
 
 @dataclass(frozen=True)
 class _Context:
-    """The position of an access in a region.
+    """The loops and conditions around an access in a region.
 
     Attributes:
-        vector: the vector loop around it.
-        guarded: whether a condition is around it.
-        certain: whether each run of the region reaches it, conditions aside.
-        around: the other loops of the region around it, outermost first.
-        threaded: whether one of these is parallel.
+        vector: the vector loop around the access.
+        guarded: whether a condition is around the access.
+        certain: whether each run of the region reaches the access, ignoring conditions.
+        around: the other loops of the region around the access, outermost first.
+        threaded: whether one of the loops in ``around`` is parallel.
     """
 
     vector: For | None = None
@@ -73,13 +73,13 @@ class _Context:
 
     @cached_property
     def bound(self) -> frozenset[str]:
-        """The variables of the loops of the region around it, lanes aside."""
+        """The variables of the region's loops around the access, except the lane variable."""
         return frozenset(loop.variable for loop in self.around)
 
 
 @dataclass(frozen=True)
 class _Touch:
-    """One access inside a region."""
+    """An access inside a region, with its context."""
 
     access: Access
     is_write: bool
@@ -88,9 +88,9 @@ class _Touch:
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """A sequential loop or the body of a buffer's lifetime, with intervals of what is known around.
+    """A sequential loop or the body of a buffer's lifetime, with intervals of the names in scope.
 
-    A promotion asks for the slots of every array in every region, so a region is walked once.
+    Promotion queries the slots of every array in every region, so the walk over a region is cached.
     """
 
     node: LoopNode
@@ -98,12 +98,12 @@ class Region:
 
     @cached_property
     def written(self) -> tuple[str, ...]:
-        """The arrays that are written, in order."""
+        """The arrays that the region writes, in order."""
         return tuple(dict.fromkeys(assign.target.array for assign, _ in self._assigns))
 
     @cached_property
     def read(self) -> frozenset[str]:
-        """The arrays that are read."""
+        """The arrays that the region reads."""
         return frozenset(load.array for assign, _ in self._assigns for load in assign.reads)
 
     @cached_property
@@ -119,12 +119,12 @@ class Region:
 
     @cached_property
     def born(self) -> frozenset[str]:
-        """The buffers whose lifetimes are inside."""
-        return frozenset(one.array for one in walk(self.node) if isinstance(one, Allocate))
+        """The buffers whose lifetimes are inside the region."""
+        return frozenset(node.array for node in walk(self.node) if isinstance(node, Allocate))
 
     def assigns_to(self, array: str) -> Iterator[tuple[Assign, _Context]]:
-        """The assignments that touch an array, and where they stand."""
-        return (found for found in self._assigns if array in found[0].arrays)
+        """The assignments that access an array, each with its context."""
+        return (assignment for assignment in self._assigns if array in assignment[0].arrays)
 
     @cached_property
     def _assigns(self) -> list[tuple[Assign, _Context]]:
@@ -139,25 +139,25 @@ def find_slots(
     needs_memory: bool,
     along: int = -1,
 ) -> list[Slot] | None:
-    """The slots of an array in a region, None if its accesses are not of that form.
+    """The slots of an array in a region; None if its accesses do not go to a fixed set of slots.
 
     Args:
         array: the array.
         region: the region.
-        budget: the most slots that are of use.
-        needs_memory: whether slots are read before the region and written back after it, which
-            has to touch nothing that the region itself does not.
+        budget: the largest number of slots that can be promoted.
+        needs_memory: whether slots are loaded before the region and stored after it; these
+            transfers must not touch elements that the region does not touch.
         along: the array's `Array.lane_dimension`.
     """
     if any(context.threaded for _, context in region.assigns_to(array)):
         return None  # threads do not share registers
     if array in region.operands:
         return None
-    found: dict[Slot, None] = {}
+    unique: dict[Slot, None] = {}
     moving: list[_Touch] = []
     for touch in _touches(region, array):
         if any(load.array in region.written for load in _inner_loads(touch.access)):
-            return None  # the place moves with what is written
+            return None  # the region writes an array that the subscripts read
         slot = slot_of(
             touch.access,
             touch.at.vector,
@@ -169,12 +169,12 @@ def find_slots(
         if slot is not None and needs_memory and (touch.at.guarded or not touch.at.certain):
             return None
         if slot is not None:
-            found[slot] = None
+            unique[slot] = None
         elif needs_memory:
             moving.append(touch)
         else:
             return None
-    slots = list(found)
+    slots = list(unique)
     if not slots or len(slots) > budget or not _all_apart(slots, along):
         return None
     if not all(_is_clear(slot, touch, region.known, along) for touch in moving for slot in slots):
@@ -185,7 +185,7 @@ def find_slots(
 def _placed(
     node: LoopNode, known: Intervals, context: _Context
 ) -> Iterator[tuple[Assign, _Context]]:
-    """All assignments below a region, each with where it stands."""
+    """All assignments inside a region, each with its context."""
     match node:
         case For(kind=LoopKind.VECTOR, body=body):
             yield from _placed(body, known, replace(context, vector=node))
@@ -244,39 +244,39 @@ def slot_of(
     needs_memory: bool,
     along: int = -1,
 ) -> Slot | None:
-    """The slot of an access; None if it moves inside the region or is no element or vector.
+    """The slot of an access; None if it is not invariant, or not an element or contiguous vector.
 
-    What is never copied from or to memory is a slot whatever lanes are active: which of them are
-    written, each statement's own mask says.
+    If the register is never copied from or to memory, the slot covers all lanes, because the mask
+    of each statement selects the lanes that it writes.
 
     Args:
         vector: the vector loop around the access.
-        bound: the variables of the loops around it inside the region.
+        bound: the variables of the region's loops around the access.
         needs_memory: as for :func:`find_slots`.
         along: as for :func:`find_slots`.
     """
     lane = None if vector is None else vector.variable
-    place = lane_steps(access.subscripts, lane)
+    steps = lane_steps(access.subscripts, lane)
     varying = bound if lane is None else bound | {lane}
-    if any(form.uses(varying) for form in place.first):
+    if any(form.uses(varying) for form in steps.first):
         return None
-    if place.is_broadcast:
+    if steps.is_broadcast:
         # The mask decides at run time which lane writes the element.
         is_known = vector is None or not is_write
-        return Slot(access.array, place.first, None) if is_known else None
-    if vector is None or not place.are_along(along):
+        return Slot(access.array, steps.first, None) if is_known else None
+    if vector is None or not steps.are_along(along):
         return None
     if not needs_memory:
         lanes = Lanes(Constant(0), Constant(vector.lanes), 1, vector.lanes)
-        return Slot(access.array, place.first, lanes)
+        return Slot(access.array, steps.first, lanes)
     ends = (vector.lower, vector.upper)
     if any(linear_form(end, {}).uses(varying) for end in ends):
         return None
-    return Slot(access.array, place.first, Lanes(*ends, vector.step, vector.lanes))
+    return Slot(access.array, steps.first, Lanes(*ends, vector.step, vector.lanes))
 
 
 def _is_clear(slot: Slot, touch: _Touch, known: Intervals, along: int) -> bool:
-    """Whether an access that moves provably never comes to a slot."""
+    """Whether an access that varies in the region provably never touches a slot."""
     extents = [1] * len(slot.place)
     if slot.vector is not None:
         extents[along] = slot.vector.count
@@ -287,20 +287,22 @@ def _is_clear(slot: Slot, touch: _Touch, known: Intervals, along: int) -> bool:
 
 def _all_apart(slots: list[Slot], along: int) -> bool:
     return all(
-        _apart(one, other, along) for index, one in enumerate(slots) for other in slots[index + 1 :]
+        _apart(slot, other, along)
+        for index, slot in enumerate(slots)
+        for other in slots[index + 1 :]
     )
 
 
-def _apart(one: Slot, other: Slot, along: int) -> bool:
+def _apart(first: Slot, second: Slot, along: int) -> bool:
     """Whether two different slots provably share no element."""
-    lanes = along + len(one.place)
-    for position, (a, b) in enumerate(zip(one.place, other.place, strict=True)):
+    lanes = along + len(first.place)
+    for position, (a, b) in enumerate(zip(first.place, second.place, strict=True)):
         difference = a.constant - b.constant
         if a.terms != b.terms or difference == 0:
             continue
         if position != lanes:
             return True
-        vector = (one if difference < 0 else other).vector
+        vector = (first if difference < 0 else second).vector
         width = 1 if vector is None else vector.count
         if abs(difference) >= width:
             return True

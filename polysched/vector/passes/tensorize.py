@@ -1,9 +1,8 @@
-"""Select instructions: replace the nests that the schedule tensorizes by instruction calls.
+"""Instruction selection: replace tensorized nests by calls of their machine instructions.
 
-A nest is complete if its unrolled loops have the trip counts of the instruction. Its memory layout
-is judged here, from the subscripts of the generated loops: the distance between the elements that
-consecutive iterations of a loop read must be the distance that the instruction takes. Nests with
-fewer terms remain loops.
+A nest is complete if its unrolled loops have the trip counts of the instruction. The memory layout
+is checked here, on the subscripts of the generated loops: consecutive iterations of a loop must
+read elements at the distance that the instruction expects. Nests with fewer terms remain loops.
 """
 
 from __future__ import annotations
@@ -37,22 +36,22 @@ from polysched.machine.description import Machine
 from polysched.vector.classify import literal_strides
 
 LANE_BITS = (8, 16, 32, 64)
-"""Sizes of the part of an operand that belongs to one lane; it is loaded as one element."""
+"""Bits of the operand elements of one lane, which are loaded as one integer."""
 
 Dimensions: TypeAlias = Mapping[str, For]
-"""For each dimension of an instruction, the loop of the nest that runs over it."""
+"""From each dimension of an instruction to the loop of the nest that iterates over it."""
 
 
 def select_instructions(program: LoopProgram, machine: Machine) -> LoopProgram:
     """Replace every complete nest that is marked with an instruction by a call.
 
     Args:
-        program: loops, before unrolled ones are written out.
-        machine: the machine, which must have the instructions.
+        program: loops, before unrolling.
+        machine: the target machine, which must support the instructions.
 
     Raises:
-        LoweringError: a nest does not match its instruction, none of the runs of a nest is
-            complete, or the machine does not have the instruction.
+        LoweringError: a nest does not match its instruction, no run of a nest is complete, or the
+            machine lacks the instruction.
     """
     selection = _Selection(program, machine)
     body = selection.visit(program.body)
@@ -61,7 +60,7 @@ def select_instructions(program: LoopProgram, machine: Machine) -> LoopProgram:
 
 
 class _Selection:
-    """One walk over a program; collects the marks with and without a complete nest."""
+    """One walk over a program, which collects the marks with and without a complete nest."""
 
     def __init__(self, program: LoopProgram, machine: Machine) -> None:
         self.program = program
@@ -92,23 +91,25 @@ class _Selection:
                 raise _error(mark, f"no run of the nest is complete: {reason}")
 
     def _call(self, mark: InstructionMark, nest: list[For], assign: Assign) -> InstructionCall:
-        found = list(self._candidates(nest, assign, self.program.instructions[mark.instruction]))
-        calls = [one for one in found if isinstance(one, InstructionCall)]
+        candidates = list(
+            self._candidates(nest, assign, self.program.instructions[mark.instruction])
+        )
+        calls = [candidate for candidate in candidates if isinstance(candidate, InstructionCall)]
         if not calls:
-            reasons = [one for one in found if isinstance(one, str)]
+            reasons = [candidate for candidate in candidates if isinstance(candidate, str)]
             raise _error(mark, reasons[0] if reasons else "no form has these trip counts")
         features = self.machine.enabled_features
         for call in calls:
             if is_available(call.instruction, features):
                 self._require_code(mark, call.instruction)
                 return call
-        wanted = " or ".join(
+        required = " or ".join(
             dict.fromkeys(" and ".join(map(repr, call.instruction.features)) for call in calls)
         )
         raise _error(
             mark,
             f"machine '{self.machine.name}' lacks the instruction, which needs the feature "
-            f"{wanted}; compile for a machine that has it, or take the tensorize step away",
+            f"{required}; compile for a machine that has it, or take the tensorize step away",
         )
 
     def _require_code(self, mark: InstructionMark, instruction: Instruction) -> None:
@@ -126,7 +127,7 @@ class _Selection:
     def _candidates(
         self, nest: list[For], assign: Assign, forms: tuple[Instruction, ...]
     ) -> Iterator[InstructionCall | str]:
-        """The calls that compute a nest, or the reasons why a form does not."""
+        """Yield a call for each form that computes the nest, else the reason for the mismatch."""
         for form in forms:
             bindings = match_statement(form, assign.target, assign.value, self.program.arrays)
             if isinstance(bindings, Mismatch):
@@ -140,11 +141,11 @@ class _Selection:
     def _mismatch(
         self, form: Instruction, dimensions: Dimensions, assign: Assign, binding: Binding
     ) -> str | None:
-        """Why the memory layout is not that of the instruction; None if it is."""
+        """The reason why the memory layout does not match the instruction; None if it matches."""
         target = [linear_form(subscript, {}) for subscript in assign.target.subscripts]
         for name, loop in dimensions.items():
             is_lane = name in form.lane_dimensions
-            if any(one.uses({loop.variable}) for one in target) is not is_lane:
+            if any(subscript.uses({loop.variable}) for subscript in target) is not is_lane:
                 reads = "does not depend" if is_lane else "depends"
                 return f"{assign.target} {reads} on loop '{loop.loop}', which is '{name}'"
         for load in form.loads:
@@ -173,13 +174,13 @@ class _Selection:
             steps[name] for name in form.lane_dimensions
         )
         for name, loop in dimensions.items():
-            wanted = strides[name]
-            if wanted is None or steps[name] == wanted:
+            stride = strides[name]
+            if stride is None or steps[name] == stride:
                 continue
             if name in form.lane_dimensions and is_shared:
                 continue
             either = name in form.lane_dimensions and pattern.array in form.broadcast
-            expected = f"{wanted}, or 0 in all lanes" if either else f"{wanted}"
+            expected = f"{stride}, or 0 in all lanes" if either else f"{stride}"
             return (
                 f"{where}: consecutive iterations of loop '{loop.loop}' read elements that are "
                 f"{steps[name]} apart in memory; expected {expected}"
@@ -187,9 +188,9 @@ class _Selection:
         return None
 
     def _offset(self, load: Load, variables: Set[str]) -> LinearForm | None:
-        """The part of an element's offset that depends on some variables, in elements.
+        """The part of an element's offset that depends on ``variables``, in elements.
 
-        None if such a part has a stride that is not a literal.
+        None if a dimension in this part has a stride that is not a literal.
         """
         total = LinearForm((), 0)
         strides = literal_strides(self.program.arrays[load.array])
@@ -203,7 +204,9 @@ class _Selection:
 
 
 def _incompleteness(nest: list[For], inner: LoopNode, form: Instruction) -> str | None:
-    """Why a nest is not a complete run of an instruction's loops; None if it is."""
+    """The reason why a nest is not a complete run of an instruction's loops; None if it is
+    complete.
+    """
     if not isinstance(inner, Assign):
         return f"the statement in loop '{nest[-1].loop}' runs under a condition"
     if len(nest) < len(form.extents):
@@ -227,23 +230,23 @@ def _trips(loop: For) -> int:
 
 
 def _assignments(form: Instruction, nest: list[For]) -> Iterator[Dimensions]:
-    """The ways to pair the dimensions of an instruction with loops of the same trip counts.
+    """Yield the pairings of an instruction's dimensions with loops of equal trip counts.
 
     The innermost lane dimension is the vector loop.
     """
     lane = form.lane_dimensions[-1]
     (vector,) = (loop for loop in nest if loop.kind is LoopKind.VECTOR)
-    others = [name for name in form.extents if name != lane]
+    remaining = [name for name in form.extents if name != lane]
     if vector.lanes != form.extents[lane]:
         return
     for order in permutations([loop for loop in nest if loop is not vector]):
-        pairs = dict(zip(others, order, strict=True))
+        pairs = dict(zip(remaining, order, strict=True))
         if all(_trips(loop) == form.extents[name] for name, loop in pairs.items()):
             yield {lane: vector, **pairs}
 
 
 def _not_emitted(form: Instruction) -> str | None:
-    """Why there is no code for an instruction; None if there is."""
+    """The reason why the emitter does not support an instruction; None if it does."""
     if len(form.lane_dimensions) > 1:
         lanes = " and ".join(form.lane_dimensions)
         return (
@@ -269,7 +272,7 @@ def _not_emitted(form: Instruction) -> str | None:
 def _called(
     form: Instruction, dimensions: Dimensions, assign: Assign, binding: Binding
 ) -> InstructionCall:
-    """The call for a nest whose loops are ``dimensions``."""
+    """Build the call for a nest whose loops are ``dimensions``."""
     terms = [dimensions[name] for name in form.term_dimensions]
     runs = [
         range(_first(loop), _first(loop) + _trips(loop) * loop.step, loop.step) for loop in terms
@@ -295,12 +298,12 @@ def _called(
 
 
 def _term(assign: Assign, at: Mapping[str, int], before: Expression) -> Expression:
-    """The value of an assignment at some values of the loops, given its target's value before."""
+    """The value of an assignment at ``at``, where its target holds ``before``."""
     target = assign.target
-    place = tuple(_at(subscript, at) for subscript in target.subscripts)
+    subscripts = tuple(_at(subscript, at) for subscript in target.subscripts)
 
     def rule(node: Expression) -> Expression | None:
-        if isinstance(node, Load) and node.array == target.array and node.subscripts == place:
+        if isinstance(node, Load) and node.array == target.array and node.subscripts == subscripts:
             return before
         return None
 
@@ -308,7 +311,7 @@ def _term(assign: Assign, at: Mapping[str, int], before: Expression) -> Expressi
 
 
 def _at(expression: Expression, values: Mapping[str, int]) -> Expression:
-    """An expression at some values of the loops."""
+    """Substitute values for loop variables in an expression."""
 
     def rule(node: Expression) -> Expression | None:
         if isinstance(node, Index) and node.name in values:

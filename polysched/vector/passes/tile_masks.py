@@ -12,7 +12,7 @@ from polysched.vector.passes.columns import Column
 
 
 def active_lanes(loop: For) -> list[tuple[int, Expression | None]]:
-    """The lanes of a vector loop, each with the condition under which it runs (None: always)."""
+    """The lanes of a vector loop, each with the condition under which it runs, or None."""
     literal = literal_lanes(loop, {})
     if literal is not None:
         return [(lane, None) for lane in literal]
@@ -27,7 +27,7 @@ def active_lanes(loop: For) -> list[tuple[int, Expression | None]]:
 
 
 def column_mask(columns: list[Column], number: Expression) -> Expression | None:
-    """The condition under which column ``number`` runs; None if all columns run."""
+    """The condition under which column ``number`` runs; None if all columns always run."""
     guards = [column.guard for column in columns]
     if all(guard is None for guard in guards):
         return None
@@ -43,7 +43,7 @@ def column_mask(columns: list[Column], number: Expression) -> Expression | None:
 
 
 def _common_distance(guards: list[Expression | None]) -> Expression | None:
-    """The number of columns that run, if every column k has the guard ``k < number``."""
+    """The number of active columns, if every column k has the guard ``k < number``."""
     distances = set()
     for position, guard in enumerate(guards):
         match guard:

@@ -1,4 +1,4 @@
-"""Nodes that transpose, split or join the vectors of register tiles."""
+"""Build the nodes that transpose, split or join the vectors of register tiles."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from polysched.loops.ir.nodes import Assign, Block, For, Interleaving, Transposi
 from polysched.vector.interleaved import origin
 
 LANE = "tile.lane"
-"""The variable of a tile's vector loops. It is not an identifier, so no loop has the same name."""
+"""The variable of a tile's vector loops. It is no identifier, so no loop has the same name."""
 
 
 def transposition(
     rows: str, columns: str, shape: tuple[int, int], dtype: DType, strategy: TransposeStrategy
 ) -> Transposition:
-    """Make the node that transposes a tile of ``shape`` (number and length of the rows)."""
+    """Build the node that transposes a tile of ``shape`` (number and length of the rows)."""
     row_count, column_count = shape
     lane = Index(LANE)
     ends = Constant(0), Constant(row_count)
@@ -31,15 +31,15 @@ def transposition(
 
 
 def interleaving(
-    given: str, made: str, count: int, lanes: int, dtype: DType, kind: Interleaving
+    given: str, result: str, count: int, lanes: int, dtype: DType, kind: Interleaving
 ) -> Transposition:
-    """Make the node that splits or joins ``count`` vectors."""
+    """Build the node that splits or joins ``count`` vectors."""
     of = origin(kind, count, lanes)
 
     def element(number: int, lane: int) -> Assign:
         at = Constant(number), Constant(lane)
-        place = tuple(map(Constant, of(number, lane)))
-        return Assign("interleave", (), Access(made, at), Load(given, place, dtype))
+        subscripts = tuple(map(Constant, of(number, lane)))
+        return Assign("interleave", (), Access(result, at), Load(given, subscripts, dtype))
 
     elements = tuple(element(number, lane) for number in range(count) for lane in range(lanes))
-    return Transposition(Block(elements), given, made, TransposeStrategy.NETWORK, kind)
+    return Transposition(Block(elements), given, result, TransposeStrategy.NETWORK, kind)

@@ -1,12 +1,13 @@
-"""Tiles in registers, written down as loops: rows are loaded, transposed, taken by the copies.
+"""Generate the loops of register tiles: load rows, transpose them, and run the copies on columns.
 
-A tile of a load is two register arrays, its rows and its columns, and before the copies of the
-statement the loads of all rows and a transposition; one of a store has the same behind them.
+The tile of a load has two register arrays, for its rows and its columns. The loads of all rows and
+a transposition precede the copies of the statement. For a store, a transposition and the stores of
+all rows follow the copies.
 
-Where the columns are all of their rows, and these lie one behind the other, as channels of pixels
-do, the rows are loaded as whole vectors, which are split into columns
-(:mod:`polysched.vector.interleaved`), or joined before they are stored, unless they are so many
-that a network of their rows takes fewer shuffles.
+A tile is dense if its columns cover whole rows and the rows are contiguous in memory, such as the
+channels of pixels. The rows of a dense tile are loaded as whole vectors and split into columns, or
+columns are joined and stored as whole vectors (:mod:`polysched.vector.interleaved`). If the tile
+has so many columns that a transposition network takes fewer shuffles, the rows are transposed.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from polysched.vector.passes.tile_nodes import LANE, interleaving, transposition
 
 
 class TileWriter:
-    """Writes tiles down.
+    """Generate the loops of register tiles.
 
     Attributes:
-        arrays: those of the program.
-        tiles: the register arrays of all tiles so far, in pairs of rows and columns.
+        arrays: the arrays of the program.
+        tiles: the register arrays of all tiles so far, in pairs (rows, columns).
     """
 
     def __init__(self, arrays: Mapping[str, Array]) -> None:
@@ -46,45 +47,46 @@ class TileWriter:
         store: Strided | None,
         strategy: TransposeStrategy,
     ) -> LoopNode:
-        """The copies of a statement, with a tile for each strided access.
+        """Rewrite the copies of a statement, with a tile for each strided access.
 
         Args:
-            columns: the copies.
-            loads: what the first copy loads and the others further on.
-            store: what the first copy stores and the others further on, if its lanes are apart.
-            strategy: how tiles are transposed that do not lie densely.
+            columns: the copies of the statement.
+            loads: the strided loads of the first copy; every other copy loads the next column.
+            store: the strided store of the first copy, if any; every other copy stores the next
+                column.
+            strategy: the instructions that transpose tiles that are not dense.
         """
-        others = len(self.tiles)
+        earlier_tiles = len(self.tiles)
         lane = Index(columns[0].loop.variable)
-        made = [column.assign for column in columns]
+        assigns = [column.assign for column in columns]
         before: list[LoopNode] = []
         after: list[LoopNode] = []
         for load in loads:
             nodes, tile = self._loaded(load, columns, strategy)
             before += nodes
-            made = [
+            assigns = [
                 _with_load(assign, column, number, (load, tile))
-                for number, (assign, column) in enumerate(zip(made, columns, strict=True))
+                for number, (assign, column) in enumerate(zip(assigns, columns, strict=True))
             ]
         if store is not None:
             after, tile = self._stored(store, columns, strategy)
-            made = [
+            assigns = [
                 replace(assign, target=Access(tile, (Constant(number), lane)))
-                for number, assign in enumerate(made)
+                for number, assign in enumerate(assigns)
             ]
         copies: list[LoopNode] = []
-        for column, assign in zip(columns, made, strict=True):
+        for column, assign in zip(columns, assigns, strict=True):
             copy: LoopNode = replace(column.loop, body=assign)
             copies.append(copy if column.guard is None else If(column.guard, copy))
         whole = block([*before, *copies, *after])
-        for name in reversed([*self.tiles][others:]):
+        for name in reversed([*self.tiles][earlier_tiles:]):
             whole = Allocate(name, whole)
         return whole
 
     def _loaded(
         self, load: Strided, columns: list[Column], strategy: TransposeStrategy
     ) -> tuple[list[LoopNode], str]:
-        """What runs before the copies, and the register array that they load from."""
+        """The nodes before the copies, and the register array from which the copies load."""
         rows, turned = self._pair(load, columns)
         count, lanes = len(columns), columns[0].loop.lanes
         dtype = self.arrays[load.array].dtype
@@ -98,7 +100,7 @@ class TileWriter:
     def _stored(
         self, store: Strided, columns: list[Column], strategy: TransposeStrategy
     ) -> tuple[list[LoopNode], str]:
-        """What runs after the copies, and the register array that they store to."""
+        """The nodes after the copies, and the register array to which the copies store."""
         rows, turned = self._pair(store, columns)
         count, lanes = len(columns), columns[0].loop.lanes
         dtype = self.arrays[store.array].dtype
@@ -110,7 +112,7 @@ class TileWriter:
         return [transposed, *self._rows(store, columns, rows, is_load=False)], turned
 
     def _pair(self, access: Strided, columns: list[Column]) -> tuple[str, str]:
-        """New register arrays: the rows of an access, and its columns."""
+        """Add register arrays for the rows and the columns of an access."""
         dtype = self.arrays[access.array].dtype
         number = len(self.tiles) // 2
         lanes, count = columns[0].loop.lanes, _power(len(columns))
@@ -124,58 +126,58 @@ class TileWriter:
         return names
 
     def _is_interleaved(self, access: Strided, columns: list[Column]) -> bool:
-        """Whether whole vectors are split or joined; otherwise rows are transposed."""
+        """Whether whole vectors are split or joined; if not, rows are transposed."""
         lanes = columns[0].loop.lanes
         return is_dense(access, columns, self.arrays) and is_cheapest(len(columns), lanes)
 
     def _vectors(
         self, access: Strided, columns: list[Column], rows: str, *, is_load: bool
     ) -> list[LoopNode]:
-        """Loads or stores of rows that lie one behind the other: of whole vectors."""
+        """Loads or stores of contiguous rows as whole vectors."""
         lanes, count = columns[0].loop.lanes, len(columns)
         elements = count * linear_form(columns[0].loop.upper, {}).constant
-        made: list[LoopNode] = []
+        vectors: list[LoopNode] = []
         for first in range(0, elements, lanes):
-            place = access.element(Index(LANE) + first, count)
-            body = self._move(access, place, (rows, first // lanes), is_load=is_load)
-            made.append(_over_lanes(min(lanes, elements - first), body, lanes))
-        return made
+            subscripts = access.element(Index(LANE) + first, count)
+            body = self._move(access, subscripts, (rows, first // lanes), is_load=is_load)
+            vectors.append(_over_lanes(min(lanes, elements - first), body, lanes))
+        return vectors
 
     def _rows(
         self, access: Strided, columns: list[Column], rows: str, *, is_load: bool
     ) -> list[LoopNode]:
-        """Loads of the rows of a tile, or stores."""
+        """Loads or stores of the rows of a tile, one by one."""
         count, column = len(columns), Index(LANE)
         mask = column_mask(columns, column)
-        made: list[LoopNode] = []
+        moves: list[LoopNode] = []
         for lane, runs in active_lanes(columns[0].loop):
-            place = access.row(lane, column)
-            body: LoopNode = self._move(access, place, (rows, lane), is_load=is_load)
+            subscripts = access.row(lane, column)
+            body: LoopNode = self._move(access, subscripts, (rows, lane), is_load=is_load)
             if mask is not None:
                 body = If(mask, body)
             row = _over_lanes(count, body, _power(count))
-            made.append(row if runs is None else If(runs, row))
-        return made
+            moves.append(row if runs is None else If(runs, row))
+        return moves
 
     def _move(
         self,
         access: Strided,
-        place: tuple[Expression, ...],
+        subscripts: tuple[Expression, ...],
         register: tuple[str, int],
         *,
         is_load: bool,
     ) -> Assign:
-        """One element of a register, which is one of the rows, from its place or to it."""
+        """Load or store one element of a row's register."""
         dtype = self.arrays[access.array].dtype
         rows, number = register
         own = Constant(number), Index(LANE)
         if is_load:
-            return Assign("load", (), Access(rows, own), Load(access.array, place, dtype))
-        return Assign("store", (), Access(access.array, place), Load(rows, own, dtype))
+            return Assign("load", (), Access(rows, own), Load(access.array, subscripts, dtype))
+        return Assign("store", (), Access(access.array, subscripts), Load(rows, own, dtype))
 
 
 def _over_lanes(count: int, body: LoopNode, lanes: int) -> For:
-    """A vector loop over the first ``count`` of so many lanes."""
+    """A vector loop over the first ``count`` of ``lanes`` lanes."""
     return For(LANE, LANE, Constant(0), Constant(count), 1, LoopKind.VECTOR, body, lanes)
 
 
@@ -186,8 +188,8 @@ def _with_load(assign: Assign, column: Column, number: int, tile: tuple[Strided,
 
     def rule(expression: Expression) -> Expression | None:
         if isinstance(expression, Load) and expression.array == load.array:
-            place = column.strided(expression)
-            if place is not None and load.distance(place) == number:
+            strided = column.strided(expression)
+            if strided is not None and load.distance(strided) == number:
                 return replace(expression, array=name, subscripts=(Constant(number), lane))
         return None
 
@@ -195,8 +197,9 @@ def _with_load(assign: Assign, column: Column, number: int, tile: tuple[Strided,
 
 
 def is_dense(access: Strided, columns: list[Column], arrays: Mapping[str, Array]) -> bool:
-    """Whether the columns are all of their rows, and these lie one behind the other in memory; all
-    columns run, and the first so many rows.
+    """Whether a tile is dense: its columns cover whole rows, which are contiguous in memory.
+
+    All columns of a dense tile run, and so does a prefix of its rows.
     """
     loop, strides = columns[0].loop, literal_strides(arrays[access.array])
     steps = [pair for pair in zip(access.steps, strides, strict=True) if pair[0]]
@@ -213,5 +216,5 @@ def is_dense(access: Strided, columns: list[Column], arrays: Mapping[str, Array]
 
 
 def _power(count: int) -> int:
-    """The smallest power of two from ``count`` on."""
+    """The smallest power of two that is at least ``count``."""
     return 1 << (count - 1).bit_length()

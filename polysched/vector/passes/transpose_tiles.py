@@ -1,7 +1,7 @@
-"""Form tiles: turn strided accesses of unrolled vector statements into rows and a transposition.
+"""Form register tiles: replace strided accesses by contiguous rows and a transposition.
 
-A *tile* is a run of copies of one vector statement in which an access has lanes that are a row
-apart, and in which each copy accesses the next element of each row::
+A *tile* is a run of copies of one vector statement. The lanes of a strided access go to different
+rows, and each copy accesses the next element of each row::
 
     y[j, i..i+16] = x[i..i+16, j]             tile.rows[0, :]  = x[i, j..j+16]
     y[j + 1, i..i+16] = x[i..i+16, j + 1]     tile.rows[1, :]  = x[i + 1, j..j+16]
@@ -10,14 +10,16 @@ apart, and in which each copy accesses the next element of each row::
                                               y[j, i..i+16] = tile.columns[0, :]
                                               ...
 
-A scattered store is the mirror image. The loads of the rows come before the copies and the stores
-come after them, so no copy may write an array that is loaded or read an array that is stored, and
-stored rows must not share elements. Elements that no copy accesses are not touched: a lane that
-does not run is a row that is left out, and a copy that does not run is a masked lane.
+A scattered store is transposed in the other direction. The loads of the rows precede the copies and
+the stores of the rows follow them, so no copy may write an array that the tile loads or read an
+array that the tile stores, and stored rows must not overlap. The tile touches only elements that
+the copies access: an inactive lane becomes a row without loads and stores, and an inactive copy
+becomes a masked lane.
 
-Only vector loops with a ``transpose`` directive have tiles; without tiles the directive is an
-error. This module finds the tiles, and :mod:`polysched.vector.passes.tile_writing` rewrites them.
-A tile has as many columns as fit half the registers; longer runs make several tiles.
+Only vector loops with a ``transpose`` directive have tiles. If no tile can be formed, the directive
+is an error. This module finds the tiles, and :mod:`polysched.vector.passes.tile_writing` generates
+their loops. A tile uses at most half the registers for its columns; longer runs become several
+tiles.
 """
 
 from __future__ import annotations
@@ -57,7 +59,7 @@ def form_tiles(program: LoopProgram, vector_registers: int) -> LoopProgram:
 
 
 class _Former:
-    """One walk over a program that finds and rewrites the tiles."""
+    """One walk over a program, which finds and rewrites the tiles."""
 
     def __init__(self, program: LoopProgram, vector_registers: int) -> None:
         self.arrays = program.arrays
@@ -67,7 +69,9 @@ class _Former:
         self.formed: set[str] = set()
 
     def require_tiles(self) -> None:
-        """Check that loops whose lanes run under conditions in some places have tiles elsewhere."""
+        """Check that each loop whose lanes have their own conditions somewhere has a tile
+        elsewhere.
+        """
         for name, loop in self.masked.items():
             if name not in self.formed:
                 raise _refused(loop, "its lanes run under conditions of their own")
@@ -85,14 +89,14 @@ class _Former:
         return map_children(node, self.visit)
 
     def _block(self, node: Block) -> LoopNode:
-        made: list[LoopNode] = []
+        rewritten: list[LoopNode] = []
         columns = [column_of(child, self.arrays) for child in node.children]
         groups = Counter(column.group for column in columns if column is not None)
         position = 0
         while position < len(columns):
             first = columns[position]
             if first is None:
-                made.append(self.visit(node.children[position]))
+                rewritten.append(self.visit(node.children[position]))
                 position += 1
                 continue
             run = []
@@ -101,9 +105,9 @@ class _Former:
                     break
                 run.append(column)
             nodes = list(node.children[position : position + len(run)])
-            made += self._run(run, nodes, elsewhere=groups[first.group] > len(run))
+            rewritten += self._run(run, nodes, elsewhere=groups[first.group] > len(run))
             position += len(run)
-        return block(made) if len(made) != 1 else made[0]
+        return block(rewritten) if len(rewritten) != 1 else rewritten[0]
 
     def _run(self, run: list[Column], nodes: list[LoopNode], *, elsewhere: bool) -> list[LoopNode]:
         """Cut the copies of one statement into tiles.
@@ -116,32 +120,34 @@ class _Former:
         directive = run[0].directive
         if directive is None:
             return nodes
-        made: list[LoopNode] = []
+        tiles: list[LoopNode] = []
         while run:
             reason = self._not_strided(run[0])
             count = 1 if reason else self._consecutive(run)
             if reason is None and count == 1 and len(run) > 1:
                 reason = "the copies of its statement do not go from one element to the next"
-            if reason is None and count == 1 and elsewhere and not made:
+            if reason is None and count == 1 and elsewhere and not tiles:
                 reason = "other statements run between the copies of its statement"
-            made.append(self._tile(run[:count], nodes[:count], reason, directive))
+            tiles.append(self._tile(run[:count], nodes[:count], reason, directive))
             run, nodes = run[count:], nodes[count:]
-        return made
+        return tiles
 
     def _not_strided(self, column: Column) -> str | None:
         accesses = column.accesses
         if not accesses:
             return "no access of its statement has lanes that lie rows apart"
-        for one in accesses:
-            array = self.arrays[one.array]
+        for access in accesses:
+            array = self.arrays[access.array]
             if array.dtype.bits not in (8, 16, 32, 64):
-                return f"elements of array '{one.array}' are of type {array.dtype}, no whole bytes"
+                return (
+                    f"elements of array '{access.array}' are of type {array.dtype}, no whole bytes"
+                )
             if array.strides is not None and Constant(1) not in array.strides:
-                return f"no elements of array '{one.array}' are neighbors in memory"
+                return f"no elements of array '{access.array}' are neighbors in memory"
         return None
 
     def _consecutive(self, run: list[Column]) -> int:
-        """The number of first copies that make a tile; at most as many as fit the registers."""
+        """The length of the longest prefix of copies that forms a tile within the registers."""
         lanes, longest = run[0].loop.lanes, 1
         for position, lead in enumerate(run[0].accesses):
             bits = self.arrays[lead.array].dtype.bits
@@ -162,27 +168,27 @@ class _Former:
         reason: str | None,
         directive: TransposeDirective,
     ) -> LoopNode:
-        # A single column has nothing to be exchanged with.
+        # A transposition needs at least two columns.
         if reason is None and len(columns) < max(2, directive.fewest):
             return block(nodes)
         if reason is None:
-            found, store = self._loads(columns), self._store(columns)
-            if found or store:
+            strided_loads, store = self._loads(columns), self._store(columns)
+            if strided_loads or store:
                 self.formed.add(columns[0].loop.loop)
-                return self.writer.tile(columns, found, store, directive.strategy)
+                return self.writer.tile(columns, strided_loads, store, directive.strategy)
             reason = "its statement reads what it writes, or writes an element twice"
         raise _refused(columns[0].loop, reason)
 
     def _loads(self, columns: list[Column]) -> list[Strided]:
-        """The strided loads of the first copy that every other copy makes at its own column."""
+        """The strided loads of the first copy that every other copy repeats at its column."""
         lists = [column.loads for column in columns]
         written = {column.assign.target.array for column in columns}
         return [
-            one
-            for position, one in enumerate(lists[0])
-            if one.array not in written
+            load
+            for position, load in enumerate(lists[0])
+            if load.array not in written
             and all(
-                len(loads) > position and one.distance(loads[position]) == number
+                len(loads) > position and load.distance(loads[position]) == number
                 for number, loads in enumerate(lists)
             )
         ]
@@ -193,7 +199,8 @@ class _Former:
             return None
         stores = [column.store for column in columns]
         in_line = all(
-            one is not None and store.distance(one) == number for number, one in enumerate(stores)
+            column_store is not None and store.distance(column_store) == number
+            for number, column_store in enumerate(stores)
         )
         is_read = any(store.array in column.read_arrays for column in columns)
         return store if in_line and not is_read and store.rows_apart(len(columns)) else None

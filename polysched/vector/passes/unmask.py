@@ -1,9 +1,9 @@
 """Pass: write registers without masks if their inactive lanes are dead.
 
-A vector loop that does not fill its registers leaves the inactive lanes as they are, which takes a
-masked move for each accumulator in the innermost loop. If every access to a register runs the same
-literal lanes, the other lanes are dead and need no mask. The same holds for registers that are
-temporaries of a statement sequence: written before they are read, always in the same lanes.
+A vector loop that does not fill its registers preserves the inactive lanes, which takes a masked
+move for each accumulator in the innermost loop. If every access to a register runs the same literal
+lanes, the other lanes are dead and need no mask. Neither do temporaries of a statement sequence,
+which are written before they are read, always in the same lanes.
 """
 
 from __future__ import annotations
@@ -43,18 +43,20 @@ _Active = All | Only | None
 def unmask_registers(program: VectorProgram) -> VectorProgram:
     """Drop the masks of registers whose inactive lanes are dead."""
     nodes = list(walk(program.body))
-    found: dict[str, set[_Active]] = {name: set() for node in nodes for name in _masked(node)}
+    active_lanes: dict[str, set[_Active]] = {
+        name: set() for node in nodes for name in _masked(node)
+    }
     flowing = {name for run in _runs(program.body) for name in _flowing(run)}
-    if not found:
+    if not active_lanes:
         return program
     for node in nodes:
         for name, active in _accesses(node):
-            if name in found:
-                found[name].add(active)
-    # Lanes that are not literal count as None, of which no two need be the same.
+            if name in active_lanes:
+                active_lanes[name].add(active)
+    # None stands for lanes that are not literal, and two of them may differ.
     dead = {
         name
-        for name, kinds in found.items()
+        for name, kinds in active_lanes.items()
         if name not in flowing or (len(kinds) == 1 and None not in kinds)
     }
 
@@ -69,7 +71,7 @@ def unmask_registers(program: VectorProgram) -> VectorProgram:
 
 
 def _masked(node: Node) -> Iterator[str]:
-    """The register array that a statement writes in some lanes."""
+    """Yield the register array that a statement writes under a mask."""
     if not (isinstance(node, Assign | Call) and isinstance(node.target, Keep)):
         return
     if node.lanes is not None and not isinstance(node.lanes.active, All):
@@ -77,7 +79,7 @@ def _masked(node: Node) -> Iterator[str]:
 
 
 def _runs(node: Node) -> Iterator[list[Node]]:
-    """Yield the neighboring statements of each sequence, in order; other nodes by themselves."""
+    """Yield maximal runs of consecutive statements, in order; other nodes are runs of length 1."""
     if not isinstance(node, Sequence):
         yield [node]
     inner: list[Node] = []
@@ -94,7 +96,7 @@ def _runs(node: Node) -> Iterator[list[Node]]:
 
 
 def _flowing(run: list[Node]) -> Iterator[str]:
-    """The register arrays whose content before a run, or in other lanes, may be read in it."""
+    """Yield the register arrays that are live into a run, or read in other lanes than written."""
     written: dict[tuple[str, int], Lanes | None] = {}
     for node in run:
         if not isinstance(node, Assign | Call):
@@ -102,8 +104,8 @@ def _flowing(run: list[Node]) -> Iterator[str]:
             continue
         is_fixed = node.lanes is None or has_fixed_lanes(node.lanes)
         for value in _read(node):
-            place = value.array, value.number
-            if not is_fixed or place not in written or written[place] != node.lanes:
+            key = value.array, value.number
+            if not is_fixed or key not in written or written[key] != node.lanes:
                 yield value.array
         if isinstance(node.target, Keep):
             register = node.target.register
@@ -113,7 +115,7 @@ def _flowing(run: list[Node]) -> Iterator[str]:
 
 
 def _read(node: Assign | Call) -> Iterator[Register]:
-    """The registers that a statement reads, for its lanes too."""
+    """Yield the registers that a statement reads, including registers in its lane bounds."""
     for outermost in (*statement_values(node), *_ends(node.lanes)):
         for value in walk_value(outermost):
             if isinstance(value, Register):
@@ -121,7 +123,7 @@ def _read(node: Assign | Call) -> Iterator[Register]:
 
 
 def _ends(lanes: Lanes | None) -> tuple[Value, ...]:
-    """The values that say which lanes of a range are active."""
+    """The values that bound the active lanes, or the condition that masks them."""
     active = None if lanes is None else lanes.active
     if isinstance(active, Predicate):
         active = active.within
@@ -131,18 +133,18 @@ def _ends(lanes: Lanes | None) -> tuple[Value, ...]:
 
 
 def has_fixed_lanes(lanes: Lanes) -> bool:
-    """Whether equal lanes mean the same lanes until the variables of the loops around change.
+    """Whether the active lanes are constant in an iteration of the loops around.
 
-    Lanes that depend on data may change from one statement to the next.
+    Lanes that depend on data may change between statements.
     """
     if isinstance(lanes.active, Predicate):
         return False
     inner = [value for end in _ends(lanes) for value in walk_value(end)]
-    return not any(isinstance(one, Load | Unpack | Register) for one in inner)
+    return not any(isinstance(value, Load | Unpack | Register) for value in inner)
 
 
 def _accesses(node: Node) -> Iterator[tuple[str, _Active]]:
-    """The register arrays that a node accesses, each with the lanes; None if not literal."""
+    """Yield the register arrays that a node accesses, each with its lanes; None if not literal."""
     if isinstance(node, Transpose):
         yield node.rows, All()
         yield node.columns, All()

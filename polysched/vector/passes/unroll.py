@@ -1,4 +1,4 @@
-"""Writing unrolled loops out: the loop IR without loops of kind UNROLLED."""
+"""Pass: unroll loops of kind UNROLLED completely."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from polysched.loops.ir.nodes import (
 )
 
 MOST_COPIES = 2**16
-"""Iterations of a loop that is written out: more is code that nothing compiles."""
+"""Most iterations of an unrolled loop; more copies would take LLVM too long to compile."""
 
 
 def unroll_loops(program: LoopProgram) -> LoopProgram:
@@ -44,20 +44,20 @@ def unroll_loops(program: LoopProgram) -> LoopProgram:
 
 
 def expand(node: LoopNode, known: Intervals) -> LoopNode:
-    """Replace every unrolled loop by copies of its body; leave out what then holds nothing.
+    """Replace every unrolled loop by copies of its body, and remove nodes that become empty.
 
-    A loop whose number of iterations is not a literal, but bounded by one, becomes guarded copies.
+    A loop whose trip count is not literal, but has a literal upper bound, becomes guarded copies.
 
     Raises:
-        LoweringError: nothing bounds the number of iterations.
+        LoweringError: the trip count has no literal upper bound.
     """
     return _expand(node, _Copy(known))
 
 
 class _Sum(NamedTuple):
-    """An affine expression of which copies are made, and the form of one: as it is, and written.
+    """An affine expression in a copy: the original, its linear form, and the form as an expression.
 
-    ``of`` is kept because the sum is found by its identity.
+    ``of`` keeps the original alive, because its identity is part of the key.
     """
 
     of: Expression
@@ -72,9 +72,9 @@ class _Copy:
     Attributes:
         known: intervals of the variables of the other loops around, and of the parameters.
         values: the values of the unrolled loops' variables.
-        forms: the same as weighted sums.
-        sums: the affine subscripts and bounds of all copies so far, as they come out before
-            anything is known: most copies share theirs with others.
+        forms: the same values as linear forms.
+        sums: cache of the affine subscripts and bounds of all copies so far, before simplification
+            by intervals; most copies share them.
     """
 
     known: Intervals
@@ -83,12 +83,12 @@ class _Copy:
     sums: dict[Any, _Sum] = field(default_factory=dict)
 
     def of(self, variable: str, value: Expression) -> _Copy:
-        """The copy of an unrolled loop's body for a value of its variable."""
+        """Substitute a value for an unrolled loop's variable."""
         forms = {**self.forms, variable: linear_form(value, {})}
         return _Copy(self.known, {**self.values, variable: value}, forms, self.sums)
 
     def inside(self, loop: For, lower: Expression, upper: Expression) -> _Copy:
-        """In the body of a loop that stays one, between these ends."""
+        """Enter the body of a loop that is not unrolled, with the given bounds."""
         reached = variable_interval(lower, upper, self.known)
         if loop.kind is LoopKind.VECTOR:
             reached = _lanes(intersection(reached, (0, loop.lanes - 1)))
@@ -98,51 +98,52 @@ class _Copy:
         return _Copy({**self.known, own: reached}, values, forms, self.sums)
 
     def integer(self, expression: Expression) -> Expression:
-        """An integer expression."""
+        """Copy an integer expression."""
         form = linear_form(expression, {})
         if not form.is_affine:
             return simplify(self.value(expression), self.known)
         inserted = [self.forms.get(atom.name) for atom, _ in form.terms if isinstance(atom, Index)]
         key = (id(expression), *inserted)
-        found = self.sums.get(key)
-        if found is None:
+        affine = self.sums.get(key)
+        if affine is None:
             given = form.with_values(self.forms)
-            found = self.sums[key] = _Sum(expression, given, given.expression())
-        if not found.form.is_affine:
-            return simplify(found.written, self.known)
-        form = found.form.where(self.known)
-        return found.written if form is found.form else form.expression()
+            affine = self.sums[key] = _Sum(expression, given, given.expression())
+        if not affine.form.is_affine:
+            return simplify(affine.written, self.known)
+        form = affine.form.where(self.known)
+        return affine.written if form is affine.form else form.expression()
 
     def integers(self, expressions: tuple[Expression, ...]) -> tuple[Expression, ...]:
-        """Integer expressions."""
-        return tuple([self.integer(one) for one in expressions])
+        """Copy integer expressions."""
+        return tuple([self.integer(expression) for expression in expressions])
 
     def condition(self, condition: Expression) -> Expression:
-        """A condition."""
+        """Copy a condition."""
         return simplify(self.value(condition), self.known)
 
     def operand(self, operand: Load | Constant) -> Load | Constant:
-        """An operand of an instruction."""
+        """Copy an operand of an instruction."""
         if isinstance(operand, Constant):
             return operand
         return replace(operand, subscripts=self.integers(operand.subscripts))
 
     def value(self, expression: Expression) -> Expression:
-        """What a statement computes."""
+        """Copy the value of a statement."""
         match expression:
             case Index(name=name):
                 return self.values.get(name, expression)
             case Load(subscripts=subscripts):
                 return rebuild(expression, self.integers(subscripts))
         operands = children(expression)
-        return rebuild(expression, tuple([self.value(one) for one in operands]))
+        return rebuild(expression, tuple([self.value(operand) for operand in operands]))
 
 
 def _lanes(reached: tuple[int | None, int | None]) -> tuple[int | None, int | None]:
-    """The values of a lane variable for all that is simplified: two at least.
+    """The interval of a lane variable for simplification; it has at least two values.
 
-    A literal in its place would make one element of a vector of one lane, which no register of the
-    whole vectors beside it holds, and which no vector instruction adds to.
+    If the only active lane were a literal, simplification would turn a vector of one lane into a
+    scalar element, which the register tiles of the neighboring vectors do not hold, and to which no
+    vector instruction adds.
     """
     low, high = reached
     return (low, high + 1) if low is not None and low == high else reached
@@ -165,13 +166,13 @@ def _expand(node: LoopNode, copy: _Copy) -> LoopNode:
         case InstructionCall(meaning=meaning):
             whole = _expand(meaning, copy)
             assert isinstance(whole, Assign)
-            operands = tuple((name, copy.operand(one)) for name, one in node.operands)
+            operands = tuple((name, copy.operand(operand)) for name, operand in node.operands)
             return replace(node, meaning=whole, operands=operands)
         case Transposition():
             raise AssertionError("loops are unrolled before tiles are transposed")
         case Assign(target=target, value=value, instance=instance):
-            place = Access(target.array, copy.integers(target.subscripts), target.location)
-            return Assign(node.statement, copy.integers(instance), place, copy.value(value))
+            access = Access(target.array, copy.integers(target.subscripts), target.location)
+            return Assign(node.statement, copy.integers(instance), access, copy.value(value))
 
 
 def _expand_loop(node: For, copy: _Copy) -> LoopNode:
@@ -181,12 +182,14 @@ def _expand_loop(node: For, copy: _Copy) -> LoopNode:
         body = _expand(node.body, inner)
         if body == Block(()):
             return body
-        asked = tuple(replace(one, start=inner.integers(one.start)) for one in node.prefetches)
-        return replace(node, lower=lower, upper=upper, body=body, prefetches=asked)
+        prefetches = tuple(
+            replace(prefetch, start=inner.integers(prefetch.start)) for prefetch in node.prefetches
+        )
+        return replace(node, lower=lower, upper=upper, body=body, prefetches=prefetches)
     copies = []
-    for here in _iterations(node, lower, upper, copy.known):
-        body = _expand(node.body, copy.of(node.variable, here))
-        copies.append(_guarded(_runs(here, lower, upper, node.step, copy.known), body, None))
+    for iteration in _iterations(node, lower, upper, copy.known):
+        body = _expand(node.body, copy.of(node.variable, iteration))
+        copies.append(_guarded(_runs(iteration, lower, upper, node.step, copy.known), body, None))
     return block(copies)
 
 
@@ -194,8 +197,10 @@ def _runs(
     here: Expression, lower: Expression, upper: Expression, step: int, known: Intervals
 ) -> Expression:
     """The condition under which a loop has the iteration ``here``."""
-    if all(isinstance(one, Constant) for one in (here, lower, upper)):
-        at, first, end = (linear_form(one, known).constant for one in (here, lower, upper))
+    if all(isinstance(expression, Constant) for expression in (here, lower, upper)):
+        at, first, end = (
+            linear_form(expression, known).constant for expression in (here, lower, upper)
+        )
         return Constant(at in range(first, end, step))
     runs = (lower <= here) & (here < upper) & equal((here - lower) % step, 0)
     return simplify(runs, known)
@@ -204,10 +209,10 @@ def _runs(
 def _iterations(
     node: For, lower: Expression, upper: Expression, known: Intervals
 ) -> list[Expression]:
-    """The values of an unrolled loop's variable, in order; some may lie outside of its bounds.
+    """The values of an unrolled loop's variable, in order; some may be outside the loop's bounds.
 
-    Literals where the loop's values have literal bounds, for they make subscripts literal; else the
-    lower end plus literals.
+    If the loop's values have literal bounds, the values are literals, so that subscripts become
+    literal. If not, they are the lower bound plus literals.
     """
     start = linear_form(lower, known)
     _, longest = interval(linear_form(upper, known).plus(start, -1), known)

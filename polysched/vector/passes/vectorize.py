@@ -1,6 +1,7 @@
-"""Make the vector program of a loop program: classify every access and every mask.
+"""Pass: convert loops to the vector IR, and classify every access and every mask.
 
-This is the only step between the loops and LLVM that uses what is known of the loops' variables.
+Only this pass uses the intervals of loop variables to classify accesses; later passes and the
+emitter rely on the result.
 """
 
 from __future__ import annotations
@@ -38,15 +39,15 @@ from polysched.vector.streams import LEAST_BYTES, require_streams
 
 
 def vectorize(program: loop.LoopProgram, machine: Machine) -> ir.VectorProgram:
-    """Make vector statements of vector loops, with classified accesses and masks.
+    """Replace vector loops by vector statements, with classified accesses and masks.
 
     Raises:
-        LoweringError: a vector loop holds more than one assignment or writes one element in all
-            lanes, loops are nested too deep, or an array cannot be streamed.
+        LoweringError: a vector loop holds more than one assignment or writes the same element in
+            all lanes, loops are nested too deep, or an array cannot be streamed.
     """
     require_shallow(program)
     lowering = _Vectorizer(program, machine)
-    made = ir.VectorProgram(
+    vectors = ir.VectorProgram(
         program.name,
         program.parameters,
         program.context,
@@ -55,12 +56,12 @@ def vectorize(program: loop.LoopProgram, machine: Machine) -> ir.VectorProgram:
         lowering.scope.frame,
         lowering.node(program.body),
     )
-    require_streams(made)
-    return made
+    require_streams(vectors)
+    return vectors
 
 
 class _Vectorizer:
-    """One walk over a program; ``scope`` lowers the expressions where the walk is."""
+    """One walk over a program; ``scope`` lowers the expressions of the current node."""
 
     def __init__(self, program: loop.LoopProgram, machine: Machine) -> None:
         self.program = program
@@ -70,7 +71,7 @@ class _Vectorizer:
     # -- control flow ----------------------------------------------------------------------------
 
     def node(self, node: loop.LoopNode) -> ir.Node:
-        """A node and all below."""
+        """Convert a node and all nodes below it."""
         match node:
             case loop.Transposition():
                 return ir.Transpose(node.rows, node.columns, node.strategy, node.interleaving)
@@ -111,19 +112,19 @@ class _Vectorizer:
         )
 
     def _prefetches(self, request: loop.Prefetch) -> list[ir.Node]:
-        """A prefetch of each cache line of a box."""
+        """Prefetch each cache line of a box."""
         array = self.scope.arrays[request.array]
-        made: list[ir.Node] = []
-        for place in line_offsets(request.extents, array.dtype.bytes):
-            at = [start + offset for start, offset in zip(request.start, place, strict=True)]
+        prefetches: list[ir.Node] = []
+        for element in line_offsets(request.extents, array.dtype.bytes):
+            at = [start + offset for start, offset in zip(request.start, element, strict=True)]
             offset = element_offset(self.scope.strides[array.name], at, None)
-            made.append(ir.Prefetch(self.scope.address(array.name, offset), request.level))
-        return made
+            prefetches.append(ir.Prefetch(self.scope.address(array.name, offset), request.level))
+        return prefetches
 
     # -- statements ------------------------------------------------------------------------------
 
     def _vector(self, node: loop.For) -> ir.Node:
-        """One assignment in all lanes."""
+        """Convert a vector loop to one statement in all lanes."""
         condition, body = _mask_condition(node)
         active = self._active(node, condition)
         if active is None:
@@ -137,14 +138,14 @@ class _Vectorizer:
         self.scope.lane = node.variable
         lanes = vector.Lanes(node.lanes, active, some)
         if isinstance(body, loop.InstructionCall):
-            made: ir.Node = self._call(body, lanes)
+            statement: ir.Node = self._call(body, lanes)
         else:
-            made = self._assign(body, lanes)
+            statement = self._assign(body, lanes)
         self.scope.lane = None
-        return made
+        return statement
 
     def _single_lane(self, node: loop.For, active: vector.Active) -> Expression | None:
-        """The only lane that runs; None if several lanes run, or perhaps none."""
+        """The lane that runs, if exactly one lane does; else None."""
         if isinstance(active, vector.Range):
             length = extent(node, self.scope.known)
             return node.lower if length.is_constant and length.constant == 1 else None
@@ -153,7 +154,7 @@ class _Vectorizer:
         return None
 
     def _active(self, node: loop.For, condition: Expression | None) -> vector.Active | None:
-        """The lanes that run; None if no lane runs."""
+        """The active lanes; None if no lane is active."""
         literal = literal_lanes(node, self.scope.known)
         lanes: tuple[int, ...] | None = None if literal is None else tuple(literal)
         if lanes is not None and condition is not None:
@@ -203,7 +204,7 @@ class _Vectorizer:
         return ir.Store(access)
 
     def _call(self, node: loop.InstructionCall, lanes: vector.Lanes) -> ir.Call:
-        """A nest that one instruction computes."""
+        """Convert a nest that one instruction computes."""
         scope, target, instruction = self.scope, node.meaning.target, node.instruction
         operands: list[tuple[str, vector.Load | Constant]] = []
         for name, operand in node.operands:
@@ -225,7 +226,7 @@ class _Vectorizer:
 
 
 def can_stream(lanes: int, array: Array) -> bool:
-    """Whether a vector of elements of an array is one that a streaming store writes."""
+    """Whether a streaming store can write a vector of ``lanes`` elements of an array."""
     size = lanes * array.dtype.bytes
     return size >= LEAST_BYTES and not size & (size - 1)
 
@@ -235,7 +236,7 @@ def _sequence(nodes: list[ir.Node]) -> ir.Node:
 
 
 def _at(node: loop.Assign, variable: str, value: Expression) -> loop.Assign:
-    """The assignment of one lane."""
+    """The assignment in a single lane."""
 
     def rule(expression: Expression) -> Expression | None:
         return value if expression == Index(variable) else None
@@ -252,7 +253,7 @@ def _at(node: loop.Assign, variable: str, value: Expression) -> loop.Assign:
 def _mask_condition(
     node: loop.For,
 ) -> tuple[Expression | None, loop.Assign | loop.InstructionCall]:
-    """The condition inside a vector loop, if any, and its assignment."""
+    """Split the body of a vector loop into its condition, if any, and its assignment."""
     condition: Expression | None = None
     body: loop.LoopNode = node.body
     while isinstance(body, loop.If) and body.otherwise is None:

@@ -1,13 +1,15 @@
 """Pass: load and store elements at literal distances as whole vectors and shuffles.
 
-Of ``x[2*i + lane // 4]`` or ``x[4*i + 2*lane]`` every lane's distance from the first element is
-literal. If a few vectors hold all elements, loading these and shuffling takes a fraction of a
-gather. The pass turns :class:`~polysched.vector.ir.Offsets` of such statements into a
-:class:`~polysched.vector.ir.Window`. If only the first lanes run, as in the remainder of a loop,
-the vectors are loaded and stored under masks, and nothing beyond the last active lane is read.
+In ``x[2*i + lane // 4]`` or ``x[4*i + 2*lane]`` every lane's distance from the first element is
+literal. If a few vectors hold all elements, loading the vectors and shuffling them takes a fraction
+of the time of a gather. The pass turns :class:`~polysched.vector.ir.Offsets` of such statements
+into a :class:`~polysched.vector.ir.Window`. If only the first lanes run, as in the remainder of a
+loop, the vectors are loaded and stored under masks, and no element beyond the last active lane is
+read.
 
 Windows that begin a few elements apart, such as the even and the odd elements of a row, share their
-vectors if the same lanes read them in one sequence: then all elements of both may be loaded.
+vectors if the same lanes read both windows in one statement sequence, because then the elements of
+both windows may be loaded.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ from polysched.vector.values import (
 )
 
 MOST = 4
-"""Vectors of a window; more than four loads and three shuffles are no faster than a gather."""
+"""Most vectors of a window; more than four loads and three shuffles are no faster than a gather."""
 
 
 def form_windows(program: VectorProgram) -> VectorProgram:
@@ -56,11 +58,11 @@ def _with_shared(node: Node) -> Node:
         case Assign():
             return _sharing([node])[0]
         case Sequence(nodes=nodes):
-            made: list[Node] = []
+            shared: list[Node] = []
             for lanes, group in groupby(nodes, _fixed_lanes):
                 run = list(group)
-                made += map(_with_shared, run) if lanes is None else _sharing(run)
-            return Sequence(tuple(made))
+                shared += map(_with_shared, run) if lanes is None else _sharing(run)
+            return Sequence(tuple(shared))
         case Loop(body=body):
             return replace(node, body=_with_shared(body))
         case Branch(then=then, otherwise=otherwise):
@@ -70,13 +72,13 @@ def _with_shared(node: Node) -> Node:
 
 
 def _fixed_lanes(node: Node) -> Lanes | None:
-    """The lanes of an assignment, if they are the same in the neighboring ones with equal lanes."""
+    """The lanes of an assignment if they are constant in an iteration of the loops around."""
     lanes = node.lanes if isinstance(node, Assign) else None
     return lanes if lanes is not None and has_fixed_lanes(lanes) else None
 
 
 def _sharing(run: list[Node]) -> list[Node]:
-    """Share the vectors of windows in statements that run the same lanes one after the other."""
+    """Share the vectors of windows in consecutive statements that run the same lanes."""
     starts: dict[tuple[Address, tuple[int, ...]], set[int]] = {}
     for node in run:
         if isinstance(node, Assign) and _fixed_lanes(node) is not None:
@@ -85,8 +87,8 @@ def _sharing(run: list[Node]) -> list[Node]:
                     starts.setdefault(_family(load.access), set()).add(load.access.address.constant)
     groups = {
         (family, start): group
-        for family, found in starts.items()
-        for group in _groups(sorted(found), family[1])
+        for family, family_starts in starts.items()
+        for group in _groups(sorted(family_starts), family[1])
         for start in group
     }
 
@@ -99,8 +101,8 @@ def _sharing(run: list[Node]) -> list[Node]:
             return value
         shift, distances = access.address.constant - group[0], value.access.movement.distances
         window = Window(
-            tuple(one + shift for one in distances),
-            tuple(one + group[-1] - group[0] for one in distances),
+            tuple(distance + shift for distance in distances),
+            tuple(distance + group[-1] - group[0] for distance in distances),
         )
         address = replace(access.address, constant=group[0])
         return replace(value, access=Access(address, window, value.dtype.bytes, access.is_private))
@@ -111,13 +113,13 @@ def _sharing(run: list[Node]) -> list[Node]:
 
 
 def _family(access: Access) -> tuple[Address, tuple[int, ...]]:
-    """What windows have in common that differ in their beginnings only."""
+    """The key of windows that differ only in where they begin."""
     assert isinstance(access.movement, Window)
     return replace(access.address, constant=0), access.movement.distances
 
 
 def _groups(starts: list[int], distances: tuple[int, ...]) -> Iterator[list[int]]:
-    """Group windows that together need as many vectors as each of them by itself."""
+    """Group windows that together need as many vectors as each window alone."""
     count, last = len(distances), max(distances)
     group: list[int] = []
     for start in starts:
@@ -148,7 +150,7 @@ def _load(value: Value, active: Active) -> Value:
 
 
 def _window(access: Access, active: Active) -> Access:
-    """The access as a window if few enough vectors hold all elements."""
+    """The access as a window if at most the allowed number of vectors holds all elements."""
     movement = access.movement
     if not isinstance(movement, Offsets):
         return access
@@ -159,7 +161,7 @@ def _window(access: Access, active: Active) -> Access:
 
 
 def _is_maskable(distances: tuple[int, ...], active: Active) -> bool:
-    """Whether the elements of active lanes are known from the number of active lanes."""
+    """Whether the number of active lanes determines which elements are accessed."""
     if isinstance(active, Range):
         is_sorted = list(distances) == sorted(distances)
         return active.lower is None and active.step == 1 and is_sorted
@@ -167,5 +169,5 @@ def _is_maskable(distances: tuple[int, ...], active: Active) -> bool:
 
 
 def _are_different(movement: Offsets) -> bool:
-    """Whether no two lanes access one element."""
+    """Whether all lanes access different elements."""
     return len(set(movement.distances)) == len(movement.distances)

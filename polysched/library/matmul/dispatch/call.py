@@ -165,7 +165,7 @@ def _by_generic_kernels(
 def specialized_target(
     a: NumpyArray, b: NumpyArray, threads: int | None, out: NumpyArray | None = None
 ) -> CallTarget | None:
-    """As :func:`matmul_target`; None as long as generic kernels compute such calls."""
+    """Like :func:`matmul_target`; None while generic kernels compute calls of this kind."""
     is_generic = _GENERIC.is_served(a, b, out, threads)
     return None if is_generic else matmul_target(a, b, threads, out)
 

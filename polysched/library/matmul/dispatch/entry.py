@@ -19,7 +19,7 @@ from polysched.runtime.memory import share_memory
 
 @dataclass(frozen=True, eq=False)
 class DispatchEntry:
-    """The kernel that computes one kind of call, and how it gets its arguments.
+    """The kernel that computes one kind of call, and the preparation of its arguments.
 
     Attributes:
         shape: the shape of the result.
@@ -33,8 +33,8 @@ class DispatchEntry:
         options: further arguments of the kernel's call.
         multiplies: whether the kernel takes the operands; a product without terms does not.
         copies_out: whether the kernel computes into a copy of the result.
-        direct_call: what the call cache runs for later calls of this kind; None if an argument has
-            to be copied or converted first.
+        direct_call: the call that the call cache runs for later calls of this kind; None if an
+            argument has to be copied or converted first.
     """
 
     shape: Shape

@@ -47,20 +47,20 @@ def element_type(a: np.dtype[Any], b: np.dtype[Any]) -> DType:
     return dtype
 
 
-def result_type(operands: DType, wanted: DType | None) -> DType:
-    """The element type of a product: that of half operands, else that of the sums.
+def result_type(operands: DType, requested: DType | None) -> DType:
+    """The element type of a product: the type of half operands, else the type of the sums.
 
     Raises:
-        CallError: the result cannot have the wanted type.
+        CallError: the result cannot have the requested type.
     """
     total = accumulator_of(operands)
     choices = (operands, total) if operands.is_half else (total,)
-    if wanted is not None and wanted not in choices:
+    if requested is not None and requested not in choices:
         raise CallError(
-            f"matmul: dtype is {wanted}, and the operands have elements of type {operands}; "
+            f"matmul: dtype is {requested}, and the operands have elements of type {operands}; "
             f"expected {' or '.join(map(str, choices))}"
         )
-    return wanted or choices[0]
+    return requested or choices[0]
 
 
 @lru_cache(maxsize=_EPILOGUES)

@@ -27,10 +27,10 @@ from polysched.runtime.memory import address, share_memory
 from polysched.runtime.threads import usable_threads
 
 GENERIC_CALLS = 4
-"""Calls of one kind that run generic kernels before specialized code is made.
+"""Calls of one kind that run generic kernels before specialized code is compiled.
 
-Making it takes as long as some 10,000 small calls. A kind that was called a few times will mostly
-be called many times.
+Compiling it takes as long as some 10,000 small calls. A kind that was called a few times will
+mostly be called many times.
 """
 
 MOST_STACKED = 64
@@ -59,7 +59,7 @@ class _Kind:
 
 
 class _Planned(NamedTuple):
-    """A plan, the product and the threads it is made for, and the result's shape."""
+    """A plan, its product and number of threads, and the result's shape."""
 
     plan: GenericPlan
     product: Strided

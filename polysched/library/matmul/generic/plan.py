@@ -44,7 +44,7 @@ EVEN_TILES = 8
 """Tiles of rows, at most, that are made equally high. More tiles have one lower tile at the end."""
 
 PARTS = 2
-"""Parts of the work for each thread, so that a late thread leaves one to the others."""
+"""Parts of the work for each thread, so that other threads take over parts of a late thread."""
 
 
 class Strided(NamedTuple):
@@ -141,7 +141,7 @@ def stacked_plan(
 
 
 def _of_one_row(product: Strided) -> Strided:
-    """Give the rows of arrays of one row the stride that the kernels are proved for."""
+    """Give arrays of a single row the row stride for which the kernels are proved."""
     if product.m == 1:
         a_row, out_row = product.k * product.a_term, product.n * product.out_column
         product = product._replace(a_row=a_row, out_row=out_row)

@@ -27,7 +27,7 @@ class GenericProduct:
     """A planned product whose machine code is loaded.
 
     Attributes:
-        is_swapped: whether it takes the right operand first.
+        is_swapped: whether the kernel takes the right operand first.
         parts: calls, in order; parts may run at the same time.
         scratch: bytes of scratch memory for each part.
         threads: the threads to use.

@@ -1,4 +1,4 @@
-"""Specialized code made in the background, by one thread of low priority."""
+"""Compile specialized code in the background, in one thread of low priority."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Specializer:
                 self._thread.start()
 
     def is_done(self, kind: object) -> bool:
-        """Whether the code of a kind has been made."""
+        """Whether the code of a kind has been compiled."""
         return kind in self._done
 
     def wait(self) -> None:
@@ -59,7 +59,7 @@ class Specializer:
             thread.join()
 
     def close(self) -> None:
-        """Drop what waits, and wait for the function that runs."""
+        """Drop the queued functions, and wait for the function that runs."""
         with self._lock:
             self._is_ending = True
             self._waiting.clear()

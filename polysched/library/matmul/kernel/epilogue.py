@@ -115,7 +115,7 @@ def epilogue_builder(
 ) -> EpilogueBuilder | None:
     """The function that declares the epilogue in a kernel; None if the sums are stored directly.
 
-    ``dtype`` is the type of the sums and the factors, ``result`` that of the bias.
+    ``dtype`` is the type of the sums and the factors, and ``result`` is the type of the bias.
     """
     if epilogue.is_plain:
         return None

@@ -180,14 +180,14 @@ def tile_loops(config: Config) -> tuple[TileLoop, ...]:
     last.
     """
     loops = [TileLoop(name, name[0], (name[1],)) for name in config.loops]
-    wanted = [
+    tile_loops = [
         loop
         for loop in loops
         if loop.level == "i"
         or (loop.level == "p" and config.threads(*loop.dimensions) > 1)
         or (loop.level == "o" and config.block(*loop.dimensions) is not None)
     ]
-    return tuple(sorted(wanted, key=lambda loop: loop != TileLoop("pk", "p", ("k",))))
+    return tuple(sorted(tile_loops, key=lambda loop: loop != TileLoop("pk", "p", ("k",))))
 
 
 def loop_of_packing(operand: str, loops: Sequence[TileLoop]) -> TileLoop | None:

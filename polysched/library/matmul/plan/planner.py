@@ -112,14 +112,14 @@ def _split_accumulators(problem: Problem, machine: Machine) -> int:
     """
     sizes, lanes = problem.sizes, machine.lanes(problem.total.bits)
     vectors = sizes.m * -(-sizes.n // lanes)
-    wanted = machine.fma_latency * machine.fma_units
+    in_flight = machine.fma_latency * machine.fma_units
     if problem.computed_a or problem.computed_b or problem.transpose_b:
         return 1
-    if 2 * vectors > wanted or sizes.k < machine.costs.block_terms:
+    if 2 * vectors > in_flight or sizes.k < machine.costs.block_terms:
         return 1
     is_masked = sizes.n & (sizes.n - 1) > 0 and sizes.n % lanes > 0
     fitting = (machine.vector_registers - 1 - sizes.n // lanes) // vectors - 1
-    return max(1, min((2 if is_masked else 1) * wanted // vectors, fitting))
+    return max(1, min((2 if is_masked else 1) * in_flight // vectors, fitting))
 
 
 def _is_streamed(part: Sizes, problem: Problem, machine: Machine) -> bool:
