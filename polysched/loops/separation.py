@@ -37,7 +37,7 @@ from polysched.ir.expr.linear import Intervals, LinearForm, linear_form
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import loads
 from polysched.ir.expr.traversal import walk as walk_expression
-from polysched.loops.analysis.conditions import not_positive
+from polysched.loops.analysis.conditions import as_condition, not_positive
 from polysched.loops.analysis.facts import Facts, conjuncts
 from polysched.loops.ir.nodes import (
     Assign,
@@ -134,7 +134,7 @@ def _separated(node: LoopNode, scope: _Scope, ends: int) -> LoopNode:
 
 def _versions(node: For, forms: tuple[LinearForm, ...], scope: _Scope, ends: int) -> LoopNode:
     """A nest in two versions: one where the forms, over parameters, are at most 0, and the rest."""
-    condition = reduce(and_, (form.expression() <= 0 for form in forms))
+    condition = reduce(and_, map(as_condition, forms))
     whole = _separated(node, scope.where(condition), ends)
     return If(condition, whole, _separated(node, scope, ends - 1))
 
@@ -188,7 +188,7 @@ def _cut(
         return _with_body(loop, _separated(loop.body, inner, ends))
     forms = _strongest(forms)
     if loop.kind is LoopKind.PARALLEL:
-        condition = reduce(and_, (form.expression() <= 0 for form in forms))
+        condition = reduce(and_, map(as_condition, forms))
         return replace(loop, body=_chosen(If(condition, loop.body, loop.body), inner, ends))
     parts = []
     for position, ends_of_part in enumerate(_ranges(loop, forms)):

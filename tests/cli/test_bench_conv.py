@@ -9,7 +9,9 @@ from polysched.cli import bench_conv
 from tests.cli.conftest import Polysched
 
 QUICK = ("bench", "conv", "--sizes", "1,3,7,5,20", "--rounds", "1", "--seconds", "0.2")
-KEYS = "kernel contestant fraction_of_peak gflops peak_gflops runs max_abs_err held_back".split()
+KEYS = (
+    "kernel contestant fraction_of_peak gflops peak_gflops runs max_abs_err held_back spread"
+).split()
 
 
 def test_json_lines(polysched: Polysched) -> None:

@@ -1,8 +1,8 @@
-"""Programs meant to harm: each asks everything of polysched, in a process of its own.
+"""Hostile programs: each calls all functions of polysched, in a process of its own.
 
-Run as ``python -m tests.errors.hostile NAME``: it prints the errors that polysched raised, and
-takes no notice of them; whatever else happens is a defect. ``python -m tests.errors.hostile NAME
-0.1`` takes a tenth of each time that isl is given; the operations stay.
+Run as ``python -m tests.errors.hostile NAME``: it prints the errors that polysched raises. Any
+other outcome is a defect. ``python -m tests.errors.hostile NAME 0.1`` uses a tenth of isl's time
+limits; the limits on operations stay.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from polysched.fuzz.sketch import declare
 from polysched.fuzz.steps import ORDER_MAKERS, PROGRAM_MAKERS, only_reorders, random_step
 from polysched.ir.core.tree import TransposeStrategy
 from polysched.schedule.primitives.compute_at import ComputeAt
+from polysched.schedule.primitives.inline import Inline
 from polysched.schedule.primitives.tensorize import Tensorize
 from polysched.schedule.primitives.transpose import Transpose
 from polysched.schedule.schedule import Schedule
@@ -24,7 +25,7 @@ def test_every_primitive_is_tried_and_fits_now_and_then() -> None:
     tried: Counter[str] = Counter()
     fits: Counter[str] = Counter()
     names = {primitive.__name__ for primitive in PRIMITIVES}
-    unlikely = {Transpose.__name__, Tensorize.__name__}
+    unlikely = {Transpose.__name__, Tensorize.__name__, Inline.__name__}
     for seed in range(400):
         if all(tried[name] >= 5 and fits[name] >= 2 for name in names - unlikely):
             break

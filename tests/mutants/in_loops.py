@@ -119,9 +119,9 @@ MUTANTS = (
         "blocks-begin-early",
         "blocks begin where tiles that reach beyond them would have something to do",
         "polysched.loops.scan.ranges",
-        "_outer",
-        "(one.constant + limit for limit in limits)",
-        "(one.constant + limit for limit in limits[1:])",
+        "_projected",
+        "(inequality.constant + limit for limit in limits)",
+        "(inequality.constant + limit for limit in limits[1:])",
         SCANNED_TESTS,
     ),
     Mutant(
@@ -224,8 +224,8 @@ MUTANTS = (
         "the iterations before the first full tile run in the last part again",
         SEPARATION,
         "_ranges",
-        "_aligned(loop, maximum(begun, stop))",
-        "begun",
+        "_aligned(loop, maximum(middle, stop))",
+        "middle",
         SEPARATED,
     ),
     Mutant(

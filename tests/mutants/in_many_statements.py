@@ -78,8 +78,8 @@ MUTANTS = (
         "neighbors that run alike run in the opposite order",
         "polysched.loops.isl_ast.reader",
         "_Reader._mark",
-        "[scope.renaming.to(what.members[0], member) for member in what.members]",
-        "[scope.renaming.to(what.members[0], member) for member in reversed(what.members)]",
+        "[scope.renaming.to(first, member) for member in marked.members]",
+        "[scope.renaming.to(first, member) for member in reversed(marked.members)]",
         REPETITION_TESTS,
     ),
     Mutant(

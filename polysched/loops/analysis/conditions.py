@@ -30,6 +30,14 @@ def bound_conditions(loop: For) -> tuple[Expression, ...]:
     return claims
 
 
+def as_condition(form: LinearForm) -> Expression:
+    """The condition ``form <= 0``, written with positive terms on both sides."""
+    more = tuple(term for term in form.terms if term[1] > 0)
+    less = tuple((atom, -coefficient) for atom, coefficient in form.terms if coefficient < 0)
+    left = LinearForm(more, max(form.constant, 0))
+    return left.expression() <= LinearForm(less, max(-form.constant, 0)).expression()
+
+
 def _is_at_least(bound: Expression, number: int) -> bool:
     """Whether a bound is a literal that is at least ``number``."""
     form = linear_form(bound, {})

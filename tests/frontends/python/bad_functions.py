@@ -532,10 +532,6 @@ def bound_in_a_narrow_type(x: "i64[n]"):
         x[i] = 1
 
 
-def half_precision(x: "i8[n]"):
-    x[0] = np.int8(np.sqrt(x[0]))
-
-
 def numpy_power_of_integers(x: "i64[n]"):
     x[0] = np.power(x[0], 3)
 

@@ -94,17 +94,19 @@ def test_integers_stay_integers_where_numpy_keeps_them() -> None:
 @pytest.mark.parametrize("dtype", "i1 u1 i2 u2 i4 u4 i8 u8".split())
 @pytest.mark.parametrize("function", NUMPY_FUNCTIONS, ids=repr)
 def test_functions_of_integers_are_of_numpy_s_type(function: np.ufunc, dtype: str) -> None:
-    """Or refused, where numpy computes in 16 bits or the kernel has no such operation."""
+    """Or refused, if the kernel has no such operation."""
     given = [np.dtype(dtype).type(one) for one in (1, 3)[: function.nin]]
     expected = function(*given)
-    if expected.dtype == np.float16 or function is np.power:
-        with pytest.raises(KernelError, match=r"in float16|'\*\*' of integers"):
+    if function is np.power:
+        with pytest.raises(KernelError, match=r"'\*\*' of integers"):
             result(function, *given)
         return
     value, call = result(function, *given)
     assert call.dtype.numpy() == expected.dtype
     assert not call.is_weak
-    np.testing.assert_allclose(value, expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        value, expected, rtol=2 * np.finfo(expected.dtype).eps if expected.dtype.kind == "f" else 0
+    )
 
 
 def test_the_absolute_value_of_an_index_stays_affine() -> None:
@@ -137,8 +139,7 @@ def test_a_condition_is_a_number_to_functions() -> None:
     assert functions.call(math.sqrt, [condition]).is_weak
     assert functions.call(np.square, [condition]).dtype == as_dtype("i8")
     assert functions.call(float, [condition]).dtype == as_dtype("f64")
-    with pytest.raises(KernelError, match="numpy computes 'sqrt' of bool in float16"):
-        functions.call(np.sqrt, [condition])
+    assert functions.call(np.sqrt, [condition]).dtype == as_dtype("f16")
 
 
 def test_functions_of_numpy_give_numpy_scalars_of_python_numbers() -> None:

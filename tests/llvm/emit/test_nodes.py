@@ -73,16 +73,16 @@ def test_lanes_of_a_step_between_literals(lower: int, upper: int, step: int) -> 
     assert_runs_as_interpreted(made)
 
 
-@pytest.mark.parametrize(("subscript", "intrinsic"), [(v, "load"), (2 * v, "gather")])
+@pytest.mark.parametrize(("subscript", "intrinsic"), [(v, "load"), (9 * v, "gather")])
 def test_lanes_that_are_not_active_read_nothing(subscript: Operand, intrinsic: str) -> None:
-    """What they would read may lie outside of the array."""
+    """Inactive lanes may lie outside of the array."""
     masked = lanes(8, 0, m, assign("y", (v,), x(subscript)))
     text = emit_module(on_line(masked, context="[m] -> { : 1 <= m <= 7 }"), HOST)
     (call,) = (
         line for line in text.splitlines() if f'= call <8 x i32> @"llvm.masked.{intrinsic}' in line
     )
     (name,) = re.findall(r"<8 x i1> (%\S+),", call)
-    assert f"{name} = icmp slt <8 x i64>" in text
+    assert re.search(rf"{re.escape(name)} = icmp slt <8 x i\d+>", text)
 
 
 def test_lanes_backwards() -> None:
