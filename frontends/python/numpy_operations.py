@@ -125,9 +125,8 @@ def _computed(function: np.ufunc, dtype: DType, operands: list[Expression]) -> E
         if function is np.remainder:
             return floor_remainder(*operands)
         if function in OF_ANGLES:
-            one = dtype.arithmetic.numpy().type
-            dividend, divisor = OF_ANGLES[function]
-            factor = Constant((one(dividend) / one(divisor)).item(), dtype.arithmetic)
+            quotient = np.divide(*OF_ANGLES[function], dtype=dtype.arithmetic.numpy())
+            factor = Constant(float(quotient), dtype.arithmetic)
             return operation(Operator.MULTIPLY, *operands, factor)
         return operation({**NUMPY_OPERATORS, **NUMPY_FUNCTIONS}[function], *operands)
     integer = {**NUMPY_OPERATORS, **NUMPY_INTEGERS}

@@ -14,8 +14,8 @@ from polysched.frontends.python.values import number
 from polysched.ir.expr.expressions import Expression
 
 _EXPECTED = (
-    "expected an array, range(...), literal integers at equal distances such as (-1, 0, 1), or for "
-    "several indices np.ndindex(n, m)"
+    "expected the name of an array, range(...), literal integers at equal distances such as "
+    "(-1, 0, 1), or for several indices np.ndindex(n, m)"
 )
 
 

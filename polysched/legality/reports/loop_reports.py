@@ -9,8 +9,8 @@ from polysched.ir.core.tree import LoopKind
 from polysched.legality.reports.loop_properties import LoopReport, Obstacle
 
 FREE_THE_ORDER = (
-    "a floating-point reduction keeps its order; --fast-math of C files, fastmath=True of ps.jit or "
-    "order='any' of its statement frees it, for vectors and threads along its loop"
+    "a floating-point reduction keeps its order; --fast-math of C files, fastmath=True of ps.jit "
+    "or order='any' of its statement frees it, for vectors and threads along its loop"
 )
 """Advice on obstacles that are ``kept``."""
 

@@ -11,7 +11,6 @@ from polysched.legality.verdicts.verdict import (
     ViolationKind,
 )
 
-
 _EXCLUDE_SIZES = (
     "If such sizes never occur, exclude them: by 'assert n >= 1' in a Python function, by "
     "minimum=1 of build.parameter, or by build.assume(...)."

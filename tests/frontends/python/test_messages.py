@@ -12,6 +12,8 @@ from polysched.errors import FrontendError
 from polysched.frontends.python.decorator import read_kernel
 from tests.frontends.python import bad_functions
 
+# ruff: noqa: F821
+
 HELPERS = (
     bad_functions.helper,
     bad_functions.recursive,
