@@ -136,7 +136,9 @@ class ArrayCalls:
                 name = getattr(function, "__name__", str(function))
                 raise KernelError(
                     f"'{name}' of a whole array is not supported; supported are numpy's functions "
-                    "of single elements, np.where, np.clip, np.sum, np.mean, np.min, np.max, np.dot"
+                    "of single elements, np.where, np.clip, reductions such as np.sum and np.max, "
+                    "np.dot, np.concatenate, np.pad, np.roll and np.diff; call other functions "
+                    "outside of the compiled function"
                 )
             return self.elementwise(lambda *values: call(function, list(values)), *operands)
         numbers = [operand for operand in operands if isinstance(operand, Value)]

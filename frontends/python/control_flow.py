@@ -65,6 +65,9 @@ def structured(
         isinstance(part, _Exit) or (isinstance(part, ast.For) and part.orelse) for part in walked
     ):
         return node
+    for part in walked:
+        if isinstance(part, ast.Try | ast.TryStar):
+            raise error(part, "'try' is not supported: compiled code raises no exceptions")
     returns = [part for part in walked if isinstance(part, ast.Return)]
     if not returns:
         body, final = (before, [last]) if is_final else (node.body, [])

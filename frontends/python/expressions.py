@@ -25,6 +25,7 @@ from polysched.frontends.python.periodic import affine_quotient, assumed_remaind
 from polysched.frontends.python.scope import (
     LocalNumber,
 )
+from polysched.frontends.python.statement_names import node_name
 from polysched.frontends.python.subscripts import Subscripting
 from polysched.frontends.python.values import (
     Value,
@@ -250,7 +251,7 @@ class Reader(Names):
                 return self.condition(node)
             case ast.BoolOp():
                 return self._logical(node, self._truth_value)
-        raise self.source.error(node, f"{type(node).__name__} is not supported here; {_SUPPORTED}")
+        raise self.source.error(node, f"{node_name(node)} is not supported here; {_SUPPORTED}")
 
     def _atom(self, node: ast.Constant | ast.Attribute | ast.Name) -> Operand:
         if isinstance(node, ast.Name):

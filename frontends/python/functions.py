@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator as python
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -18,7 +19,7 @@ import numpy as np
 from polysched.errors import KernelError
 from polysched.frontends.python.affinity import is_affine_number
 from polysched.frontends.python.floor_division import differ
-from polysched.frontends.python.numpy_operations import UFUNCS, applied, truth
+from polysched.frontends.python.numpy_operations import OF_ANGLES, UFUNCS, applied, truth
 from polysched.frontends.python.operations import combine, combined
 from polysched.frontends.python.values import (
     Value,
@@ -63,6 +64,9 @@ _OF_MATH: Mapping[Callable[..., Any], Operator] = MappingProxyType(
         math.tan: Operator.TANGENT,
         math.tanh: Operator.HYPERBOLIC_TANGENT,
     }
+)
+_ANGLES_OF_MATH: Mapping[Callable[..., Any], np.ufunc] = MappingProxyType(
+    {math.degrees: np.degrees, math.radians: np.radians}
 )
 _BINARY = frozenset(
     {
@@ -123,6 +127,12 @@ def call(function: Any, arguments: list[Value]) -> Value:
             require_one_meaning(argument, f64)
         operands = (converted(argument, f64) for argument in arguments)
         return Value(operation(in_math, *operands), is_weak=True)
+    angle = _found(_ANGLES_OF_MATH, function)
+    if angle is not None:
+        _require_count(arguments, 1)
+        require_one_meaning(arguments[0], f64)
+        value = applied(angle, Value(converted(arguments[0], f64)))
+        return replace(value, is_weak=True)
     return _of_numpy(function, arguments)
 
 
@@ -135,7 +145,7 @@ def _of_numpy(function: Any, arguments: list[Value]) -> Value:
     if logical is not None:
         _require_count(arguments, function.nin)
         return Value(logical(*map(truth, arguments)))
-    known = (np.isnan, np.square, *UFUNCS.values())
+    known = (np.isnan, np.square, *UFUNCS.values(), *OF_ANGLES)
     if function not in known and _found(NUMPY_FUNCTIONS, function) is None:
         raise KernelError(f"{_name(function)} cannot be called in a kernel; {SUPPORTED}")
     _require_count(arguments, function.nin)

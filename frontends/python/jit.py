@@ -143,13 +143,16 @@ class JitFunction:
         return tuple(dict.fromkeys(str(one.types) for one in self._made.values()))
 
     def report(self) -> str:
-        """Report of the latest call: its types, the schedule's loops, the conditions on sizes."""
+        """Report of the latest call: its types, the conditions on sizes, the schedule's report.
+
+        ``function.schedule.trace()`` lists the steps, ``function.schedule.show()`` the loops.
+        """
         latest = self._required()
         conditions = [one.text for one in latest.call.compiled.signature.conditions]
         lines = [
             f"{self.python.__name__}{latest.types}",
             *(f"every call checks: {text}" for text in conditions),
-            latest.schedule.show("schedule"),
+            str(latest.schedule.report()),
         ]
         return "\n".join(lines)
 

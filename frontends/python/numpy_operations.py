@@ -6,6 +6,7 @@ does so only for literals; other integers wrap around (see `decorator.py`).
 
 from __future__ import annotations
 
+import math
 import operator as python
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -49,6 +50,16 @@ UFUNCS: Mapping[Operator, np.ufunc] = MappingProxyType(
 )
 """The numpy function that computes each Python operator on numpy scalars."""
 
+OF_ANGLES: Mapping[Callable[..., Any], tuple[float, float]] = MappingProxyType(
+    {
+        np.deg2rad: (math.pi, 180.0),
+        np.degrees: (180.0, math.pi),
+        np.rad2deg: (180.0, math.pi),
+        np.radians: (math.pi, 180.0),
+    }
+)
+"""Functions that multiply by a quotient, which numpy computes in the type of the operand."""
+
 _ROUNDING = frozenset({np.ceil, np.floor, np.trunc})
 """Functions that return integers and truth values unchanged."""
 
@@ -77,7 +88,7 @@ def applied(function: np.ufunc, *values: Value, is_operator: bool = False) -> Va
     """Apply a numpy function; the result is a numpy scalar of the type that numpy chooses.
 
     Args:
-        function: a function in `UFUNCS` or `NUMPY_FUNCTIONS`.
+        function: a function in `UFUNCS`, `NUMPY_FUNCTIONS` or `OF_ANGLES`.
         values: the operands.
         is_operator: whether it implements an operator; operators keep integers of odd widths.
 
@@ -113,6 +124,10 @@ def _computed(function: np.ufunc, dtype: DType, operands: list[Expression]) -> E
             return floor_quotient(*operands)
         if function is np.remainder:
             return floor_remainder(*operands)
+        if function in OF_ANGLES:
+            quotient = np.divide(*OF_ANGLES[function], dtype=dtype.arithmetic.numpy())
+            factor = Constant(float(quotient), dtype.arithmetic)
+            return operation(Operator.MULTIPLY, *operands, factor)
         return operation({**NUMPY_OPERATORS, **NUMPY_FUNCTIONS}[function], *operands)
     integer = {**NUMPY_OPERATORS, **NUMPY_INTEGERS}
     if function not in integer:

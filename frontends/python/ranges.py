@@ -13,7 +13,10 @@ from polysched.frontends.python.expressions import Reader
 from polysched.frontends.python.values import number
 from polysched.ir.expr.expressions import Expression
 
-_EXPECTED = "expected range(...), or for several indices np.ndindex(n, m)"
+_EXPECTED = (
+    "expected the name of an array, range(...), literal integers at equal distances such as "
+    "(-1, 0, 1), or for several indices np.ndindex(n, m)"
+)
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,8 @@ def ranges_of(reader: Reader, node: ast.For) -> list[Range]:
 
 def _bounds(reader: Reader, node: ast.For, count: int) -> list[list[ast.expr]]:
     """The arguments of ``range`` for each index."""
+    if isinstance(node.iter, ast.Tuple | ast.List) and count == 1:
+        return [_spaced(reader, node.iter)]
     if not isinstance(node.iter, ast.Call) or node.iter.keywords:
         raise reader.source.error(node.iter, _EXPECTED)
     function, arguments = reader.outer(node.iter.func), node.iter.args
@@ -76,6 +81,24 @@ def _bounds(reader: Reader, node: ast.For, count: int) -> list[list[ast.expr]]:
     if len(bounds) != count:
         raise reader.source.error(node.iter, _EXPECTED)
     return bounds
+
+
+def _spaced(reader: Reader, node: ast.Tuple | ast.List) -> list[ast.expr]:
+    """The arguments of the ``range`` of some literal integers."""
+    values = []
+    for element in node.elts:
+        try:
+            value = ast.literal_eval(element)
+        except ValueError:
+            value = None
+        if type(value) is not int:
+            raise reader.source.error(element, _EXPECTED)
+        values.append(value)
+    step = values[1] - values[0] if len(values) > 1 else 1
+    if not values or not step or values != list(range(values[0], values[-1] + step, step)):
+        raise reader.source.error(node, _EXPECTED)
+    ends = (values[0], values[-1] + step, step)
+    return [ast.copy_location(ast.Constant(end), node) for end in ends]
 
 
 def _is_range(function: object) -> bool:

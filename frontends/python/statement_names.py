@@ -1,4 +1,4 @@
-"""Names of Python's statements in messages."""
+"""Names of Python's statements and expressions in messages."""
 
 from __future__ import annotations
 
@@ -6,18 +6,42 @@ import ast
 from collections.abc import Mapping
 from types import MappingProxyType
 
-_NAMES: Mapping[type[ast.stmt], str] = MappingProxyType(
+_NAMES: Mapping[type[ast.AST], str] = MappingProxyType(
     {
         ast.Assign: "an assignment to several targets",
+        ast.AsyncFor: "'async for'",
+        ast.AsyncFunctionDef: "a function",
+        ast.AsyncWith: "'async with'",
+        ast.Await: "'await'",
+        ast.BinOp: "this operator",
         ast.ClassDef: "a class",
         ast.Delete: "'del'",
+        ast.Dict: "a dictionary",
+        ast.DictComp: "a dictionary comprehension",
         ast.Expr: "an expression whose value is not used",
         ast.FunctionDef: "a function",
+        ast.GeneratorExp: "a generator expression",
+        ast.ImportFrom: "'import'",
+        ast.JoinedStr: "a formatted string",
+        ast.Lambda: "'lambda'",
+        ast.List: "a list",
+        ast.ListComp: "a list comprehension",
+        ast.NamedExpr: "an assignment expression, ':=',",
+        ast.Set: "a set",
+        ast.SetComp: "a set comprehension",
+        ast.Slice: "a slice",
+        ast.Starred: "an argument with a star",
+        ast.TryStar: "'try'",
+        ast.Tuple: "a tuple",
+        ast.Yield: "'yield'",
+        ast.YieldFrom: "'yield'",
     }
 )
-"""Names of statements without a keyword."""
+"""Names of nodes whose keyword is not the name of their class."""
 
 
-def statement_name(node: ast.stmt) -> str:
-    """The name of a statement in messages: its keyword, if it has one."""
+def node_name(node: ast.stmt | ast.expr) -> str:
+    """The name of a statement or an expression in messages: its keyword, if it has one."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return f"a call whose value is not used, '{ast.unparse(node.value.func)}(...)',"
     return _NAMES.get(type(node), f"'{type(node).__name__.lower()}'")

@@ -29,7 +29,7 @@ from polysched.frontends.python.scope import (
     rebound,
 )
 from polysched.frontends.python.source import FunctionSource
-from polysched.frontends.python.statement_names import statement_name
+from polysched.frontends.python.statement_names import node_name
 from polysched.frontends.python.values import Value, number
 from polysched.ir.core.kernel import Role
 from polysched.ir.declare.array_handle import ArrayHandle
@@ -39,8 +39,8 @@ from polysched.ir.expr.expressions import Expression, Index, Load
 from polysched.ir.expr.traversal import walk
 
 _SUPPORTED = (
-    "supported are assignments, 'for' over range(...), 'if', 'assert' on sizes, and at the end "
-    "'return' of local arrays"
+    "supported are assignments, 'for' over ranges and arrays, 'while' that counts, 'if', 'break', "
+    "'continue', 'return' of local arrays and numbers, and 'assert' on sizes"
 )
 
 
@@ -106,7 +106,7 @@ class Declarer:
             case ast.Assert(test=test):
                 self._assume(test)
             case _:
-                name = statement_name(node)
+                name = node_name(node)
                 raise self.reader.source.error(node, f"{name} is not supported here; {_SUPPORTED}")
 
     def inlined(self, source: FunctionSource, caller: object) -> Declarer:

@@ -113,8 +113,9 @@ def find_region(
         chosen = others if len(others) == 1 else chosen
     if len(chosen) > 1:
         raise FrontendError(
-            f"which function of {path}? Name one of {', '.join(map(repr, chosen))}, or put one "
-            "region between '#pragma scop' and '#pragma endscop'"
+            f"which function of {path}? Name one of {', '.join(map(repr, chosen))}, as in "
+            f"{path}:{next(iter(chosen))}, or put one region between '#pragma scop' and '#pragma "
+            "endscop'; 'polysched rewrite' takes all functions of a file"
         )
     (node,) = chosen.values()
     return whole_function(node)

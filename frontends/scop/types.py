@@ -144,7 +144,8 @@ def _named(names: tuple[str, ...], source_map: SourceMap, at: c_ast.Node) -> DTy
             return _UNSIGNED[base] if count["unsigned"] else base
     raise source_map.error(
         at,
-        f"type '{shown}' is not supported; expected float, double, _Bool or an integer type",
+        f"type '{shown}' is not supported; expected float, double, _Float16, __bf16, _Bool or an "
+        "integer type",
     )
 
 

@@ -54,6 +54,7 @@ class Optimized:
         after: the answer with its predicted cost.
         sizes: the values of the parameters for which costs are predicted.
         stopped: the seconds after which the time limit ended the search; None if it was finished.
+        threads: the number of threads that the code may use.
     """
 
     start: Schedule
@@ -66,6 +67,7 @@ class Optimized:
     machine: Machine
     sizes: Mapping[str, int]
     stopped: float | None = None
+    threads: int = 1
 
 
 def optimize_schedule(
@@ -127,6 +129,7 @@ def optimize_schedule(
         machine,
         chosen,
         stopped,
+        threads,
     )
 
 

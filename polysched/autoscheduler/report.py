@@ -14,7 +14,7 @@ from polysched.autoscheduler.program_cost import program_costs
 from polysched.html import preformatted, titled
 from polysched.ir.core.tree import Loop, LoopKind, loops
 from polysched.legality.reports.loop_properties import LoopReport, explain_loops
-from polysched.legality.reports.loop_reports import format_obstacle
+from polysched.legality.reports.loop_reports import FREE_THE_ORDER, format_obstacle, keeps_order
 from polysched.machine.description import Machine
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import format_step
@@ -32,6 +32,7 @@ class LoopEntry:
         statements: the statements below it.
         scalar: why its iterations are not lanes; None if they are, or contain vectors.
         serial: why its iterations do not run on threads; None if they do, or are written out.
+        kept: whether a reduction that keeps its order is in the way of vectors or threads.
     """
 
     loop: str
@@ -41,6 +42,7 @@ class LoopEntry:
     statements: tuple[str, ...]
     scalar: str | None
     serial: str | None
+    kept: bool
 
 
 @dataclass(frozen=True)
@@ -144,8 +146,10 @@ def report_of(
     untried = "the time limit ended the search"
     gainless = "not predicted to gain"
     missing = untried if optimized is not None and optimized.stopped is not None else gainless
+    is_asked = optimized is None or optimized.threads > 1
+    no_threads = missing if is_asked else "one thread is requested"
     entries = tuple(
-        _entry(properties, loop, trips[loop.statements[0], loop.name], missing)
+        _entry(properties, loop, trips[loop.statements[0], loop.name], missing, no_threads)
         for properties, loop in zip(explain_loops(schedule), loops(program.tree), strict=True)
     )
     return Report(
@@ -166,7 +170,9 @@ def _statement_entry(name: str, cost: Cost) -> StatementEntry:
     return StatementEntry(name, cost.cycles, cost.bound, cost.compute, cost.memory, cost.registers)
 
 
-def _entry(properties: LoopReport, loop: Loop, trip: float, missing: str) -> LoopEntry:
+def _entry(
+    properties: LoopReport, loop: Loop, trip: float, missing: str, no_threads: str
+) -> LoopEntry:
     return LoopEntry(
         properties.loop,
         properties.depth,
@@ -174,7 +180,8 @@ def _entry(properties: LoopReport, loop: Loop, trip: float, missing: str) -> Loo
         trip,
         properties.statements,
         _why_scalar(properties, loop, missing),
-        _why_serial(properties, missing),
+        _why_serial(properties, no_threads),
+        keeps_order((properties,)),
     )
 
 
@@ -201,7 +208,7 @@ def _why_serial(properties: LoopReport, missing: str) -> str | None:
         further = len(properties.serial) - 1
         rest = f" and {further} more" if further else ""
         return f"{format_obstacle(properties.serial[0])}{rest}"
-    return f"threads are legal, but not requested or {missing}"
+    return f"threads are legal, but {missing}"
 
 
 def _lines(report: Report) -> Iterator[str]:
@@ -246,6 +253,8 @@ def _lines(report: Report) -> Iterator[str]:
             yield f"{indent}  scalar: {loop.scalar}"
         if loop.serial is not None:
             yield f"{indent}  serial: {loop.serial}"
+    if any(loop.kept for loop in report.loops):
+        yield f"hint: {FREE_THE_ORDER}"
 
 
 def schedule_text(schedule: Schedule, optimized: Optimized) -> str:

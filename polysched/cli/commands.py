@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from polysched.cli.failures import ReportingGroup
+from polysched.errors import suggestion
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,14 @@ class CommandsByName(ReportingGroup):
         """Run the command on the given arguments; without any, on those of the process."""
         is_process = not arguments and options.get("args") is None
         return super().main(*arguments, obj=Invocation(is_process), **options)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the subcommand; the message about an unknown one suggests the nearest names."""
+        if args and not args[0].startswith("-") and args[0] not in self.places:
+            ctx.fail(f"no command '{args[0]}'{suggestion(args[0], self.places)}")
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the subcommands, without importing them."""

@@ -88,7 +88,7 @@ def compile_command(
         loaded = load_scheduled_target(target, reading)
         seconds = time_left()
     schedule = loaded.schedule
-    hint_at_auto(schedule, reading)
+    hint_at_auto(bool(schedule.steps), reading)
     c_function = None if loaded.program is None else loaded.program.c_function()
     machine = reading.machine or load_machine()
     export(

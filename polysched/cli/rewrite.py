@@ -11,7 +11,13 @@ from polysched.autoscheduler.driver import optimize_schedule
 from polysched.cli.c_target import is_c_target
 from polysched.cli.completion import files
 from polysched.cli.options import WrittenFile, output_option
-from polysched.cli.schedule_file import Reading, auto_option, reading_options, with_floating_point
+from polysched.cli.schedule_file import (
+    Reading,
+    auto_option,
+    hint_at_auto,
+    reading_options,
+    with_floating_point,
+)
 from polysched.cli.terminal import output, print_error
 from polysched.errors import ExportError, PolyschedError, TargetError
 from polysched.frontends.scop.regions import Refusal, Replacement, replacements_of
@@ -50,8 +56,8 @@ def rewrite_command(target: str, reading: Reading, file: Path, object_file: Path
     that cannot be translated is left alone, and the reason is printed.
 
     \b
-    polysched rewrite solver.c -o solver.opt.c
-    polysched rewrite solver.c -o solver.opt.c --object kernels.o
+    polysched rewrite solver.c -o solver.opt.c --auto
+    polysched rewrite solver.c -o solver.opt.c --auto --object kernels.o
     cc solver.opt.c kernels.o -lm
 
     With --schedule, exactly one region is expected; name its function with --function.
@@ -87,6 +93,7 @@ def rewrite_command(target: str, reading: Reading, file: Path, object_file: Path
             output().print(f"  {note}", highlight=False)
     for refusal in refused:
         print_error(f"left as it is: {refusal.error}")
+    hint_at_auto(reading.schedule_file is not None, reading)
 
 
 def _text(path: Path) -> str:

@@ -123,7 +123,7 @@ def run_command(
     with time_budget(reading.time_limit()):
         schedule = load_scheduled_target(target, reading).schedule
         seconds_left = time_left()
-    hint_at_auto(schedule, reading)
+    hint_at_auto(bool(schedule.steps), reading)
     kernel = schedule.kernel
     parameters = parameter_values(kernel, sizes)
     arrays = random_arrays(kernel, parameters, seed)

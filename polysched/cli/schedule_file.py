@@ -191,9 +191,9 @@ def load_scheduled_target(text: str, reading: Reading) -> Target:
     return target
 
 
-def hint_at_auto(schedule: Schedule, reading: Reading) -> None:
+def hint_at_auto(is_scheduled: bool, reading: Reading) -> None:
     """Write a hint to the error output if the code runs as written, without a schedule."""
-    if not schedule.steps and not reading.auto:
+    if not is_scheduled and not reading.auto:
         errors().print("hint: there is no schedule; --auto finds and proves one")
 
 

@@ -69,7 +69,7 @@ def test_compile(polysched: Polysched, gemm: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("{}",), "which function of {}? Name one of 'gemm', 'first'"),
+        (("{}",), "which function of {0}? Name one of 'gemm', 'first', as in {0}:gemm"),
         (("{}:gem",), "defines no function 'gem'; did you mean 'gemm'?"),
         (("{}:gemm", "--function", "first"), "names a function, and so does --function first"),
         (("{}.py", "--function", "gemm"), "--function gemm is for C files"),

@@ -26,6 +26,14 @@ def test_there_is_no_other_command() -> None:
     assert main.get_command(click.Context(main), "chekc") is None
 
 
+def test_the_message_about_an_unknown_command_suggests_names() -> None:
+    misspelled = CliRunner().invoke(main, ["chekc", "kernel.py"])
+    assert misspelled.exit_code == 2
+    assert "no command 'chekc'; did you mean 'check'" in misspelled.output
+    other = CliRunner().invoke(main, ["zzz"]).output
+    assert "no command 'zzz'; known are 'bench', 'cache', 'check'" in other
+
+
 def test_a_command_does_not_import_the_others() -> None:
     source = (
         "import sys\n"

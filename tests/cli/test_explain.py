@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from tests.cli.conftest import Polysched
+from tests.cli.conftest import Polysched, WriteFile
 
 ROOT = Path(__file__).parents[2]
 GEMM = str(ROOT / "examples/gallery/gemm.c")
@@ -33,3 +33,32 @@ def test_a_loop_that_is_not_there(polysched: Polysched) -> None:
     result = polysched("explain", GEMM, "kk")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == "error: no loop 'kk'; did you mean 'k'?\n"
+
+
+DOT = """\
+double dot(int n, const double x[n], const double y[n])
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += x[i] * y[i];
+    return sum;
+}
+"""
+
+
+def test_a_sum_that_keeps_its_order(polysched: Polysched, write_file: WriteFile) -> None:
+    path = write_file("dot.c", DOT)
+    kept = polysched("explain", path, "i").stdout
+    assert "(a reduction that keeps its order), distance 1" in kept
+    assert "hint: a floating-point reduction keeps its order; --fast-math" in kept
+    free = polysched("explain", path, "i", "--fast-math").stdout
+    assert "keeps its order" not in free
+
+
+def test_why_there_are_no_threads(polysched: Polysched, write_file: WriteFile) -> None:
+    text = "void f(int n, float x[n]) { for (int i = 0; i < n; i++) x[i] += 1; }"
+    path = write_file("add.c", text)
+    asked = ("explain", path, "i", "--size", "n=1000")
+    assert "threads are legal, but one thread is requested" in polysched(*asked).stdout
+    on_two = polysched(*asked, "--threads", "2").stdout
+    assert "threads are legal, but not predicted to gain" in on_two

@@ -35,6 +35,9 @@ def test_rewrite(polysched: Polysched, scale: str, tmp_path: Path) -> None:
     text = written.read_text()
     assert "int polysched_scale_scale(" in text
     assert "polysched_scale_scale((float *)x, (const float *)y, (long)n) == 0" in text
+    hint = "hint: there is no schedule; --auto finds and proves one"
+    assert hint in result.stderr
+    assert hint not in polysched("rewrite", scale, "-o", str(written), "--auto").stderr
 
 
 def test_rewrite_with_a_schedule(polysched: Polysched, scale: str, write_file: WriteFile) -> None:

@@ -128,13 +128,13 @@ def test_conditions_of_python() -> None:
     build = ps.KernelBuilder("k")
     with (
         build.loops(i=10) as i,
-        pytest.raises(ps.KernelError, match="'i' is compared with 3 .* write equal"),
+        pytest.raises(ps.KernelError, match="'i' is compared with 3 .* write ps.equal"),
         build.where(i == 3),
     ):
         pass
     with (
         build.loops(j=10) as j,
-        pytest.raises(ps.KernelError, match="where.False.: .* use equal"),
+        pytest.raises(ps.KernelError, match="where.False.: .* use ps.equal"),
         build.where(j == j + 1),
     ):
         pass

@@ -234,7 +234,7 @@ def as_condition(function: str, condition: Expression) -> Expression:
         return bounded(condition)
     raise KernelError(
         f"{function}({condition!r}): expected a condition such as i < n; '==' between expressions "
-        "compares how they are written: use equal(a, b)"
+        "compares how they are written: use ps.equal(a, b)"
     )
 
 

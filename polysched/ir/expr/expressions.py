@@ -70,7 +70,7 @@ def _refuse_equality_with_numbers(node: type[ExpressionT]) -> type[ExpressionT]:
         if result is NotImplemented and isinstance(other, int | float | np.generic):
             raise KernelError(
                 f"'{self}' is compared with {other} by == or !=, which compare how expressions are "
-                "written; write equal(a, b) or not_equal(a, b)"
+                "written; write ps.equal(a, b) or ps.not_equal(a, b)"
             )
         return result
 

@@ -75,7 +75,7 @@ def select(condition: Operand, if_true: Operand, if_false: Operand) -> Expressio
     if isinstance(condition, (bool, np.bool_)):
         raise KernelError(
             f"select({condition}, ...): expected a condition such as x < y; '==' and '!=' between "
-            "expressions compare how they are written: use equal(a, b) and not_equal(a, b)"
+            "expressions compare how they are written: use ps.equal(a, b) and ps.not_equal(a, b)"
         )
     return operation(Operator.SELECT, condition, if_true, if_false)
 

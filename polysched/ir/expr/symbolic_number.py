@@ -13,9 +13,9 @@ class SymbolicNumber:
 
     def __bool__(self) -> bool:
         raise KernelError(
-            f"'{self}' has no truth value while the kernel is declared; write select(condition, a, "
-            "b), minimum(a, b) or maximum(a, b), join conditions with & and |, and compare with "
-            "equal(a, b)"
+            f"'{self}' has no truth value while the kernel is declared; write "
+            "ps.select(condition, a, b), ps.minimum(a, b) or ps.maximum(a, b), join conditions "
+            "with & and |, and compare with ps.equal(a, b)"
         )
 
     def __iter__(self) -> Iterator[NoReturn]:

@@ -15,7 +15,7 @@ import islpy as isl
 
 from polysched.dependence.distance import distance
 from polysched.dependence.relations import DependenceKind
-from polysched.ir.core.kernel import Array
+from polysched.ir.core.kernel import Array, Order
 from polysched.ir.core.tree import Loop, LoopKind, Node, executed, loops, rewrite, statements
 from polysched.ir.expr.linear import Interval
 from polysched.ir.isl.budget import DEFAULT_SECONDS, time_budget
@@ -45,6 +45,8 @@ class Obstacle:
         source, sink: the statements of its ends.
         reduction: whether both ends are updates of a reassociable reduction: they may run in either
             order, but not at once.
+        kept: whether both ends are updates of one reduction that keeps its order, although
+            another order would give the same result but for rounding.
         distances: the least and the greatest distance from source to sink, in iterations of the
             loop; for a permutation, also of the loop inside it. None if no literal bounds it.
         may: whether a subscript depends on data, so that the dependence is conservative.
@@ -63,6 +65,7 @@ class Obstacle:
     may: bool = False
     shared_byte: bool = False
     shared_memory: bool = False
+    kept: bool = False
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,7 @@ def _report(program: Program, loop: Loop, quota: int) -> LoopReport:
         if _may_be_vector(program, loop)
         else (None, ())
     )
-    return LoopReport(
+    report = LoopReport(
         loop=loop_reference(program, loop),
         depth=len(prefix_loops(program, loop)) - 1,
         kind=loop.kind,
@@ -153,6 +156,29 @@ def _report(program: Program, loop: Loop, quota: int) -> LoopReport:
         ordered=ask(lambda demands: _obstacles(_broken_by_interchange(inner, demands), loop, inner))
         if inner
         else (),
+    )
+    return replace(
+        report,
+        serial=_marked(program, report.serial),
+        scalar=_marked(program, report.scalar),
+        ordered=_marked(program, report.ordered),
+    )
+
+
+def _marked(
+    program: Program, obstacles: tuple[Obstacle, ...] | None
+) -> tuple[Obstacle, ...] | None:
+    """Mark the obstacles between updates of a reduction that keeps its order."""
+    return obstacles and tuple(replace(one, kept=_is_kept(program, one)) for one in obstacles)
+
+
+def _is_kept(program: Program, obstacle: Obstacle) -> bool:
+    statement = program.statements[obstacle.source]
+    return (
+        obstacle.source == obstacle.sink
+        and statement.target.array == obstacle.array
+        and statement.reduction is not None
+        and statement.reduction.order is Order.EXACT
     )
 
 

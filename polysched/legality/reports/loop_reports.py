@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from polysched.dependence.distance import format_distances
 from polysched.ir.core.tree import LoopKind
 from polysched.legality.reports.loop_properties import LoopReport, Obstacle
+
+FREE_THE_ORDER = (
+    "a floating-point reduction keeps its order; --fast-math of C files, fastmath=True of ps.jit "
+    "or order='any' of its statement frees it, for vectors and threads along its loop"
+)
+"""Advice on obstacles that are ``kept``."""
 
 SHOWN = 2
 """Obstacles shown for one property; the rest are counted."""
@@ -24,7 +30,17 @@ def format_loop_reports(reports: tuple[LoopReport, ...]) -> str:
             flow on A from S to S, distance 1
           permutable with j: yes
     """
-    return "".join(f"{line}\n" for report in reports for line in _lines(report))
+    text = "".join(f"{line}\n" for report in reports for line in _lines(report))
+    return f"{text}hint: {FREE_THE_ORDER}\n" if keeps_order(reports) else text
+
+
+def keeps_order(reports: Iterable[LoopReport]) -> bool:
+    """Whether a reduction that keeps its order stands in the way of vectors or threads."""
+    return any(
+        obstacle.kept
+        for report in reports
+        for obstacle in (*(report.serial or ()), *(report.scalar or ()))
+    )
 
 
 def _lines(report: LoopReport) -> Iterator[str]:
@@ -77,6 +93,8 @@ def _shown(obstacles: tuple[Obstacle, ...] | None) -> Iterator[str]:
 def format_obstacle(obstacle: Obstacle) -> str:
     """Format an obstacle, ``flow on A from S to T, distance (1, -1)``."""
     free = " (a reduction, free in its order)" if obstacle.reduction else ""
+    if obstacle.kept:
+        free = " (a reduction that keeps its order)"
     may = "may " if obstacle.may else ""
     if obstacle.shared_byte:
         return (

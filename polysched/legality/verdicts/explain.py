@@ -11,6 +11,11 @@ from polysched.legality.verdicts.verdict import (
     ViolationKind,
 )
 
+_EXCLUDE_SIZES = (
+    "If such sizes never occur, exclude them: by 'assert n >= 1' in a Python function, by "
+    "minimum=1 of build.parameter, or by build.assume(...)."
+)
+
 
 def explain(violation: Violation) -> str:
     """Format a violation: a headline with the source line, the witness, and the reason.
@@ -31,6 +36,12 @@ def explain(violation: Violation) -> str:
     lines.append(f"  {sentence(violation)}")
     if violation.witness.depends_on:
         lines.append(f"  {conservative(violation)}")
+    if (
+        violation.in_kernel
+        and violation.kind is ViolationKind.BOUNDS
+        and violation.witness.parameters
+    ):
+        lines.append(f"  {_EXCLUDE_SIZES}")
     return "\n".join(lines)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from polysched.errors import KernelError
 from polysched.frontends.python import functions
+from polysched.frontends.python.numpy_operations import OF_ANGLES
 from polysched.frontends.python.values import Value, number
 from polysched.ir.expr.dtypes import as_dtype, boolean
 from polysched.ir.expr.expressions import Constant, Index, Load
@@ -39,6 +40,18 @@ def test_functions_of_one_number(function: Callable[..., Any], dtype: type[np.ge
     assert call.dtype.numpy() == np.asarray(expected).dtype
     assert call.is_weak == isinstance(expected, float) * (type(expected) is float)
     np.testing.assert_allclose(value, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("function", [*OF_ANGLES, math.degrees, math.radians], ids=repr)
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.float32, np.float64])
+def test_angles(function: Callable[..., Any], dtype: type[np.generic]) -> None:
+    for number_of_degrees in (0, 7, 90, 101):
+        argument = dtype(number_of_degrees)  # type: ignore[call-arg]
+        expected = function(argument)
+        value, call = result(function, argument)
+        assert call.dtype.numpy() == np.asarray(expected).dtype
+        assert call.is_weak == (type(expected) is float)
+        assert value == expected
 
 
 @pytest.mark.parametrize("function", BINARY, ids=repr)

@@ -38,7 +38,10 @@ def test_code_is_kept_for_each_kind_of_arguments() -> None:
     assert function.signatures[1] == "(x: f32[x_n0], factor: int, y: f64[x_n0])"
     assert list(function.inspect_llvm()) == list(function.signatures)
     assert "define" in function.inspect_llvm()[function.signatures[0]]
-    assert "factor: int" in function.report()
+    report = function.report()
+    assert "factor: int" in report
+    assert "decisions:\n" in report
+    assert "loops:\n" in report
     assert function.schedule.check().is_legal
 
 

@@ -12,6 +12,8 @@ from polysched.errors import FrontendError
 from polysched.frontends.python.decorator import read_kernel
 from tests.frontends.python import bad_functions
 
+# ruff: noqa: F821
+
 HELPERS = (
     bad_functions.helper,
     bad_functions.recursive,
@@ -73,3 +75,21 @@ def test_a_function_without_source() -> None:
     names: dict[str, Callable[..., object]] = {}
     exec("def made(x): pass", names)
     assert "the source of 'made' is not available" in message(names["made"])
+
+
+def test_parts_of_the_language_are_named_in_words() -> None:
+    def comprehension(x: "f32[4]"):
+        x[0] = [1.0 for _ in range(3)]
+
+    def printing(x: "f32[4]"):
+        print(x[0])
+
+    def trying(x: "f32[4]"):
+        try:
+            return x
+        except ValueError:
+            return x
+
+    assert "a list comprehension is not supported here" in message(comprehension)
+    assert "a call whose value is not used, 'print(...)', is not" in message(printing)
+    assert "'try' is not supported: compiled code raises no exceptions" in message(trying)

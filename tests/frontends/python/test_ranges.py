@@ -28,6 +28,37 @@ def test_one_loop_of_each_kind() -> None:
     assert [one.count_val().to_python() for one in domains] == [3, 7, 3, 12, 6]
 
 
+def test_literal_integers_at_equal_distances() -> None:
+    def function(x: "f32[20, 20]"):
+        for i in (-1, 0, 1):
+            x[i + 1, 0] = 0
+        for i in [9, 6, 3]:
+            x[i, 1] = 0
+        for i in (5,):
+            x[i, 2] = 0
+
+    domains = [one.domain for one in read_kernel(function).statements.values()]
+    assert [one.count_val().to_python() for one in domains] == [3, 3, 1]
+
+
+def test_other_literals_are_no_range() -> None:
+    def unequal(x: "f32[20]"):
+        for i in (1, 2, 4):
+            x[i] = 0
+
+    def same(x: "f32[20]"):
+        for i in (1, 1):
+            x[i] = 0
+
+    def real(x: "f32[20]"):
+        for i in (1, 2.0):
+            x[0] = i
+
+    for function in (unequal, same, real):
+        with pytest.raises(FrontendError, match="literal integers at equal distances"):
+            read_kernel(function)
+
+
 def test_bounds_of_several_indices_are_those_before_the_first_loop() -> None:
     def function(x: "f32[20, 20]"):
         for i, j in itertools.product(range(3), range(i)):

@@ -40,6 +40,7 @@ def test_outside(lower: int, upper: int, access: str, touched: str) -> None:
     assert violation.witness.source.touched == touched
     assert "statement S of the kernel accesses A outside its bounds" in verdict.reason
     assert "array A has the shape (3, 4)" in verdict.reason
+    assert "If such sizes never occur, exclude them: by 'assert n >= 1'" in verdict.reason
 
 
 def test_the_context_counts() -> None:
