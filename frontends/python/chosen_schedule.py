@@ -1,24 +1,79 @@
-"""The one place where the schedule of a Python function that is called is chosen."""
+"""Choose the schedule of a Python function that is called, and keep it on disk.
+
+The autoscheduler gives the same schedule for the same kernel, machine, sizes and version of the
+package, so a later process takes its steps from the cache of objects. They are applied and proved
+again: an entry can only lose time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from polysched.errors import PolyschedError
+from polysched.ir.core.fingerprint import fingerprint
 from polysched.ir.core.kernel import Kernel
+from polysched.legality.check import check
 from polysched.machine.load import as_machine
-from polysched.simplify.simplified import simplified
+from polysched.runtime.cache import cache_key, default_cache
+from polysched.runtime.package_state import package_state
+from polysched.schedule.notation.text import apply_text
+from polysched.schedule.table import format_step
 from polysched.user import Schedule, optimize
 
 
-def chosen_schedule(
-    kernel: Kernel, *, threads: int | None, sizes: Mapping[str, int] | None = None
-) -> Schedule:
-    """The schedule by which a call runs a kernel: the autoscheduler's.
+@dataclass(frozen=True)
+class ScheduleRequest:
+    """A call of the autoscheduler.
 
-    Args:
+    Attributes:
         kernel: the kernel.
-        threads: the number of threads that a call may use; None for all.
+        threads: the number of threads that a call may use.
         sizes: values of parameters for which to predict costs; the schedule is legal for all.
     """
+
+    kernel: Kernel
+    threads: int
+    sizes: Mapping[str, int] | None
+
+    def optimized(self) -> Schedule:
+        """Search a schedule; the result holds the reasons."""
+        return optimize(self.kernel, threads=self.threads, sizes=self.sizes)
+
+    def schedule(self) -> Schedule:
+        """Return the schedule of an earlier search from disk, else search and store it."""
+        folder = default_cache()
+        key = self._key()
+        stored = folder.load(key)
+        if stored is not None:
+            schedule = self._replayed(stored.decode())
+            if schedule is not None:
+                return schedule
+        schedule = self.optimized()
+        optimized = schedule.optimized
+        # A search that a time limit has ended may find more in another process.
+        if optimized is not None and optimized.stopped is None:
+            steps = "\n".join(map(format_step, schedule.steps))
+            folder.store(key, steps.encode())
+        return schedule
+
+    def _key(self) -> str:
+        sizes = tuple(sorted((self.sizes or {}).items()))
+        digest = fingerprint(self.kernel.fingerprint, as_machine(), self.threads, sizes)
+        return cache_key("schedule", package_state(), digest)
+
+    def _replayed(self, steps: str) -> Schedule | None:
+        """Apply stored steps; None if they do not apply, or if the result is not proved legal."""
+        try:
+            schedule = apply_text(Schedule(self.kernel), steps, "stored schedule")
+        except PolyschedError:
+            return None
+        return schedule if check(schedule).is_legal else None
+
+
+def schedule_request(
+    kernel: Kernel, *, threads: int | None, sizes: Mapping[str, int] | None = None
+) -> ScheduleRequest:
+    """The request for the schedule by which calls run a kernel; ``threads`` None means all."""
     team = threads or max(1, as_machine().cores_usable)
-    return optimize(simplified(kernel), threads=team, sizes=sizes)
+    return ScheduleRequest(kernel, team, sizes)

@@ -46,13 +46,14 @@ from typing import Any, overload
 
 from polysched.errors import FrontendError
 from polysched.frontends.python.calls import CompiledCall, bound
-from polysched.frontends.python.chosen_schedule import chosen_schedule
+from polysched.frontends.python.chosen_schedule import schedule_request
 from polysched.frontends.python.inferred_bounds import with_inferred_bounds
 from polysched.frontends.python.reading import Given, read_function
 from polysched.frontends.python.repeated_calls import RepeatedCalls
 from polysched.frontends.python.returns import Returned
 from polysched.frontends.python.source import function_source
 from polysched.ir.core.kernel import Kernel, Order, Role
+from polysched.lower import compile
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -107,7 +108,7 @@ class PythonKernel(Kernel):
     @cached_property
     def _compiled(self) -> CompiledCall:
         restricted = with_inferred_bounds(self, function_source(self.function), None)
-        compiled = chosen_schedule(restricted, threads=1).compile()
+        compiled = compile(schedule_request(restricted, threads=1).schedule())
         arrays = tuple(
             array for array in compiled.signature.arrays if array.role is not Role.OUTPUT
         )

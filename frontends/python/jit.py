@@ -26,7 +26,7 @@ import numpy as np
 
 from polysched.errors import CallError, FrontendError
 from polysched.frontends.python.calls import CompiledCall, bound
-from polysched.frontends.python.chosen_schedule import chosen_schedule
+from polysched.frontends.python.chosen_schedule import ScheduleRequest, schedule_request
 from polysched.frontends.python.decorator import read_kernel
 from polysched.frontends.python.inferred_bounds import with_inferred_bounds
 from polysched.frontends.python.reading import Given
@@ -42,6 +42,7 @@ from polysched.frontends.python.signatures import (
 from polysched.frontends.python.source import FunctionSource, function_source
 from polysched.frontends.reciprocals import with_reciprocals
 from polysched.ir.core.kernel import Order, Role
+from polysched.lower import compile
 from polysched.runtime.views import as_array
 from polysched.user import Schedule
 
@@ -52,11 +53,13 @@ class Specialization:
 
     Attributes:
         types: the kind of arguments.
+        request: the request for the schedule.
         schedule: the schedule by which it runs.
         call: the compiled code.
     """
 
     types: CallTypes
+    request: ScheduleRequest
     schedule: Schedule
     call: CompiledCall
 
@@ -145,14 +148,18 @@ class JitFunction:
     def report(self) -> str:
         """Report of the latest call: its types, the conditions on sizes, the schedule's report.
 
-        ``function.schedule.trace()`` lists the steps, ``function.schedule.show()`` the loops.
+        ``function.schedule.trace()`` lists the steps, ``function.schedule.show()`` the loops. If
+        the schedule comes from disk, it is searched again for the reasons.
         """
         latest = self._required()
+        schedule = latest.schedule
+        if schedule.optimized is None:
+            schedule = latest.request.optimized()
         conditions = [one.text for one in latest.call.compiled.signature.conditions]
         lines = [
             f"{self.python.__name__}{latest.types}",
             *(f"every call checks: {text}" for text in conditions),
-            str(latest.schedule.report()),
+            str(schedule.report()),
         ]
         return "\n".join(lines)
 
@@ -201,16 +208,17 @@ class JitFunction:
         if self.fastmath:
             restricted = with_reciprocals(restricted)
         is_typical = max(sizes.values(), default=0) > LARGEST_LITERAL  # else it may be a trial
-        schedule = chosen_schedule(
+        request = schedule_request(
             restricted, threads=self.threads, sizes=sizes if is_typical else None
         )
-        compiled = schedule.compile()
+        schedule = request.schedule()
+        compiled = compile(schedule)
         arrays = tuple(
             array for array in compiled.signature.arrays if array.role is not Role.OUTPUT
         )
         axes = {one.name: one.axes for one in types.arrays if one.axes is not None}
         call = CompiledCall(compiled, arrays, axes, kernel.returns)
-        return Specialization(types, schedule, call)
+        return Specialization(types, request, schedule, call)
 
 
 @overload

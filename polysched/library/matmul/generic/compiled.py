@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 from polysched.ir.isl.budget import SAFETY_SECONDS, time_budget
 from polysched.library.matmul.generic.blocks import Block
@@ -20,6 +19,7 @@ from polysched.machine.description import Machine
 from polysched.runtime.cache import ENVIRONMENT_VARIABLE, ObjectCache, cache_key, default_cache
 from polysched.runtime.collection import collection_paused
 from polysched.runtime.jit import Entry, emit_object, load_object, versions
+from polysched.runtime.package_state import package_state
 
 
 class KernelLoader:
@@ -86,24 +86,3 @@ def object_folder() -> ObjectCache:
 def _folder(chosen: str | None) -> ObjectCache:
     del chosen  # only the key: the folder follows the environment
     return default_cache()
-
-
-@cache
-def package_state() -> str:
-    """A digest of the sizes and times of this package's files, by which Python's caches go too.
-
-    Code on disk must not survive a change of the compiler that made it.
-    """
-    root = Path(__file__).parents[3]
-    return cache_key(*sorted(_states(str(root))))
-
-
-def _states(folder: str) -> Iterator[str]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name != "__pycache__":
-                    yield from _states(entry.path)
-            elif entry.name.endswith(".py"):
-                status = entry.stat()
-                yield f"{entry.path} {status.st_size} {status.st_mtime_ns}"
