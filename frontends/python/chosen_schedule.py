@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from polysched.ir.core.kernel import Kernel
 from polysched.machine.load import as_machine
-from polysched.simplify.simplified import simplified
 from polysched.user import Schedule, optimize
 
 
@@ -21,4 +20,4 @@ def chosen_schedule(
         sizes: values of parameters for which to predict costs; the schedule is legal for all.
     """
     team = threads or max(1, as_machine().cores_usable)
-    return optimize(simplified(kernel), threads=team, sizes=sizes)
+    return optimize(kernel, threads=team, sizes=sizes)
