@@ -29,7 +29,7 @@ def with_simplification(schedule: Schedule) -> tuple[Schedule, tuple[Decision, .
     before, after = schedule.program, changed.program
     gone = [name for name in before.arrays if name not in after.arrays]
     reason = (
-        f"{', '.join(gone)}: computed in the statements that read them, without temporaries"
+        f"{', '.join(gone)}: computed where they are read, without temporaries"
         if gone
         else "no values that nobody reads, nor stores of literals between the other nests"
     )

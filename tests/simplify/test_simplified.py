@@ -129,3 +129,13 @@ def test_the_signs_of_zeros_stay_apart() -> None:
     kernel = _same_values(build.kernel())
     results = run_reference(kernel, random_arguments(kernel, {"n": 5}), {"n": 5})
     assert np.signbit(results["y"]).tolist() == [[False, True]] * 5
+
+
+def test_a_schedule_file_replays_what_the_autoscheduler_simplified() -> None:
+    kernel = random_chain(3)
+    schedule, decisions = with_simplification(Schedule(kernel))
+    replayed = Schedule(kernel)
+    for step in (step for decision in decisions for step in decision.steps):
+        replayed = replayed.then(step)
+    assert decisions
+    assert replayed.program.kernel == schedule.program.kernel
