@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from polysched.autoscheduler.candidate import Candidate, Decision
 from polysched.autoscheduler.column_form import column_formed
-from polysched.autoscheduler.inlining import inlined
 from polysched.autoscheduler.normalize import normalized
 from polysched.autoscheduler.owner_tiles import owner_tiled
 from polysched.autoscheduler.proof import Proved, proved
@@ -16,6 +15,7 @@ from polysched.autoscheduler.recipes import FALLBACK, RECIPES
 from polysched.autoscheduler.row_blocks import row_blocked
 from polysched.autoscheduler.row_fusion import row_fused
 from polysched.autoscheduler.search import LEAST_GAIN, Context, searched, start
+from polysched.autoscheduler.simplification import with_simplification
 from polysched.autoscheduler.sizes import LONG_SIZES, model_sizes
 from polysched.autoscheduler.threads import with_threads
 from polysched.autoscheduler.time_tiles import time_tiled
@@ -143,7 +143,7 @@ def _better(
     if is_out_of_time():
         return []
     tell("distributing loops")
-    schedule, first = inlined(written.schedule)
+    schedule, first = with_simplification(written.schedule)
     plain = replace(start(schedule, context), decisions=first) if first else written
     schedule, decisions = normalized(schedule, context.sizes)
     starts = [plain]

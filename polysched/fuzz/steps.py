@@ -27,6 +27,7 @@ from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.reverse import Reverse
 from polysched.schedule.primitives.rfactor import Rfactor
 from polysched.schedule.primitives.shift import Shift
+from polysched.schedule.primitives.simplify import Simplify
 from polysched.schedule.primitives.skew import Skew
 from polysched.schedule.primitives.split import Split
 from polysched.schedule.primitives.stream import Stream
@@ -254,6 +255,7 @@ PROGRAM_MAKERS: Mapping[type[Any], Maker] = MappingProxyType(
         FoldStorage: _fold_storage,
         ComputeAt: _recompute,
         Inline: _inline,
+        Simplify: lambda choosing: Simplify(choose(choosing.integers, [1, 8])),
         Privatize: _privatize,
         Rfactor: _rfactor,
         VectorizeReduction: _vectorize_reduction,

@@ -33,6 +33,7 @@ from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.reverse import Reverse
 from polysched.schedule.primitives.rfactor import Rfactor
 from polysched.schedule.primitives.shift import Shift
+from polysched.schedule.primitives.simplify import Simplify
 from polysched.schedule.primitives.skew import Skew
 from polysched.schedule.primitives.split import Split
 from polysched.schedule.primitives.stream import Stream
@@ -206,6 +207,10 @@ class Schedule:
     def inline(self, array: str) -> Self:
         """Inline a temporary array: see :func:`.inline`."""
         return self.then(Inline(array))
+
+    def simplify(self, rounds: int = 8) -> Self:
+        """Remove temporaries and dead writes: see :func:`.simplify`."""
+        return self.then(Simplify(rounds))
 
     def distribute(self, loop: str, after: str | None = None) -> Self:
         """Distribute a loop over its body: see :func:`.distribute`."""

@@ -25,6 +25,7 @@ from polysched.schedule.primitives.reorder import Reorder, reorder
 from polysched.schedule.primitives.reverse import Reverse, reverse
 from polysched.schedule.primitives.rfactor import Rfactor, rfactor
 from polysched.schedule.primitives.shift import Shift, shift
+from polysched.schedule.primitives.simplify import Simplify, simplify
 from polysched.schedule.primitives.skew import Skew, skew
 from polysched.schedule.primitives.split import Split, split
 from polysched.schedule.primitives.stream import Stream, stream
@@ -55,6 +56,7 @@ Step: TypeAlias = (
     | Reverse
     | Rfactor
     | Shift
+    | Simplify
     | Skew
     | Split
     | Stream
@@ -84,6 +86,7 @@ PRIMITIVES: Mapping[type[Any], Callable[[Program, Any], Program]] = MappingProxy
         Reverse: reverse,
         Rfactor: rfactor,
         Shift: shift,
+        Simplify: simplify,
         Skew: skew,
         Split: split,
         Stream: stream,

@@ -36,9 +36,9 @@ def without_dead_writes(
     if all(domain is kernel.statements[name].domain for name, domain in domains.items()):
         return kernel
     statements = {
-        name: replace(kernel.statements[name], domain=domain)
-        for name, domain in domains.items()
-        if not domain.is_empty()
+        name: one if domains[name] is one.domain else replace(one, domain=domains[name])
+        for name, one in kernel.statements.items()
+        if not domains[name].is_empty()
     }
     body = restrict(kernel.body, frozenset(statements))
     if body is None:

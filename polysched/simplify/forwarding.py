@@ -14,25 +14,30 @@ section 12.1, for scalars; Halide calls the result ``compute_inline``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
 import islpy as isl
 
-from polysched.dependence.memory import executed_before
+from polysched.dependence.memory import executed_before, memory_dependences
 from polysched.dependence.relations import Dependence, DependenceKind, Reference
+from polysched.dependence.values import value_flows
+from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Kernel, Role, Statement
-from polysched.ir.core.tree import time_columns
+from polysched.ir.core.tree import restrict, time_columns
 from polysched.ir.expr.affine import from_pw_aff, named
 from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Operation
 from polysched.ir.expr.linear import simplify
 from polysched.ir.expr.operators import Operator
-from polysched.ir.expr.traversal import loads, node_count, transform, walk
+from polysched.ir.expr.traversal import depth, loads, node_count, transform, walk
 from polysched.simplify.sharing import with_shared_parts
 
-LARGEST_EXPRESSION = 1000
-"""Nodes of an expression up to which values are forwarded into it."""
+LARGEST_VALUE = 1000
+"""Nodes of a value, each use counted: definitions used twice by the next one grow exponentially."""
+DEEPEST_VALUE = 60
+"""Levels of a value: deep expressions are slow in every later stage."""
 LARGEST_REPETITION = 4
 """Operations that forwarding may repeat for each element."""
 LONG_OPERATION = 8
@@ -79,57 +84,77 @@ class Flows:
         """The reads whose producers can be forwarded at a gain."""
         found: list[ForwardedRead] = []
         for name, statement in self.kernel.statements.items():
-            if self._may_be_forwarded(statement):
-                own = [one for one in self.values if one.source.statement == name]
-                found += self._of_producer(statement, own)
+            if self._gains(statement):
+                # If one read stays, the array stays too: then the other reads stay as well.
+                with suppress(ScheduleError):
+                    found += self.reads_of(name)
         return tuple(found)
 
-    def _may_be_forwarded(self, producer: Statement) -> bool:
-        array = self.kernel.arrays[producer.target.array]
-        return (
-            array.role is Role.TEMPORARY
-            and producer.reduction is None
-            and not producer.target.is_data_dependent
-            and not array.dtype.is_odd_width
-            and producer.value.dtype == array.dtype
-            and not any(read.array == array.name for read in producer.reads)
-            and node_count(producer.value) <= LARGEST_EXPRESSION
-        )
+    def reads_of(self, name: str) -> tuple[ForwardedRead, ...]:
+        """The reads of the values of a statement, each with the instance whose value it sees.
 
-    def _of_producer(
-        self, producer: Statement, flows: Sequence[Dependence]
-    ) -> Iterable[ForwardedRead]:
-        """The forwarded reads of one producer; empty if its array has to stay or nothing gains."""
-        statements = self.kernel.statements
-        reads = []
+        Raises:
+            ScheduleError: a read cannot compute the value itself, with the reason.
+        """
+        producer = self.kernel.statements[name]
+        array = self.kernel.arrays[producer.target.array]
+        # A store to an unknown element may change any value, so the flow of the others is no proof.
+        if any(one.may for one in self.dependences if one.array == array.name):
+            raise ScheduleError(f"subscripts of array '{array.name}' depend on data")
+        if producer.reduction is not None:
+            raise ScheduleError(f"statement '{name}' is a reduction")
+        if array.dtype.is_odd_width or producer.value.dtype != array.dtype:
+            raise ScheduleError(
+                f"statement '{name}' stores another type than it computes: {array.dtype}"
+            )
+        return tuple(self._read(producer, one) for one in self._of(name))
+
+    def _of(self, name: str) -> list[Dependence]:
+        """The flows from the instances of a statement."""
+        return [one for one in self.values if one.source.statement == name]
+
+    def _read(self, producer: Statement, flow: Dependence) -> ForwardedRead:
+        reader = self.kernel.statements[flow.sink.statement]
+        if _load(reader, flow.sink) is None:
+            raise ScheduleError(f"a subscript of '{reader.name}' reads array '{flow.array}'")
+        relation = flow.relation.reverse()
+        if not relation.is_single_valued() or self._is_accumulated(flow):
+            raise ScheduleError(
+                f"statement '{reader.name}' does not read '{flow.array}' as one statement wrote it"
+            )
+        changing = self._changing(producer, reader, relation)
+        if changing is not None:
+            raise ScheduleError(
+                f"statement '{changing.sink.statement}' changes '{changing.array}' between "
+                f"statements '{producer.name}' and '{reader.name}'"
+            )
+        return ForwardedRead(producer, flow.sink, isl.PwMultiAff.from_map(relation.coalesce()))
+
+    def _gains(self, producer: Statement) -> bool:
+        """Whether forwarding the values of a statement repeats few operations."""
+        array = self.kernel.arrays[producer.target.array]
+        if array.role is not Role.TEMPORARY or _reads(producer, array.name):
+            return False
+        flows = self._of(producer.name)
         uses: set[tuple[str, str]] = set()
         for flow in flows:
-            reader = statements[flow.sink.statement]
-            access = reader.accesses[flow.sink.position]
-            if flow.may or flow.reorderable or not self._is_read_in_value(reader, flow.sink):
-                return ()
-            relation = flow.relation.reverse()
-            if not relation.is_single_valued():
-                return ()
-            if not _is_copy(producer) and not flow.relation.is_single_valued():
-                return ()
-            if not self._keeps_operands(producer, reader, relation):
-                return ()
-            instances = isl.PwMultiAff.from_map(relation.coalesce())
-            reads.append(ForwardedRead(producer, flow.sink, instances))
-            uses.add((reader.name, ", ".join(map(str, access.subscripts))))
-        if _cost(producer.value) * (len(uses) - 1) > LARGEST_REPETITION:
-            return ()
-        return reads
+            access = self.kernel.statements[flow.sink.statement].accesses[flow.sink.position]
+            uses.add((flow.sink.statement, ", ".join(map(str, access.subscripts))))
+        return _cost(producer.value) * (len(uses) - 1) <= LARGEST_REPETITION and (
+            _is_copy(producer) or all(flow.relation.is_single_valued() for flow in flows)
+        )
 
-    def _is_read_in_value(self, reader: Statement, reference: Reference) -> bool:
-        """Whether a read stands in the value, outside subscripts and the target of an update."""
-        if reader.reduction is not None and reader.reduction.read == reference.position:
+    def _is_accumulated(self, flow: Dependence) -> bool:
+        """Whether the read is that of an update whose instances see values of one another."""
+        reduction = self.kernel.statements[flow.sink.statement].reduction
+        if reduction is None or reduction.read != flow.sink.position:
             return False
-        return _load(reader, reference) is not None
+        return any(one.sink == flow.sink and one is not flow for one in self.values)
 
-    def _keeps_operands(self, producer: Statement, reader: Statement, sources: isl.Map) -> bool:
-        """Whether what the producer reads has the same values when the reader runs.
+    def _changing(
+        self, producer: Statement, reader: Statement, sources: isl.Map
+    ) -> Dependence | None:
+        """A write that changes what the producer reads before the reader runs; None without one.
 
         Args:
             sources: from instances of the reader to those of the producer.
@@ -146,54 +171,101 @@ class Flows:
             }
             before = executed_before(writer, reader, columns).reverse()
             if not changes.intersect(before).is_empty():
-                return False
-        return True
+                return one
+        return None
 
 
-def with_forwarded(
-    kernel: Kernel, reads: Mapping[str, Sequence[ForwardedRead]], largest: int
-) -> Kernel:
-    """Return the kernel with reads replaced by the expressions of their producers.
+def flows_of(kernel: Kernel, dependences: Iterable[Dependence] | None = None) -> Flows:
+    """A kernel with its flows.
 
     Args:
-        reads: by the statement that reads; each covers the statement's domain.
-        largest: the number of nodes up to which an expression may grow.
+        dependences: its memory-based dependences, if they are known.
     """
-    statements = dict(kernel.statements)
-    for name, own in reads.items():
-        changed = _substituted(kernel.statements[name], own)
-        if changed is not None and node_count(changed.value) <= largest:
-            statements[name] = changed
-    if all(one is kernel.statements[name] for name, one in statements.items()):
-        return kernel
-    return replace(kernel, statements=MappingProxyType(statements))
+    records = tuple(memory_dependences(kernel) if dependences is None else dependences)
+    return Flows(kernel, records, value_flows(records))
 
 
-def _substituted(statement: Statement, reads: Sequence[ForwardedRead]) -> Statement | None:
-    """A statement with some of its reads replaced; None if an instance is no affine function."""
-    value, reduction = statement.value, statement.reduction
-    updated = None if reduction is None else loads(value)[reduction.read - 1]
-    replaced: dict[int, Expression] = {}
-    for one in reads:
-        load = _load(statement, one.reader)
-        expression = _at_instance(one, statement)
-        if expression is None or load is None:
-            return None
-        replaced[id(load)] = expression
-    value = transform(value, lambda node: replaced.get(id(node)))
-    if reduction is None:
-        return replace(statement, value=with_shared_parts(value))
-    position = [load is updated for load in loads(value)].index(True)
-    return replace(statement, value=value, reduction=replace(reduction, read=position + 1))
+def with_inlined(flows: Flows, array: str) -> Kernel:
+    """Return the kernel without a temporary: all its reads compute the values themselves.
+
+    Definitions that read earlier ones are forwarded one after the other, from the first.
+
+    Raises:
+        ScheduleError: a read cannot compute its value itself, with the reason.
+    """
+    while True:
+        kernel = flows.kernel
+        readers = {name for name, one in kernel.statements.items() if _reads(one, array)}
+        kept = {name: one for name, one in kernel.statements.items() if one.target.array != array}
+        if not readers & set(kept):
+            body = restrict(kernel.body, frozenset(kept))
+            if body is None:
+                raise ScheduleError(f"no statement that writes another array reads '{array}'")
+            arrays = {name: one for name, one in kernel.arrays.items() if name != array}
+            return replace(
+                kernel,
+                arrays=MappingProxyType(arrays),
+                statements=MappingProxyType(kept),
+                body=body,
+            )
+        reads: dict[str, list[ForwardedRead]] = {}
+        for name in kernel.statements:
+            if name not in kept and name not in readers:
+                for read in flows.reads_of(name):
+                    if kernel.statements[read.reader.statement].domain <= read.domain:
+                        reads.setdefault(read.reader.statement, []).append(read)
+        if not reads:
+            reader = min(readers & set(kept))
+            raise ScheduleError(
+                f"statement '{reader}' does not read '{array}' as one statement wrote it"
+            )
+        changed = {
+            name: with_forwarded(kernel.statements[name], own) for name, own in reads.items()
+        }
+        flows = flows_of(with_statements(kernel, changed))
 
 
-def _at_instance(read: ForwardedRead, reader: Statement) -> Expression | None:
+def with_statements(kernel: Kernel, changed: Mapping[str, Statement]) -> Kernel:
+    """Return the kernel with statements replaced by others of the same names."""
+    return replace(kernel, statements=MappingProxyType({**kernel.statements, **changed}))
+
+
+def with_forwarded(statement: Statement, reads: Sequence[ForwardedRead]) -> Statement:
+    """Return a statement that computes the values of some of its reads.
+
+    Args:
+        reads: each covers the statement's domain.
+
+    Raises:
+        ScheduleError: the value would be too large, or an instance is no affine function.
+    """
+    replaced = {id(_load(statement, one.reader)): _at_instance(one, statement) for one in reads}
+    value = with_shared_parts(transform(statement.value, lambda node: replaced.get(id(node))))
+    if node_count(value) > LARGEST_VALUE or depth(value) > DEEPEST_VALUE:
+        raise ScheduleError(f"the value of '{statement.name}' would be too large")
+    changed = replace(statement, value=value, reduction=None)
+    reduction = statement.reduction
+    if reduction is None or id(loads(statement.value)[reduction.read - 1]) in replaced:
+        return changed
+    # A forwarded value may read the sum itself; then the statement is no plain update any more.
+    own = [
+        position
+        for position, read in enumerate(changed.reads, start=1)
+        if read.array == statement.target.array
+    ]
+    return replace(changed, reduction=replace(reduction, read=own[0])) if len(own) == 1 else changed
+
+
+def _at_instance(read: ForwardedRead, reader: Statement) -> Expression:
     """The producer's value at the instance that a read sees, over the reader's indices."""
     indices: dict[str, Expression] = {}
     for position, index in enumerate(read.producer.indices):
         column = read.instances.get_pw_aff(position).gist(reader.domain).coalesce()
         if not column.isa_aff():
-            return None
+            raise ScheduleError(
+                f"'{reader.name}' reads '{read.producer.target.array}' at subscripts that are not "
+                f"affine in the loops of '{read.producer.name}'"
+            )
         indices[index] = from_pw_aff(named(column, reader.indices))
 
     def rule(node: Expression) -> Expression | None:
@@ -212,6 +284,10 @@ def _load(statement: Statement, reference: Reference) -> Load | None:
     load = every[reference.position - 1]
     nested = {id(inner) for outer in every for part in outer.subscripts for inner in walk(part)}
     return None if id(load) in nested else load
+
+
+def _reads(statement: Statement, array: str) -> bool:
+    return any(read.array == array for read in statement.reads)
 
 
 def _is_copy(statement: Statement) -> bool:

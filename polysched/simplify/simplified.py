@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 import islpy as isl
 
-from polysched.dependence.memory import memory_dependences
-from polysched.dependence.values import value_flows
-from polysched.ir.core.kernel import Kernel, Role
+from polysched.dependence.relations import Dependence
+from polysched.errors import ScheduleError
+from polysched.ir.core.kernel import Kernel, Role, Statement
 from polysched.ir.core.tree import loops
-from polysched.ir.isl.quota import QuotaExceededError, operation_quota
 from polysched.simplify.dead_writes import without_dead_writes
 from polysched.simplify.fills import with_convex_fills, with_fills_first
 from polysched.simplify.forwarding import (
-    LARGEST_EXPRESSION,
     Flows,
     ForwardedRead,
+    flows_of,
     with_forwarded,
+    with_statements,
 )
 from polysched.simplify.splitting import split_statements
 
@@ -27,47 +28,45 @@ MOST_ROUNDS = 8
 """Rounds of forwarding: the longest chain of temporaries that is forwarded as a whole."""
 MOST_PARTS = 4
 """Parts into which one statement is split."""
-QUOTA = 1_000_000
-"""isl operations for one kernel; the simplification ends when they are spent."""
 
 
-def simplified(kernel: Kernel) -> Kernel:
+def simplified(
+    kernel: Kernel,
+    dependences: Iterable[Dependence] | None = None,
+    rounds: int = MOST_ROUNDS,
+) -> Kernel:
     """Return an equivalent kernel without temporaries that only pass values on.
 
     Every element of a result gets the value of the same operations, in the same order. With
-    ``fp_contract`` more products meet the sums into which they may be contracted.
+    ``fp_contract`` more products meet the sums into which they may be contracted. The same kernel
+    object is returned if nothing changes.
+
+    Args:
+        dependences: the kernel's memory-based dependences, if they are known.
+        rounds: of forwarding; each forwards all definitions by one level.
     """
     written = [one.target.array for one in kernel.statements.values()]
     is_written_once = len(set(written)) == len(written)
     temporaries = [one for one in kernel.arrays.values() if one.role is Role.TEMPORARY]
     if len(written) > MOST_STATEMENTS or (is_written_once and not temporaries):
         return kernel
-    try:
-        with operation_quota(QUOTA):
-            for _ in range(MOST_ROUNDS):
-                flows = _alive(kernel)
-                changed = _forwarded(flows)
-                if changed is flows.kernel:
-                    return with_convex_fills(with_fills_first(changed, flows.dependences))
-                kernel = changed
-    except (QuotaExceededError, isl.Error):
-        pass
-    return kernel
+    flows = flows_of(kernel, dependences)
+    for _ in range(rounds):
+        flows = _alive(flows)
+        changed = _forwarded(flows)
+        if changed is flows.kernel:
+            break
+        flows = flows_of(changed)
+    return with_convex_fills(with_fills_first(flows.kernel, flows.dependences))
 
 
-def _flows(kernel: Kernel) -> Flows:
-    dependences = tuple(memory_dependences(kernel))
-    return Flows(kernel, dependences, value_flows(dependences))
-
-
-def _alive(kernel: Kernel) -> Flows:
-    """The kernel without dead writes, and its flows."""
-    flows = _flows(kernel)
+def _alive(flows: Flows) -> Flows:
+    """The flows of the kernel without dead writes."""
     while True:
         alive = without_dead_writes(flows.kernel, flows.dependences, flows.values)
         if alive is flows.kernel:
             return flows
-        flows = _flows(alive)
+        flows = flows_of(alive)
 
 
 def _forwarded(flows: Flows) -> Kernel:
@@ -83,13 +82,13 @@ def _forwarded(flows: Flows) -> Kernel:
     }
     if split:
         return split_statements(kernel, split)
-    whole = {
-        name: [one for one in by_reader[name] if kernel.statements[name].domain <= one.domain]
-        for name, own in parts.items()
-        if len(own) == 1
-    }
-    whole = {name: reads for name, reads in whole.items() if reads}
-    return with_forwarded(kernel, whole, LARGEST_EXPRESSION) if whole else kernel
+    changed: dict[str, Statement] = {}
+    for name, own in parts.items():
+        whole = [one for one in by_reader[name] if kernel.statements[name].domain <= one.domain]
+        if len(own) == 1 and whole:
+            with suppress(ScheduleError):
+                changed[name] = with_forwarded(kernel.statements[name], whole)
+    return with_statements(kernel, changed) if changed else kernel
 
 
 def _parts(kernel: Kernel, name: str, reads: Iterable[ForwardedRead]) -> tuple[isl.Set, ...]:

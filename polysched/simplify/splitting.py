@@ -28,7 +28,8 @@ def split_statements(kernel: Kernel, parts: Mapping[str, Sequence[isl.Set]]) -> 
     statements: dict[str, Statement] = {}
     for name, statement in kernel.statements.items():
         names[name] = (name,)
-        for number, part in enumerate(parts.get(name, (statement.domain,))):
+        statements[name] = statement
+        for number, part in enumerate(parts.get(name, ())):
             own = name if not number else _fresh(name, taken)
             if number:
                 names[name] = (*names[name], own)

@@ -9,6 +9,7 @@ PLACEMENT = "polysched.schedule.buffers.placement"
 DIGITS = "polysched.schedule.buffers.delinearize"
 LOWEST = "polysched.schedule.buffers.lowest"
 LOWEST_TESTS = ("tests/schedule/buffers/test_lowest.py",)
+FORWARDING = "polysched.simplify.forwarding"
 PROMOTE_TESTS = ("tests/schedule/primitives/test_promote.py",)
 
 MUTANTS = (
@@ -345,5 +346,47 @@ MUTANTS = (
         "len(vectors) > 1",
         "len(vectors) > 2",
         ("tests/schedule/primitives/test_compute_at.py",),
+    ),
+    Mutant(
+        "forwarded-past-a-scatter",
+        "a store to an unknown element of a temporary is taken to change no forwarded value",
+        FORWARDING,
+        "Flows.reads_of",
+        "any(one.may for one in self.dependences if one.array == array.name)",
+        "False",
+        (
+            "tests/schedule/primitives/test_inline.py::test_values_that_may_change_are_not_forwarded",
+        ),
+    ),
+    Mutant(
+        "forwarded-past-a-change",
+        "an operand that changes before the read is taken to keep its value",
+        FORWARDING,
+        "Flows._changing",
+        "not changes.intersect(before).is_empty()",
+        "False",
+        ("tests/schedule/primitives/test_inline.py::test_refused",),
+    ),
+    Mutant(
+        "forwarded-sum-stays-a-sum",
+        "an update stays a reduction although the forwarded value reads the sum",
+        FORWARDING,
+        "with_forwarded",
+        "len(own) == 1",
+        "own",
+        (
+            "tests/schedule/primitives/test_inline.py::test_a_simplified_definition_that_reads_the_sum_ends_the_reduction",
+        ),
+    ),
+    Mutant(
+        "forwarded-for-some-instances",
+        "a read is replaced although only some of its instances see values of the statement",
+        FORWARDING,
+        "with_inlined",
+        "kernel.statements[read.reader.statement].domain <= read.domain",
+        "True",
+        (
+            "tests/schedule/primitives/test_inline.py::test_values_that_may_change_are_not_forwarded",
+        ),
     ),
 )

@@ -36,7 +36,7 @@ FAMILIES = {
         "unroll vectorize vectorize_reduction parallel tensorize prefetch transpose stream"
     ),
     "Placement and storage of values": (
-        "compute_at inline pack promote privatize rfactor fold_storage"
+        "compute_at inline simplify pack promote privatize rfactor fold_storage"
     ),
 }
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from polysched.autoscheduler.simplification import with_simplification
 from polysched.fuzz.subject import random_arguments
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
@@ -15,7 +16,6 @@ from polysched.ir.semantics.points import points
 from polysched.ir.semantics.reference import run_reference
 from polysched.legality.check import check
 from polysched.schedule.schedule import Schedule
-from polysched.simplify.simplified import simplified
 from tests.simplify.chains import random_chain
 from tests.support.effort import cases
 
@@ -25,7 +25,7 @@ SIZES: Mapping[str, int] = {"n": 9, "m": 7}
 def _same_values(kernel: Kernel) -> Kernel:
     """The simplified kernel, after comparing its results with the declared ones."""
     strict = replace(kernel, fp_contract=False)
-    result = simplified(strict)
+    result = with_simplification(Schedule(strict))[0].program.kernel
     sizes = {name: SIZES[name] for name in kernel.parameters}
     arguments = random_arguments(strict, sizes)
     with np.errstate(all="ignore"):
@@ -44,7 +44,7 @@ def test_random_chains(seed: int) -> None:
 
 def test_most_chains_change() -> None:
     chains = [random_chain(seed) for seed in range(10)]
-    assert sum(simplified(one) is not one for one in chains) >= 8
+    assert sum(bool(with_simplification(Schedule(one))[1]) for one in chains) >= 8
 
 
 def _build() -> tuple[KernelBuilder, object]:
@@ -129,3 +129,13 @@ def test_the_signs_of_zeros_stay_apart() -> None:
     kernel = _same_values(build.kernel())
     results = run_reference(kernel, random_arguments(kernel, {"n": 5}), {"n": 5})
     assert np.signbit(results["y"]).tolist() == [[False, True]] * 5
+
+
+def test_a_schedule_file_replays_what_the_autoscheduler_simplified() -> None:
+    kernel = random_chain(3)
+    schedule, decisions = with_simplification(Schedule(kernel))
+    replayed = Schedule(kernel)
+    for step in (step for decision in decisions for step in decision.steps):
+        replayed = replayed.then(step)
+    assert decisions
+    assert replayed.program.kernel == schedule.program.kernel

@@ -31,7 +31,7 @@ class Program:
     """A kernel after some of the steps of a schedule.
 
     Attributes:
-        kernel: the kernel as declared, without the temporaries that ``inline`` steps have removed.
+        kernel: the kernel as declared, rewritten by the ``inline`` and ``simplify`` steps.
         arrays: the arrays by name, buffers included.
         statements: the statements by name, copies included.
         dependences: between instances of ``statements``.
