@@ -245,7 +245,7 @@ class Accesses:
         # llvmlite takes the type of the base for that of the result
         pointers.type = ir.VectorType(ir.PointerType(), count)
         for lane in range(count):  # without such an instruction each lane is an access by itself
-            self.addresses.pace.touch(pointers, lane)
+            self.addresses.pace.touch(access, lane)
         return pointers
 
 
