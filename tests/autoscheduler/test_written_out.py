@@ -92,3 +92,31 @@ def test_sums_of_a_few_terms_are_not_distributed() -> None:
     (decision,) = found.decisions
     assert "run whole iterations of i" in decision.reason
     assert found.after.costs["value_2"].bound == "arithmetic"
+
+
+def test_rows_of_half_a_vector_get_lanes_of_their_own() -> None:
+    """Rows that share vectors need shuffles; a register of half the width needs none."""
+    schedule, found = proposals("""
+    void f(int n, const float a[restrict n][8][8], const float b[restrict n][8][8],
+           float c[restrict n][8][8])
+    {
+        for (int m = 0; m < n; m++)
+            for (int i = 0; i < 8; i++)
+                for (int j = 0; j < 8; j++) {
+                    float sum = 0;
+                    for (int k = 0; k < 8; k++)
+                        sum += a[m][i][k] * b[m][k][j];
+                    c[m][i][j] = sum;
+                }
+    }
+    """)
+    reasons = [one.reason for one in found]
+    assert any("2 vectors of 8 lanes run whole iterations of j" in one for one in reasons)
+    assert not any(
+        "share vectors" in one or "16 lanes run whole iterations of j" in one for one in reasons
+    )
+    changed = schedule
+    for step in found[0].steps:
+        changed = changed.then(step)
+    assert check(changed).is_legal
+    assert_agrees(changed, {"n": 1}, {"n": 3})

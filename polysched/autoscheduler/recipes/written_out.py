@@ -30,6 +30,8 @@ LARGEST_BODY = 64
 """Most copies of statements in an iteration: more compile slowly, and exceed the registers."""
 MOST_VECTORS = 4
 """Vectors side by side of which a whole number of rows consists; rows of 3 take 3 vectors."""
+NARROWEST_BITS = 128
+"""Bits of the smallest vector register: a loop of fewer iterations leaves lanes of it empty."""
 VECTORS = (2, 1)
 """Vectors side by side: two overlap the chains of operations of a short iteration."""
 
@@ -72,6 +74,10 @@ def _collapsed(situation: Situation) -> Iterator[Proposal]:
     for outer, inner in pairwise(nest.chain):
         width = largest_extent(schedule.program, inner)
         if width is None or not 1 < width < lanes or not _are_rows(situation, outer, inner, width):
+            continue
+        if 2 * width == lanes:
+            # A row fills a register of half the width, which needs no shuffles. Measured on Zen 4:
+            # 4000 products of 8 by 8 matrices take 83 us with shared vectors, 44 us with half ones.
             continue
         names = fresh_names(schedule.program, nest.chain[0], f"{outer.name}{inner.name}")
         step = Collapse(nest.reference(outer.name), nest.reference(inner.name), names[0])
@@ -127,7 +133,7 @@ def _copies(program: Program, node: Node) -> int | None:
 def _proposal(situation: Situation, loop: Loop, vectors: int, *, is_moved: bool) -> Proposal:
     """Return the proposal for a vector loop, which is moved inside the others of its nest."""
     nest = situation.nest
-    lanes = vector_lanes(situation)
+    lanes = _lanes(situation, loop)
     outer, inner = fresh_names(
         situation.schedule.program, nest.chain[0], f"{loop.name}o", f"{loop.name}i"
     )
@@ -150,6 +156,16 @@ def _proposal(situation: Situation, loop: Loop, vectors: int, *, is_moved: bool)
         f"{side} of {lanes} lanes run whole iterations of {loop.name}, in which the loops of a few "
         "iterations are written out: sums stay in registers",
     )
+
+
+def _lanes(situation: Situation, loop: Loop) -> int:
+    """Return the lanes for a loop: fewer if all its iterations fit in a narrower register."""
+    lanes = vector_lanes(situation)
+    extent = largest_extent(situation.schedule.program, loop)
+    if extent is None:
+        return lanes
+    narrowest = max(2, lanes * NARROWEST_BITS // situation.machine.vector_bits)
+    return min(lanes, max(narrowest, 1 << (extent - 1).bit_length()))
 
 
 def _references(nest: Nest, loop: Loop) -> Iterator[str]:

@@ -8,6 +8,7 @@ again, so a fence follows only blocks that access more addresses than any regist
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from llvmlite import ir
@@ -22,14 +23,19 @@ class Pace:
     def __init__(self, builder: ir.IRBuilder) -> None:
         self.builder = builder
         self.block: Any = None
-        self.touched: set[tuple[int, int]] = set()
+        self.touched: set[tuple[Hashable, int]] = set()
 
-    def touch(self, base: Any, displacement: int) -> None:
-        """Count an address, ``displacement`` bytes from the pointer ``base``, once."""
+    def touch(self, base: Hashable, displacement: int) -> None:
+        """Count an address once.
+
+        Args:
+            base: equal for equal addresses, so that accesses that LLVM merges count once.
+            displacement: bytes, or the number of a lane.
+        """
         if self.builder.block is not self.block:
             self.block = self.builder.block
             self.touched = set()
-        self.touched.add((id(base), displacement))
+        self.touched.add((base, displacement))
 
     def rest(self) -> None:
         """End a statement; emit a fence if the block has accessed too many addresses."""

@@ -244,8 +244,8 @@ class Accesses:
         pointers = builder.gep(base, [distance], source_etype=BYTE)
         # llvmlite uses the type of the base as the type of the result
         pointers.type = ir.VectorType(ir.PointerType(), count)
-        for lane in range(count):  # without a scatter instruction each lane is a separate store
-            self.addresses.pace.touch(pointers, lane)
+        for lane in range(count):  # without a scatter instruction each lane is a separate access
+            self.addresses.pace.touch(access, lane)
         return pointers
 
 

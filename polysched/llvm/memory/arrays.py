@@ -82,7 +82,7 @@ class Addresses:
                 self.scopes[-1][key] = pointer
         distance = (address.constant + displacement) * size
         if is_accessed:
-            self.pace.touch(pointer, distance)
+            self.pace.touch(id(pointer), distance)
         return self._moved(pointer, INDEX(distance)) if distance else pointer
 
     def _variable_part(self, storage: Storage, address: Address, size: int) -> ir.Value:

@@ -90,3 +90,16 @@ def gathered(count: int) -> ps.Schedule:
 def test_lanes_far_apart_are_accesses_of_their_own() -> None:
     assert emit_module(lower(gathered(160)), load_machine()).count(FENCE) == 0
     assert emit_module(lower(gathered(240)), load_machine()).count(FENCE) == 1
+
+
+def test_copies_that_gather_the_same_lanes_need_no_fence() -> None:
+    """LLVM merges equal gathers, unless a fence stands between them."""
+    build = ps.KernelBuilder("repeated")
+    n, x = build.parameter("n", minimum=1), build.input("x", ps.f32, (80,))
+    z, y = build.input("z", ps.f32, (40,)), build.output("y", ps.f32, (n, 40, 8))
+    with build.loops(m=n, i=40, j=8) as (m, i, j):
+        y[m, i, j] = x[10 * j] * z[i]
+    schedule = ps.Schedule(build.kernel()).vectorize("j", 8).unroll("i")
+    module = emit_module(lower(schedule), load_machine())
+    assert module.count('call <8 x float> @"llvm.masked.gather') > 1
+    assert module.count(FENCE) == 0
