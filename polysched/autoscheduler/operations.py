@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from polysched.ir.core.kernel import Statement
+from polysched.ir.core.kernel import Role, Statement
 from polysched.ir.core.narrow_types import NarrowTypes, narrow_types
 from polysched.ir.core.tree import path
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Operation
@@ -76,16 +76,21 @@ def _narrow_types(program: Program) -> NarrowTypes:
     subscript_loads = [
         load for statement in statements for at in statement.target.subscripts for load in loads(at)
     ]
-    writes = [
-        Write(
-            statement.target.array,
-            statement.target.subscripts,
-            statement.value,
-            _times(program, statement),
-        )
-        for statement in statements
-    ]
+    writes = [_write(program, statement) for statement in statements]
     return narrow_types(program.arrays, writes, [load.array for load in subscript_loads])
+
+
+def _write(program: Program, statement: Statement) -> Write:
+    """Return the assignment of a statement.
+
+    Repetitions are counted only for sums of integers in temporaries: the ranges of other arrays do
+    not depend on them, and isl takes long to count the iterations of skewed tiles.
+    """
+    write = Write(statement.target.array, statement.target.subscripts, statement.value)
+    array = program.arrays[write.array]
+    if array.role is not Role.TEMPORARY or not array.dtype.is_integer or write.increment is None:
+        return write
+    return replace(write, times=_times(program, statement))
 
 
 def _times(program: Program, statement: Statement) -> int | None:

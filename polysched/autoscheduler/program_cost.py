@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 
 from polysched.autoscheduler.cost import FARTHEST_INTERLEAVED, Cost, statement_cost
 from polysched.autoscheduler.facts import AccessFacts, StatementFacts, statement_facts
 from polysched.autoscheduler.traffic import footprint
 from polysched.ir.core.tree import Loop, LoopKind, path
+from polysched.ir.isl.shared_results import remembered
 from polysched.machine.description import Machine
 from polysched.schedule.core.program import Program
 
@@ -31,12 +33,11 @@ def program_costs(
 ) -> dict[str, Cost]:
     """Predict the cost of each of some statements of a program."""
     known: dict[str, StatementFacts] = {}
-    costs = {}
-    for name in statements:
-        beside = [_shared_facts(program, other, sizes, known) for other in _beside(program, name)]
-        facts = _shared_facts(program, name, sizes, known)
-        costs[name] = statement_cost(facts, machine, beside)
-    return costs
+    shared = cache(lambda name: _shared_facts(program, name, sizes, known))
+    return {
+        name: statement_cost(shared(name), machine, [shared(one) for one in _beside(program, name)])
+        for name in statements
+    }
 
 
 def _beside(program: Program, name: str) -> list[str]:
@@ -172,7 +173,12 @@ def _bytes(statements: Sequence[StatementFacts], common: int) -> float:
     """Return the bytes that statements touch in one iteration of the loops that they share."""
     lines: dict[str, float] = {}
     for facts in statements:
-        for access in facts.accesses:
-            touched = footprint(access, facts.loops[common:], LINE)
-            lines[access.array] = max(lines.get(access.array, 0.0), touched)
+        for array, touched in remembered(partial(_lines, facts, common), _lines, (facts,), common):
+            lines[array] = max(lines.get(array, 0.0), touched)
     return LINE * sum(lines.values())
+
+
+def _lines(facts: StatementFacts, common: int) -> tuple[tuple[str, float], ...]:
+    """Return the cache lines that each access touches in one iteration of the common loops."""
+    inside = facts.loops[common:]
+    return tuple((access.array, footprint(access, inside, LINE)) for access in facts.accesses)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from polysched.autoscheduler.candidate import Proposal, Situation
 from polysched.autoscheduler.driver import optimize_schedule
 from polysched.autoscheduler.nests import outer_nests
 from polysched.autoscheduler.normalize import normalized
+from polysched.autoscheduler.program_cost import program_costs
 from polysched.autoscheduler.recipes.lane_buffers import lane_buffers
 from polysched.autoscheduler.recipes.row_sweeps import row_sweeps
 from polysched.autoscheduler.sizes import model_sizes
@@ -65,6 +67,30 @@ def proposals(
         for nest in outer_nests(schedule.program.tree)
         for proposal in recipe(Situation(schedule, nest, PRESETS["skylake-avx512"], sizes))
     ]
+
+
+def test_the_bound_from_facts_is_below_the_predicted_cycles() -> None:
+    """A proposal that the bound rules out would not have been taken."""
+    schedule = normalized(Schedule(parse_c(ALONG_ROWS).kernel), {"h": 1000, "w": 1000})[0]
+    machine, sizes = PRESETS["skylake-avx512"], model_sizes(schedule.kernel, None)
+    count = 0
+    for nest in outer_nests(schedule.program.tree):
+        given = Situation(schedule, nest, machine, sizes)
+        for proposal in lane_buffers(given):
+            program = after(schedule, proposal).program
+            changed = [
+                name
+                for name in program.statements
+                if name in nest.statements or name not in schedule.program.statements
+            ]
+            cycles = sum(
+                one.cycles for one in program_costs(program, changed, machine, sizes).values()
+            )
+            again = replace(given, most_cycles=cycles)
+            assert proposal in list(lane_buffers(again))
+            count += 1
+        assert list(lane_buffers(replace(given, most_cycles=1.0))) == []
+    assert count
 
 
 def after(schedule: Schedule, proposal: Proposal) -> Schedule:

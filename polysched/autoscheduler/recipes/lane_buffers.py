@@ -7,15 +7,22 @@ in registers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import islpy as isl
 
 from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.cost import FARTHEST_INTERLEAVED
-from polysched.autoscheduler.facts import NEAR_ITERATIONS, StatementFacts, statement_facts
+from polysched.autoscheduler.cost import FARTHEST_INTERLEAVED, core_cost
+from polysched.autoscheduler.facts import (
+    NEAR_ITERATIONS,
+    AccessFacts,
+    StatementFacts,
+    statement_facts,
+)
 from polysched.autoscheduler.legal import applied
 from polysched.autoscheduler.nests import fresh_names
+from polysched.autoscheduler.program_cost import shared_facts
 from polysched.autoscheduler.recipes.outer_lanes import (
     from_zero,
     lanes_are_legal,
@@ -57,16 +64,55 @@ def lane_buffers(situation: Situation) -> Iterator[Proposal]:
         if not arrays:
             continue
         for vectors in VECTORS:
-            if native * vectors > LARGEST_LANES:
+            lanes = native * vectors
+            if lanes > LARGEST_LANES:
+                continue
+            if not situation.may_gain(_least_cycles(situation, loop.name, arrays, lanes)):
                 continue
             steps = _steps(situation, loop.name, arrays, native, vectors)
             if steps is not None:
                 yield Proposal(
                     steps,
-                    f"{native * vectors} lanes run whole iterations of {loop.name}: the loops "
+                    f"{lanes} lanes run whole iterations of {loop.name}: the loops "
                     f"inside carry dependences; buffers hold the rows of {', '.join(arrays)} as "
                     "columns, which the copies transpose in registers",
                 )
+
+
+def _least_cycles(situation: Situation, loop: str, arrays: Iterable[str], lanes: int) -> float:
+    """Return the cycles of the statements alone, without the copies, if all data are in L1."""
+    nest, program = situation.nest, situation.schedule.program
+    private = {
+        program.statements[name].target.array
+        for name in next(one for one in nest.chain if one.name == loop).statements
+    }
+    before: dict[tuple[int, ...], list[StatementFacts]] = {}
+    cycles = 0.0
+    for name in nest.statements:
+        facts = shared_facts(program, name, situation.sizes)
+        if any(one.name == loop for one in facts.loops):
+            facts = facts.split(loop, lanes, f"{loop}<", "lanes")
+            facts = facts.marked("lanes", LoopKind.VECTOR, lanes)
+            accesses = (
+                _side_by_side(one, lanes)
+                if one.array in arrays
+                or (one.array in private and not one.is_argument and one.stride("lanes") == 0)
+                else one
+                for one in facts.accesses
+            )
+            # Partial tiles slow the statement down; a bound does not count them.
+            loops = (replace(one, bounded_by=frozenset()) for one in facts.loops)
+            facts = replace(facts, loops=tuple(loops), accesses=tuple(accesses))
+        beside = before.setdefault(tuple(map(id, path(program.tree, name))), [])
+        cycles += core_cost(facts, situation.machine, beside).compute
+        beside.append(facts)
+    return cycles
+
+
+def _side_by_side(access: AccessFacts, lanes: int) -> AccessFacts:
+    """Return an access to a buffer that holds the elements of the lanes side by side."""
+    strides = {name: step and step * lanes for name, step in access.strides.items()}
+    return replace(access, strides={**strides, "lanes": access.bytes}, offset=access.offset * lanes)
 
 
 def _is_carried(program: Program, facts: Sequence[StatementFacts]) -> bool:
