@@ -215,7 +215,7 @@ def test_without_a_schedule() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(KernelError, match=r"conv2d: stride is 0; expected an integer >= 1"):
+    with pytest.raises(KernelError, match=r"conv2d: stride of rows is 0; expected an integer >= 1"):
         Convolution(1, 2, 3, 4, 5, stride=0)
     with pytest.raises(KernelError, match=r"channels_in is 4; expected a multiple of groups, 3"):
         Convolution(1, 2, 3, 4, 6, groups=3)
@@ -225,3 +225,9 @@ def test_refusals() -> None:
         conv2d_schedule(conv2d_relu(), MACHINE)
     with pytest.raises(ScheduleError, match=r"conv2d: threads is 0; expected at least 1"):
         conv2d_schedule(conv2d(Convolution(1, 2, 3, 4, 5)), MACHINE, 0)
+    with pytest.raises(ScheduleError, match=r"blocks of 32 channels; expected 64, the channels"):
+        conv2d_schedule(conv2d(Convolution(1, 2, 3, 4, 64), block=32), MACHINE)
+    with pytest.raises(KernelError, match=r"image_height is 0; expected an integer >= 1"):
+        Convolution(1, 2, 3, 4, 5, padding=((2, 2), (0, 0)))
+    with pytest.raises(KernelError, match=r"top padding is -1; expected an integer >= 0"):
+        Convolution(1, 2, 3, 4, 5, padding=((-1, 0), (0, 0)))

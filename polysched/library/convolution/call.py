@@ -74,7 +74,8 @@ def conv2d(  # noqa: PLR0913  (options by keyword)
 ) -> NumpyArray:
     """Compute ``activation(convolution(x, weight) + bias + residual)``.
 
-    As in ``torch.nn.functional.conv2d``, the filter is not mirrored and ``padding`` adds zeros. The
+    As in ``torch.nn.functional.conv2d``, the filter is not mirrored and ``padding`` adds zeros.
+    Taps over the padding do not run: a weight of NaN or infinity has no effect there. The
     first call of each combination of sizes and options proves and compiles a kernel, which stays on
     disk. ``ps.prepare(weight)`` saves copying the weights in each call.
 

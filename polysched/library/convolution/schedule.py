@@ -95,15 +95,13 @@ def conv2d_schedule(
 
     pixels = out["n"] * out["y"] * out["x"]
     products = pixels * out["c"] * taps["ky"] * taps["kx"] * taps["k"]
-    is_parallel = threads > 1 and is_worth_threads(products, target)
-    if is_parallel:
+    if threads > 1 and is_worth_threads(products, target):
         schedule = schedule.collapse("update.n", "y_tile", into="rows").parallel("rows")
     is_reused = pixels > _REUSED * tile.rows * tile.columns
     if groups == 1 and out["c"] > tile.channels and is_reused and not is_packed:
         schedule = schedule.pack("filter", at="c_tile", order=("ky", "kx", "k", "c"))
         schedule = schedule.vectorize("filter_packed.c", tile.lanes)
-    schedule = _copied(schedule, target, is_parallel=is_parallel)
-    for statement in _OF_TILES & kernel.statements.keys():
+    for statement in kernel.statements:
         inner = [f"{statement}.{loop}" for loop in _inside(schedule, statement)]
         schedule = schedule.vectorize(inner[-1], tile.lanes).unroll(*inner)
     return schedule.unroll("update.k", factor=2) if taps["k"] > 1 else schedule
@@ -112,21 +110,6 @@ def conv2d_schedule(
 def is_worth_threads(products: int, machine: Machine) -> bool:
     """Whether a convolution with so many multiplications is faster on several threads."""
     return products >= machine.costs.parallel_products
-
-
-_OF_TILES = frozenset(("init", "update", "epilogue"))
-
-
-def _copied(schedule: Schedule, machine: Machine, *, is_parallel: bool) -> Schedule:
-    """Copy padded images, and write the zeros around them, in vectors."""
-    kernel = schedule.kernel
-    lanes = machine.lanes(kernel.arrays["out"].dtype.bits)
-    for statement in kernel.statements.keys() - _OF_TILES:
-        loop = f"{statement}.k" if statement == "copy" else f"{statement}.at"
-        schedule = schedule.vectorize(loop, lanes)
-        if is_parallel and statement == "copy":
-            schedule = schedule.collapse("copy.n", "copy.y", into="copied").parallel("copied")
-    return schedule
 
 
 _REUSED = 8
