@@ -146,6 +146,7 @@ class Plan:
         moved: for each array, the order of its axes in the kernel; None if they have this order.
         shapes: for each array and the result, the shape in the kernel.
         team: arguments of the kernel about threads.
+        zeros: the padding of an image that is copied between zeros; None if the kernel skips it.
     """
 
     code: ConvolutionCode
@@ -154,6 +155,7 @@ class Plan:
     moved: tuple[tuple[int, ...] | None, ...]
     shapes: tuple[tuple[int, ...], ...]
     team: Mapping[str, int]
+    zeros: Padding | None
 
     def run(self, arrays: Mapping[str, NumpyArray], result: NumpyArray) -> None:
         """Compute the result; arrays in another order or with gaps are copied."""
@@ -161,6 +163,9 @@ class Plan:
             _contiguous(array if order is None else array.transpose(order)).reshape(shape)
             for array, order, shape in zip(arrays.values(), self.moved, self.shapes, strict=False)
         ]
+        if self.zeros is not None:
+            padded = np.pad(inputs[0], ((0, 0), *self.zeros, (0, 0)))
+            inputs[0] = padded.reshape(_image_shape(self.code.size))
         self.kernel(*inputs, result.reshape(self.shapes[-1]), **self.team)
 
     @cached_property
@@ -213,7 +218,8 @@ def _plan(
     layouts: tuple[tuple[str, Layout], ...], prepared: Prepared | None, asked: _Asked
 ) -> Plan:
     request = checked(dict(layouts), prepared, asked.options)
-    code = _code(request)
+    zeros = _zeros(request.size)
+    code = _code(request, zeros)
     size, is_moved = code.size, asked.options.layout == "NCHW"
     filter_order = (2, 3, 1, 0) if is_moved and prepared is None else None
     image_order = (0, 2, 3, 1) if is_moved else None
@@ -221,7 +227,7 @@ def _plan(
     filter = dict(layouts)["weight"][1]
     result = (size.images, size.height, size.width, size.channels_out)
     shapes = {
-        "x": (size.images, size.image_height, size.image_width, size.channels_in),
+        "x": _image_shape(request.size if zeros else size),
         "weight": tuple(filter[axis] for axis in filter_order) if filter_order else filter,
         "bias": result[3:],
         "residual": result,
@@ -235,11 +241,34 @@ def _plan(
         tuple(orders[name] for name in names),
         tuple(shapes[name] for name in (*names, "out")),
         MappingProxyType({"threads": request.threads} if code.is_parallel else {}),
+        zeros,
     )
 
 
-def _code(request: Request) -> ConvolutionCode:
+def _image_shape(size: Convolution) -> tuple[int, ...]:
+    return size.images, size.image_height, size.image_width, size.channels_in
+
+
+def _zeros(size: Convolution) -> Padding | None:
+    """The padding of an image that is smaller than the filter, or of which a pixel reads nothing.
+
+    The taps over such an image have too few values for the loops of a register tile, so it is
+    copied between zeros. None for other images.
+    """
+    rows = (size.filter_height - 1) * size.dilations[0] + 1
+    columns = (size.filter_width - 1) * size.dilations[1] + 1
+    is_small = size.image_height < rows or size.image_width < columns
+    if not is_small and not size.has_bare_pixels:
+        return None
+    (top, bottom), (left, right) = size.padding
+    return (top, max(bottom, 0)), (left, max(right, 0))
+
+
+def _code(request: Request, zeros: Padding | None) -> ConvolutionCode:
     size, machine = request.size, load_machine(None)
+    if zeros is not None:
+        (_, bottom), (_, right) = size.padding
+        size = replace(size, padding=((0, min(bottom, 0)), (0, min(right, 0))))
     is_parallel = request.threads > 1 and is_worth_threads(size.products, machine)
     is_product = (size.filter_height, size.filter_width, *size.strides) == (1, 1, 1, 1)
     if is_product and size.padding == ((0, 0), (0, 0)) and not is_parallel:

@@ -93,6 +93,13 @@ def assert_right(
         ((1, 5, 10, 6), (3, 1, 2, 9), {"groups": 3, "padding": ((0, 2), (1, 0))}),
         ((1, 9, 9, 8), (3, 2, 8, 12), {"dilation": (2, 3), "padding": ((4, 1), (0, 5))}),
         ((1, 2, 2, 1), (1, 1, 1, 1), {"padding": ((3, 3), (3, 3)), "stride": (4, 4)}),
+        (
+            (1, 1, 25, 2),
+            (2, 1, 1, 4),
+            {"padding": ((3, 2), (4, 0)), "groups": 2, "dilation": (2, 2)},
+        ),
+        ((2, 1, 1, 8), (3, 3, 8, 16), {"padding": ((1, 1), (1, 1))}),
+        ((2, 4, 6, 20), (1, 1, 5, 8), {"padding": ((2, 1), (0, 0)), "groups": 4}),
     ],
 )
 def test_sizes_and_options(
@@ -179,7 +186,7 @@ def test_later_changes_of_weights_do_not_reach_prepared_ones() -> None:
 
 
 X, W = numbers(2, 6, 7, 8), numbers(3, 3, 8, 12)
-OUT = np.empty((2, 4, 5, 12), "f4")
+OUT = np.zeros((2, 4, 5, 12), "f4")
 
 
 @pytest.mark.parametrize(
