@@ -97,6 +97,8 @@ if TYPE_CHECKING:
         UnknownLegalityError,
         Verdict,
     )
+    from polysched.library.convolution.call import conv2d
+    from polysched.library.convolution.prepare import PreparedWeight, prepare
     from polysched.library.matmul.dispatch.call import matmul
     from polysched.library.matmul.dispatch.computed import Computed, Input, computed
     from polysched.library.rows.call import layer_norm, softmax
@@ -115,6 +117,7 @@ _LAZY = MappingProxyType(
         "Input": "polysched.library.matmul.dispatch.computed",
         "IllegalScheduleError": "polysched.legality.verdicts.verdict",
         "RefusedScheduleError": "polysched.legality.verdicts.verdict",
+        "PreparedWeight": "polysched.library.convolution.prepare",
         "Schedule": "polysched.user",
         "UnknownLegalityError": "polysched.legality.verdicts.verdict",
         "Verdict": "polysched.legality.verdicts.verdict",
@@ -122,6 +125,7 @@ _LAZY = MappingProxyType(
         "check": "polysched.legality.check",
         "compile": "polysched.user",
         "computed": "polysched.library.matmul.dispatch.computed",
+        "conv2d": "polysched.library.convolution.call",
         "einsum": "polysched.frontends.einsum.call",
         "explain_loops": "polysched.legality.reports.loop_properties",
         "export": "polysched.lower",
@@ -130,6 +134,7 @@ _LAZY = MappingProxyType(
         "layer_norm": "polysched.library.rows.call",
         "matmul": "polysched.library.matmul.dispatch.call",
         "optimize": "polysched.user",
+        "prepare": "polysched.library.convolution.prepare",
         "repairs": "polysched.legality.repairs.search",
         "show": "polysched.lower",
         "softmax": "polysched.library.rows.call",
@@ -189,6 +194,7 @@ __all__ = [
     "OutOfMemoryError",
     "PlotError",
     "PolyschedError",
+    "PreparedWeight",
     "RefusedScheduleError",
     "Schedule",
     "ScheduleError",
@@ -205,6 +211,7 @@ __all__ = [
     "check",
     "compile",
     "computed",
+    "conv2d",
     "einsum",
     "equal",
     "exp",
@@ -229,6 +236,7 @@ __all__ = [
     "not_equal",
     "optimize",
     "pack_bits",
+    "prepare",
     "repairs",
     "saturate",
     "select",

@@ -11,7 +11,8 @@ from polysched.inspect.assembly import hot_loop, parse
 from polysched.ir.expr.dtypes import DType, f32, f64
 from polysched.ir.semantics.memory import AnyArray
 from polysched.legality.check import check
-from polysched.library.conv2d import Convolution, Tile, conv2d, conv2d_schedule, tile_for
+from polysched.library.conv2d import Convolution, Finish, conv2d
+from polysched.library.convolution.schedule import Tile, conv2d_schedule, tile_for
 from polysched.lower import compile, show
 from polysched.machine.load import load_machine
 from polysched.user import Schedule
@@ -33,6 +34,10 @@ def operands(size: Convolution, dtype: DType) -> tuple[AnyArray, AnyArray, AnyAr
         generator.integers(-4, 5, shape).astype(dtype.numpy()) for shape in shapes
     )
     return input, filter, bias
+
+
+def finish(*, bias: bool = False, relu: bool = False) -> Finish:
+    return Finish(bias=bias, activation="relu" if relu else None)
 
 
 def expected(size: Convolution, input: AnyArray, filter: AnyArray) -> AnyArray:
@@ -63,7 +68,7 @@ def assert_right(
     threads: int = 1,
 ) -> None:
     input, filter, offset = operands(size, dtype)
-    kernel = conv2d(size, bias=bias, relu=relu, dtype=dtype)
+    kernel = conv2d(size, finish(bias=bias, relu=relu), dtype=dtype)
     schedule = conv2d_schedule(kernel, MACHINE, threads)
     assert check(schedule).is_legal
     right = expected(size, input, filter)
@@ -98,7 +103,7 @@ def test_images_that_do_not_divide(height: int, width: int) -> None:
 def test_filter_is_packed_where_it_is_read_often(relu: bool) -> None:
     size = Convolution(2, 12, 12, 4, 150)
     assert_right(size, relu=relu)
-    schedule = conv2d_schedule(conv2d(size, relu=relu), MACHINE)
+    schedule = conv2d_schedule(conv2d(size, finish(relu=relu)), MACHINE)
     assert "filter_packed" in schedule.program.arrays
 
 
@@ -151,7 +156,7 @@ def test_double_precision() -> None:
 def test_threads(relu: bool) -> None:
     size = Convolution(2, 21, 30, 16, 70)
     assert_right(size, relu=relu, threads=2)
-    schedule = conv2d_schedule(conv2d(size, relu=relu), MACHINE, 2)
+    schedule = conv2d_schedule(conv2d(size, finish(relu=relu)), MACHINE, 2)
     assert "parallel rows" in show(schedule, "loops")
 
 
@@ -159,7 +164,7 @@ def test_nan_reaches_the_pixels_that_read_it() -> None:
     size = Convolution(1, 5, 5, 2, 16)
     input, filter, _ = operands(size, f32)
     input[0, 1, 2, 0] = np.nan
-    schedule = conv2d_schedule(conv2d(size, relu=True), MACHINE)
+    schedule = conv2d_schedule(conv2d(size, finish(relu=True)), MACHINE)
     out = compile(schedule, cache=NO_CACHE)(input, filter)
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(out, np.maximum(expected(size, input, filter), 0))
@@ -192,7 +197,7 @@ def test_tile_of_a_machine_with_few_registers() -> None:
 
 def test_hot_loop() -> None:
     """24 sums in registers; what is multiplied is loaded once, for two channels of the input."""
-    schedule = conv2d_schedule(conv2d(Convolution(1, 8, 96, 32, 128), relu=True), MACHINE)
+    schedule = conv2d_schedule(conv2d(Convolution(1, 8, 96, 32, 128), finish(relu=True)), MACHINE)
     loop = hot_loop(parse(show(schedule, "asm", MACHINE))[0])
     assert loop is not None
     counts = loop.counts
@@ -210,7 +215,7 @@ def test_without_a_schedule() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(KernelError, match=r"conv2d: stride is 0; expected an integer >= 1"):
+    with pytest.raises(KernelError, match=r"conv2d: stride of rows is 0; expected an integer >= 1"):
         Convolution(1, 2, 3, 4, 5, stride=0)
     with pytest.raises(KernelError, match=r"channels_in is 4; expected a multiple of groups, 3"):
         Convolution(1, 2, 3, 4, 6, groups=3)
@@ -220,3 +225,9 @@ def test_refusals() -> None:
         conv2d_schedule(conv2d_relu(), MACHINE)
     with pytest.raises(ScheduleError, match=r"conv2d: threads is 0; expected at least 1"):
         conv2d_schedule(conv2d(Convolution(1, 2, 3, 4, 5)), MACHINE, 0)
+    with pytest.raises(ScheduleError, match=r"blocks of 32 channels; expected 64, the channels"):
+        conv2d_schedule(conv2d(Convolution(1, 2, 3, 4, 64), block=32), MACHINE)
+    with pytest.raises(KernelError, match=r"image_height is 0; expected an integer >= 1"):
+        Convolution(1, 2, 3, 4, 5, padding=((2, 2), (0, 0)))
+    with pytest.raises(KernelError, match=r"top padding is -1; expected an integer >= 0"):
+        Convolution(1, 2, 3, 4, 5, padding=((-1, 0), (0, 0)))

@@ -9,7 +9,8 @@ import pytest
 from polysched.errors import KernelError, MachineError
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.dtypes import DType, f64
-from polysched.library.conv2d import Convolution, conv2d, conv2d_schedule
+from polysched.library.conv2d import Convolution, Finish, conv2d
+from polysched.library.convolution.schedule import conv2d_schedule
 from polysched.library.gemv import gemv_kernel, gemv_schedule
 from polysched.library.quantized import quantized_gemv_kernel, quantized_gemv_schedule
 from polysched.library.reduce import reduce_kernel, reduce_schedule
@@ -18,7 +19,7 @@ from polysched.machine.load import load_machine
 from polysched.user import Schedule
 
 KERNELS = (
-    lambda dtype: conv2d(Convolution(1, 6, 7, 8, 40), relu=True, dtype=dtype),
+    lambda dtype: conv2d(Convolution(1, 6, 7, 8, 40), Finish(activation="relu"), dtype=dtype),
     lambda dtype: gemv_kernel(30, 70, dtype=dtype),
     lambda dtype: reduce_kernel("max", 30, 70, dtype=dtype),
     lambda dtype: reduce_kernel("sum", 30, 70, dtype=dtype),

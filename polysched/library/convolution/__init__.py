@@ -1,0 +1,1 @@
+"""Schedules and calls of convolutions."""

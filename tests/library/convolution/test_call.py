@@ -1,0 +1,252 @@
+"""``ps.conv2d`` and ``ps.prepare``."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polysched as ps
+from polysched.errors import CallError
+from polysched.legality.check import check
+from polysched.library.convolution.call import conv2d_code
+
+NumpyArray = np.ndarray[Any, Any]
+
+ACTIVATIONS = {
+    None: lambda value: value,
+    "relu": lambda value: np.maximum(value, 0),
+    "silu": lambda value: value / (1 + np.exp(-value)),
+    "tanh": np.tanh,
+}
+
+
+def numbers(*shape: int, dtype: str = "f4") -> NumpyArray:
+    return np.random.default_rng(sum(shape)).normal(size=shape).astype(dtype)
+
+
+def exact(
+    x: NumpyArray,
+    weight: NumpyArray,
+    bias: Any = 0,
+    *,
+    stride: tuple[int, int] = (1, 1),
+    padding: Any = ((0, 0), (0, 0)),
+    dilation: tuple[int, int] = (1, 1),
+    groups: int = 1,
+    activation: str | None = None,
+    residual: Any = 0,
+) -> NumpyArray:
+    """One shifted, strided matrix product in f64 for each tap and group, of a padded copy."""
+    padded = np.pad(x.astype("f8"), ((0, 0), *padding, (0, 0)))
+    rows, columns, group_in, channels = weight.shape
+    span = [(size - 1) * step + 1 for size, step in zip(weight.shape, dilation, strict=False)]
+    height, width = ((padded.shape[1 + i] - span[i]) // stride[i] + 1 for i in range(2))
+    total = np.zeros((len(x), height, width, channels))
+    group_out = channels // groups
+    for ky, kx, group in product(range(rows), range(columns), range(groups)):
+        seen = slice(group * group_in, (group + 1) * group_in)
+        made = slice(group * group_out, (group + 1) * group_out)
+        image = padded[:, ky * dilation[0] :: stride[0], kx * dilation[1] :: stride[1], seen]
+        total[..., made] += image[:, :height, :width] @ weight[ky, kx, :, made].astype("f8")
+    result: NumpyArray = ACTIVATIONS[activation](total + bias + residual)
+    return result
+
+
+def assert_right(
+    x: NumpyArray, weight: NumpyArray, bias: NumpyArray | None = None, **options: Any
+) -> None:
+    """Weights as they are and prepared, both layouts, and a given ``out``."""
+    right = exact(x, weight, 0 if bias is None else bias, **options)
+    groups = options.get("groups", 1)
+    close = {"rtol": 0, "atol": 4e-5 if x.dtype == np.float32 else 1e-12}
+    for given in (weight, ps.prepare(weight, groups=groups)):
+        found = ps.conv2d(x, given, bias, **options)
+        assert found.dtype == x.dtype
+        np.testing.assert_allclose(found, right, **close)
+    out = np.full(right.shape, np.nan, x.dtype)
+    assert ps.conv2d(x, weight, bias, out=out, **options) is out
+    np.testing.assert_array_equal(out, ps.conv2d(x, weight, bias, **options))
+    if "residual" in options:
+        options["residual"] = np.ascontiguousarray(options["residual"].transpose(0, 3, 1, 2))
+    images = np.ascontiguousarray(x.transpose(0, 3, 1, 2))
+    filters = np.ascontiguousarray(weight.transpose(3, 2, 0, 1))
+    out = np.full(right.transpose(0, 3, 1, 2).shape, np.nan, x.dtype)
+    for given in (filters, ps.prepare(filters, groups=groups, layout="NCHW")):
+        assert ps.conv2d(images, given, bias, layout="NCHW", out=out, **options) is out
+        np.testing.assert_allclose(out.transpose(0, 2, 3, 1), right, **close)
+    found = ps.conv2d(images, filters, bias, layout="NCHW", **options)
+    np.testing.assert_array_equal(found, ps.conv2d(images, filters, bias, layout="NCHW", **options))
+    np.testing.assert_allclose(found.transpose(0, 2, 3, 1), right, **close)
+
+
+@pytest.mark.parametrize(
+    ("shape", "filter", "options"),
+    [
+        ((1, 9, 11, 5), (3, 3, 5, 20), {"padding": ((1, 1), (1, 1)), "activation": "relu"}),
+        ((2, 8, 7, 3), (7, 7, 3, 70), {"padding": ((3, 3), (3, 3)), "stride": (2, 2)}),
+        ((2, 9, 5, 16), (1, 1, 16, 100), {"activation": "silu"}),
+        ((1, 8, 8, 4), (1, 1, 4, 17), {"stride": (2, 3)}),
+        ((1, 12, 10, 24), (3, 3, 1, 24), {"groups": 24, "padding": ((1, 1), (1, 1))}),
+        ((1, 5, 10, 6), (3, 1, 2, 9), {"groups": 3, "padding": ((0, 2), (1, 0))}),
+        ((1, 9, 9, 8), (3, 2, 8, 12), {"dilation": (2, 3), "padding": ((4, 1), (0, 5))}),
+        ((1, 2, 2, 1), (1, 1, 1, 1), {"padding": ((3, 3), (3, 3)), "stride": (4, 4)}),
+        (
+            (1, 1, 25, 2),
+            (2, 1, 1, 4),
+            {"padding": ((3, 2), (4, 0)), "groups": 2, "dilation": (2, 2)},
+        ),
+        ((2, 1, 1, 8), (3, 3, 8, 16), {"padding": ((1, 1), (1, 1))}),
+        ((2, 4, 6, 20), (1, 1, 5, 8), {"padding": ((2, 1), (0, 0)), "groups": 4}),
+    ],
+)
+def test_sizes_and_options(
+    shape: tuple[int, ...], filter: tuple[int, ...], options: dict[str, Any]
+) -> None:
+    assert_right(numbers(*shape), numbers(*filter), numbers(filter[-1]), **options)
+
+
+def test_double_precision_with_a_residual() -> None:
+    x, weight = numbers(2, 6, 7, 8, dtype="f8"), numbers(3, 3, 8, 37, dtype="f8")
+    residual = numbers(2, 6, 7, 37, dtype="f8")
+    options = {"padding": ((1, 1), (1, 1)), "residual": residual, "activation": "tanh"}
+    assert_right(x, weight, numbers(37, dtype="f8"), **options)
+    assert_right(x, weight, **options)
+
+
+def test_paddings_as_numbers_and_pairs() -> None:
+    x, weight = numbers(1, 6, 7, 4), numbers(3, 3, 4, 8)
+    whole = ps.conv2d(x, weight, padding=((1, 1), (1, 1)))
+    for padding in (1, (1, 1), [1, 1], [(1, 1), 1]):
+        np.testing.assert_array_equal(ps.conv2d(x, weight, padding=padding), whole)  # type: ignore[arg-type]
+    right = exact(x, weight, padding=((2, 2), (0, 0)))
+    np.testing.assert_allclose(ps.conv2d(x, weight, padding=(2, 0)), right, atol=2e-5)
+
+
+@pytest.mark.parametrize("groups", [1, 64])
+def test_threads(groups: int) -> None:
+    x, weight = numbers(2, 40, 41, 64), numbers(3, 3, 64 // groups, 64)
+    assert conv2d_code(x, weight, padding=1, groups=groups, threads=2).is_parallel
+    assert not conv2d_code(x[:, :1], weight, padding=1, groups=groups, threads=1).is_parallel
+    options = {"padding": 1, "groups": groups}
+    one = ps.conv2d(x, weight, threads=1, **options)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(ps.conv2d(x, weight, threads=2, **options), one)  # type: ignore[arg-type]
+
+
+def test_arrays_with_gaps_are_copied() -> None:
+    x, weight, bias = numbers(1, 12, 9, 8), numbers(3, 3, 4, 24), numbers(24)
+    found = ps.conv2d(x[:, ::-2, :, ::2], weight[..., ::2], bias[::2], padding=1)
+    right = exact(x[:, ::-2, :, ::2], weight[..., ::2], bias[::2], padding=((1, 1), (1, 1)))
+    np.testing.assert_allclose(found, right, atol=2e-5)
+
+
+def test_channels_last_images_of_a_channels_first_call_are_not_copied() -> None:
+    x, weight = numbers(1, 9, 9, 8), numbers(3, 3, 8, 16)
+    found = ps.conv2d(x.transpose(0, 3, 1, 2), weight.transpose(3, 2, 0, 1), layout="NCHW")
+    assert found.transpose(0, 2, 3, 1).flags.c_contiguous
+    np.testing.assert_array_equal(found.transpose(0, 2, 3, 1), ps.conv2d(x, weight))
+
+
+def test_nan_and_infinity_reach_the_pixels_that_read_them() -> None:
+    x, weight = numbers(1, 6, 6, 3), numbers(3, 3, 3, 20)
+    x[0, 0, 0, 1], x[0, 5, 5, 0] = np.nan, np.inf
+    found = ps.conv2d(x, weight, padding=1)
+    with np.errstate(invalid="ignore"):
+        right = exact(x, weight, padding=((1, 1), (1, 1)))
+    np.testing.assert_array_equal(np.isfinite(found), np.isfinite(right))
+    assert np.isfinite(found).sum() == (36 - 8) * 20
+
+
+def test_no_image() -> None:
+    x, weight = numbers(0, 6, 6, 3), numbers(3, 3, 3, 20)
+    assert ps.conv2d(x, weight).shape == (0, 4, 4, 20)
+    found = ps.conv2d(x.transpose(0, 3, 1, 2), weight.transpose(3, 2, 0, 1), layout="NCHW")
+    assert found.shape == (0, 20, 4, 4)
+
+
+@pytest.mark.parametrize("machine", ["skylake-avx512", "haswell-avx2"])
+@pytest.mark.parametrize("groups", [1, 4, 32])
+def test_schedules_are_shown_and_proved(machine: str, groups: int) -> None:
+    x, weight = numbers(1, 9, 9, 32), numbers(3, 3, 32 // groups, 64)
+    code = conv2d_code(x, weight, padding=1, groups=groups, activation="relu")
+    schedule = code.schedule(machine)
+    assert check(schedule).is_legal
+    assert "vectorize" in schedule.trace()
+
+
+def test_later_changes_of_weights_do_not_reach_prepared_ones() -> None:
+    for groups in (1, 2):
+        x, weight = numbers(1, 5, 5, 8), numbers(3, 3, 8 // groups, 20)
+        prepared, right = ps.prepare(weight, groups=groups), ps.conv2d(x, weight, groups=groups)
+        weight[:] = 0
+        found = ps.conv2d(x, prepared, groups=groups)
+        np.testing.assert_allclose(found, right, atol=1e-5)
+
+
+X, W = numbers(2, 6, 7, 8), numbers(3, 3, 8, 12)
+OUT = np.zeros((2, 4, 5, 12), "f4")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ps.conv2d(X.astype("i4"), W), "'x' has elements of type int32; expected float32"),
+        (lambda: ps.conv2d(X.astype("f2"), W), "other types are not built yet"),
+        (lambda: ps.conv2d(X, W.astype("f8")), "'weight' has elements of type float64; expected"),
+        (lambda: ps.conv2d(X[0], W), r"'x' has shape \(6, 7, 8\); expected 4 dimensions"),
+        (lambda: ps.conv2d(X, W[0]), "'weight' has shape .* expected 4 dimensions"),
+        (lambda: ps.conv2d("no", W), "array 'x' is of type str"),
+        (lambda: ps.conv2d(X, W[:, :, :7]), "'x' has 8 channels and 'weight' 7 input channels"),
+        (lambda: ps.conv2d(X, W[:0]), "'weight' has shape .* expected positive extents"),
+        (lambda: ps.conv2d(X, W, groups=3), "groups=3 does not divide the 8 channels of 'x'"),
+        (lambda: ps.conv2d(X, W, groups=8), "groups=8 does not divide the 12 channels of 'weight'"),
+        (lambda: ps.conv2d(X, W, groups=0), "groups=0; expected a positive integer"),
+        (lambda: ps.conv2d(X, W, groups=True), "groups=True; expected a positive integer"),
+        (lambda: ps.conv2d(X, W, padding=-1), "padding=-1; expected an integer >= 0, or a pair"),
+        (lambda: ps.conv2d(X, W, padding=((1, -1), (0, 0))), r"padding=\(1, -1\); expected"),
+        (lambda: ps.conv2d(X, W, padding="same"), "padding='same'; expected"),  # type: ignore[arg-type]
+        (lambda: ps.conv2d(X, W, padding=((1, 1), (1, 1), (1, 1))), "expected pairs for rows"),  # type: ignore[arg-type]
+        (lambda: ps.conv2d(X, W, stride=0), "stride=0; expected an integer >= 1, or a pair"),
+        (lambda: ps.conv2d(X, W, stride=(1, 0)), r"stride=\(1, 0\); expected"),
+        (lambda: ps.conv2d(X, W, stride=1.0), r"stride=1\.0; expected"),  # type: ignore[arg-type]
+        (lambda: ps.conv2d(X, W, stride=(1, 1, 1)), r"stride=\(1, 1, 1\)"),  # type: ignore[arg-type]
+        (lambda: ps.conv2d(X, W, dilation=0), "dilation=0; expected an integer >= 1"),
+        (lambda: ps.conv2d(X, W, dilation=3), "the image has 6 rows and 0 of padding; expected"),
+        (lambda: ps.conv2d(X[:, :0], W, padding=9), "the image has 0 rows and 18 of padding"),
+        (lambda: ps.conv2d(X, W, layout="CHWN"), "layout='CHWN'; expected 'NHWC' or 'NCHW'"),
+        (lambda: ps.conv2d(X, W, layout=None), "layout=None; expected"),  # type: ignore[arg-type]
+        (lambda: ps.conv2d(X, W, activation="swish"), "activation='swish'; expected None or one"),
+        (lambda: ps.conv2d(X, W, W[0, 0, 0, :5]), r"'bias' has shape \(5,\) .* expected \(12,\)"),
+        (lambda: ps.conv2d(X, W, np.ones(12)), "'bias' has shape .* type float64"),
+        (lambda: ps.conv2d(X, W, residual=X), "'residual' has shape"),
+        (lambda: ps.conv2d(X, W, out=OUT[:1]), r"'out' has shape \(1, 4, 5, 12\)"),
+        (lambda: ps.conv2d(X, W, out=OUT.astype("f8")), "'out' has shape .* type float64"),
+        (lambda: ps.conv2d(X, W, out=OUT[::-1]), "out is not contiguous"),
+        (lambda: ps.conv2d(X, W, out=[1]), "out is of type list"),
+        (lambda: ps.conv2d(X, W, residual=OUT, out=OUT), "'residual' and 'out' overlap in memory"),
+        (
+            lambda: ps.conv2d(X, W, X.ravel()[:12], out=X.ravel()[:480].reshape(OUT.shape)),
+            "overlap",
+        ),
+        (lambda: ps.conv2d(X, W, threads=0), "threads=0"),
+        (lambda: ps.conv2d(X, ps.prepare(W), layout="NCHW"), "prepared with layout='NHWC'"),
+        (lambda: ps.conv2d(X, ps.prepare(W), groups=2), "prepared with .* groups=1; expected"),
+        (lambda: ps.prepare(W, groups=5), "prepare: groups=5 does not divide the 12 output"),
+        (lambda: ps.prepare(W.astype("i1")), "prepare: 'weight' has elements of type int8"),
+        (lambda: ps.prepare(W, layout="OIHW"), "prepare: layout='OIHW'; expected"),
+    ],
+)
+def test_bad_arguments(call: Any, message: str) -> None:
+    for _ in range(2):  # a refused call is not remembered
+        with pytest.raises(CallError, match=message):
+            call()
+
+
+def test_an_option_that_equals_a_valid_one_is_refused_after_it() -> None:
+    ps.conv2d(X, W, groups=1, stride=(1, 1))
+    with pytest.raises(CallError, match="groups=True"):
+        ps.conv2d(X, W, groups=True, stride=(1, 1))
+    with pytest.raises(CallError, match=r"stride=\(1\.0, 1\)"):
+        ps.conv2d(X, W, groups=1, stride=(1.0, 1))  # type: ignore[arg-type]
