@@ -77,9 +77,9 @@ def test_errors_of_a_process_have_no_traceback() -> None:
 
 def test_interrupt(write_file: WriteFile) -> None:
     path = write_file("slow.py", "import time\nprint('started', flush=True)\ntime.sleep(60)\n")
-    with subprocess.Popen(
-        [sys.executable, "-m", "polysched", "check", path], stderr=subprocess.PIPE, text=True
-    ) as running:
+    # A test run in the background ignores the signal, and its child processes inherit that.
+    command = ["env", "--default-signal=INT", sys.executable, "-m", "polysched", "check", path]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
         assert running.stderr is not None
         assert running.stderr.readline() == "started\n"
         running.send_signal(signal.SIGINT)

@@ -91,10 +91,11 @@ def with_limited_sizes(program: LoopProgram) -> LoopProgram:
     limit = max((LARGEST - survey.largest.offset) / survey.largest.slope, Fraction(0))
     size = 1 << max(int(limit).bit_length() - 1, 0)
     context = program.context.params()
-    for name in survey.used:
-        place = context.find_dim_by_name(isl.dim_type.param, name)
-        context = context.lower_bound_val(isl.dim_type.param, place, isl.Val(-size))
-        context = context.upper_bound_val(isl.dim_type.param, place, isl.Val(size))
+    # In a fixed order, because the order of constraints shows in reports and in the code.
+    for name in sorted(survey.used):
+        position = context.find_dim_by_name(isl.dim_type.param, name)
+        context = context.lower_bound_val(isl.dim_type.param, position, isl.Val(-size))
+        context = context.upper_bound_val(isl.dim_type.param, position, isl.Val(size))
     if limit < 1 or context.is_empty():
         raise LoweringError(
             f"kernel '{program.name}': at the sizes that it is declared for, its bounds and "
