@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from tests.errors.hostile import CASES
+from tests.support.effort import sampled
 
 SLOW = ("coefficients", "dimensions", "remainders", "splits", "tiles")
 SHARE = "0.02"
@@ -33,6 +34,6 @@ def test_quick_cases(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SLOW)
+@pytest.mark.parametrize("name", sampled(SLOW, 2))
 def test_cases_that_use_up_their_limits(name: str) -> None:
     survives(name, SHARE)

@@ -1,10 +1,13 @@
 """How many cases the tests try: few by default, more with ``make check EFFORT=10``."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import combinations, product
+from typing import TypeVar
 
 import pytest
+
+_Case = TypeVar("_Case")
 
 EFFORT = int(os.environ.get("TEST_EFFORT", "1"))
 """Factor of the number of random cases; above 1 products of parameters are tried in full."""
@@ -13,6 +16,11 @@ EFFORT = int(os.environ.get("TEST_EFFORT", "1"))
 def cases(few: int) -> int:
     """Return the number of random cases to try, where ``few`` are tried by default."""
     return few * EFFORT
+
+
+def sampled(values: Sequence[_Case], step: int) -> Sequence[_Case]:
+    """Return every ``step``-th case, for cases that differ little from each other; else all."""
+    return values if EFFORT > 1 else values[::step]
 
 
 def covering(together: int, /, **axes: Iterable[object]) -> pytest.MarkDecorator:

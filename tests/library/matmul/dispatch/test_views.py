@@ -90,8 +90,7 @@ def assert_written(a: AnyArray, b: AnyArray, out: AnyArray, **options: Any) -> N
 EVERYWHERE = ((1, 33, 40), (33, 1, 40), (40, 70, 33))
 
 
-@pytest.mark.parametrize("sizes", EVERYWHERE)
-@pytest.mark.parametrize("number", range(len(RESULTS)))
+@covering(1, sizes=EVERYWHERE, number=range(len(RESULTS)))
 def test_views_everywhere(sizes: tuple[int, int, int], number: int) -> None:
     """All pairs of two of the three views at all sizes, and all three together at one of them."""
     m, n, k = sizes

@@ -40,7 +40,7 @@ from tests.library.matmul.products import (
     scheduled,
 )
 from tests.support.differential import NO_CACHE
-from tests.support.effort import covering
+from tests.support.effort import covering, sampled
 
 SMALL = Config(inner_m=3, inner_n=32)
 SIZES = Sizes(8, 41, 13)
@@ -211,7 +211,7 @@ def test_a_block_of_one_column_and_an_epilogue() -> None:
     assert_right(kernel, config, a, b, bias, expected=expected, threads=2)
 
 
-@pytest.mark.parametrize("fields", FIELDS[::3], ids=named)
+@pytest.mark.parametrize("fields", sampled(FIELDS, 5), ids=named)
 def test_an_epilogue_that_updates(fields: dict[str, Any]) -> None:
     config = Config(**{**vars(SMALL), **fields})
     a, b = operands(SIZES)
@@ -246,7 +246,7 @@ PACKED = [
 ]
 
 
-@pytest.mark.parametrize("fields", [*FIELDS[::2], *PACKED], ids=named)
+@pytest.mark.parametrize("fields", sampled([*FIELDS, *PACKED], 3), ids=named)
 def test_computed_operands(fields: dict[str, Any]) -> None:
     config = Config(**{**vars(SMALL), **fields})
     kernel = matmul_kernel(
