@@ -144,7 +144,7 @@ class _Narrow:
 
     def low_bits(self, node: Expression, demanded: int) -> Expression:
         """An integer of ``bits`` bits that equals ``node`` modulo 2**demanded."""
-        if isinstance(node, Constant):
+        if isinstance(node, Constant) and _is_whole(node):
             return _constant(int(node.value), self.signed)
         if not _is_plain(node.dtype):
             raise _TooWide
@@ -286,4 +286,13 @@ def _constant(value: int, dtype: DType) -> Constant:
 
 
 def _are_plain(nodes: Sequence[Expression]) -> bool:
-    return all(isinstance(node, Constant) or _is_plain(node.dtype) for node in nodes)
+    return all(
+        _is_whole(node) if isinstance(node, Constant) else _is_plain(node.dtype) for node in nodes
+    )
+
+
+def _is_whole(literal: Constant) -> bool:
+    """Whether a literal is an integer: 0.1 < 0.5 must not be compared as 0 < 0."""
+    if isinstance(literal.value, bool | float):
+        return False
+    return literal.dtype is None or _is_plain(literal.dtype)

@@ -13,7 +13,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import TypeAlias
 
-from polysched.ir.expr.dtypes import DType, NumberKind
+from polysched.ir.expr.dtypes import DType, NumberKind, i64
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Operation
 from polysched.ir.expr.operators import SHIFTS, Operator
 from polysched.ir.expr.traversal import loads
@@ -63,6 +63,8 @@ def _range(
 ) -> Range | None:
     dtype = node.dtype
     if isinstance(node, Constant):
+        if isinstance(node.value, float):
+            return type_range(i64)
         number = int(node.value) if dtype is None else wrapped(int(node.value), dtype)
         return number, number
     assert dtype is not None

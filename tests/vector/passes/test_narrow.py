@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import polysched as ps
+from polysched.frontends.scop import parse_c
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Operation
 from polysched.ir.expr.operators import Operator
 from polysched.loops.ir.nodes import Assign, walk
@@ -103,3 +104,22 @@ def test_sums_of_a_literal_number_of_bytes(taps: int, start: int, bits: int) -> 
         window = np.lib.stride_tricks.sliding_window_view(x, (taps, taps))[:20, :20]
         wanted = (window.sum(axis=(2, 3), dtype="i4") + start) // (taps * taps)
         np.testing.assert_array_equal(schedule.compile()(x), wanted.astype("u1"))
+
+
+@pytest.mark.parametrize(
+    ("comparison", "expected"),
+    [
+        ("0.1 < 0.5", 1),
+        ("0.5f > 0.1", 1),
+        ("1e-3f == 0.5f", 0),
+        ("0.9 >= 0.1", 1),
+        ("1e300 > 2", 1),
+    ],
+)
+def test_literals_that_are_not_integers_are_not_narrowed(comparison: str, expected: int) -> None:
+    """A truncated literal would compare 0 with 0."""
+    text = f"long f(long n) {{ long whole = {comparison}; return whole + n; }}"
+    kernel = parse_c(text).kernel
+    run = ps.compile(kernel)
+    for n in (0, 5):
+        assert run(n=n) == expected + n
