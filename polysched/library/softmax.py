@@ -12,6 +12,7 @@ from polysched.errors import KernelError
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType, as_dtype, f32
+from polysched.ir.expr.expressions import Expression
 from polysched.ir.expr.functions import exp, maximum
 from polysched.library.axes import Size, size_of
 from polysched.library.extents import require_sizes
@@ -49,6 +50,14 @@ def softmax_kernel(rows: int, columns: int, *, dtype: DType | str = f32) -> Kern
     if not dtype.is_float:
         raise KernelError(f"softmax: elements of type {dtype}; expected f32 or f64")
     build = KernelBuilder("softmax")
+    declare_softmax(build, dtype, rows, columns)
+    return build.kernel()
+
+
+def declare_softmax(
+    build: KernelBuilder, dtype: DType, rows: int | Expression, columns: int | Expression
+) -> None:
+    """Declare the arrays and statements of a softmax of each row, for sizes of either kind."""
     x = build.input("x", dtype, (rows, columns), dimensions="row column")
     out = build.output("out", dtype, (rows, columns), dimensions="row column")
     largest = build.temporary("largest", dtype, (rows,), dimensions="at")
@@ -70,7 +79,6 @@ def softmax_kernel(rows: int, columns: int, *, dtype: DType | str = f32) -> Kern
             factor[row] = 1 / total[row]
         with build.loops(column=columns) as column, build.statement("scale"):
             out[row, column] = out[row, column] * factor[row]
-    return build.kernel()
 
 
 def softmax_schedule(

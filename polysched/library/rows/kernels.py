@@ -6,13 +6,12 @@ are computed in several vectors, whose lanes are combined at the end of the row.
 
 from __future__ import annotations
 
-import math
-
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType
-from polysched.ir.expr.functions import exp, maximum, sqrt
+from polysched.ir.expr.functions import sqrt
 from polysched.library.folding import in_vectors
+from polysched.library.softmax import declare_softmax
 from polysched.machine.description import Machine
 from polysched.user import Schedule
 
@@ -33,27 +32,7 @@ def softmax_rows_kernel(dtype: DType, fewest: int = 1) -> Kernel:
     """
     build = KernelBuilder(f"softmax_rows_{dtype}")
     rows, columns = build.parameter("rows", minimum=1), build.parameter("columns", minimum=fewest)
-    x = build.input("x", dtype, (rows, columns), dimensions="row column")
-    out = build.output("out", dtype, (rows, columns), dimensions="row column")
-    largest = build.temporary("largest", dtype, (rows,), dimensions="at")
-    total = build.temporary("total", dtype, (rows,), dimensions="at")
-    factor = build.temporary("factor", dtype, (rows,), dimensions="at")
-    with build.loops(row=rows) as row:
-        with build.statement("no_maximum"):
-            largest[row] = -math.inf
-        with build.loops(column=columns) as column, build.statement("maximum", order="any"):
-            largest[row] = maximum(largest[row], x[row, column])
-        with build.statement("no_sum"):
-            total[row] = 0
-        with build.loops(column=columns) as column:
-            with build.statement("power"):
-                out[row, column] = exp(x[row, column] - largest[row])
-            with build.statement("sum", order="any"):
-                total[row] += out[row, column]
-        with build.statement("invert"):
-            factor[row] = 1 / total[row]
-        with build.loops(column=columns) as column, build.statement("scale"):
-            out[row, column] = out[row, column] * factor[row]
+    declare_softmax(build, dtype, rows, columns)
     return build.kernel()
 
 
