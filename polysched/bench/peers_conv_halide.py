@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from polysched.bench.contestant import Runner, UnavailableError, optional_module
 from polysched.bench.convolution import WINDOW, ConvolutionData
+from polysched.machine.detect import detect_host
 from polysched.runtime.memory import aligned_zeros
 
 ALIGNMENT = 128
@@ -30,7 +31,7 @@ def prepare_halide(data: ConvolutionData, target_name: str | None = None) -> Run
     """
     halide: Any = optional_module("halide")
     size = data.size
-    target = halide.Target(target_name) if target_name else halide.get_host_target()
+    target = halide.Target(target_name) if target_name else _host_target(halide)
     lanes = target.natural_vector_size(halide.Float(32))
     has_32_registers = target.has_feature(halide.TargetFeature.AVX512_Skylake)
     vectors, tile_columns = (4, 5) if has_32_registers else (3, 4)
@@ -100,3 +101,16 @@ def _pin(buffer: Any, array: npt.NDArray[Any]) -> None:
         stride = array.strides[axis] // array.itemsize
         buffer.dim(dimension).set_bounds(0, array.shape[axis]).set_stride(stride)
     buffer.set_host_alignment(ALIGNMENT)
+
+
+def _host_target(halide: Any) -> Any:
+    """Halide's own target, without AVX-512 where the operating system does not save its registers.
+
+    Halide asks the processor alone, and its code would end the process there.
+    """
+    target = halide.get_host_target()
+    if not detect_host().has("avx512f"):
+        for name, feature in halide.TargetFeature.__members__.items():
+            if name.startswith("AVX512"):
+                target = target.without_feature(feature)
+    return target

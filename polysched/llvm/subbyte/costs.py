@@ -21,7 +21,7 @@ COSTS: Mapping[Direction, Mapping[str, Mapping[int, float]]] = MappingProxyType(
                 "columns": {8: 1.15, 16: 2.2, 32: 5.0},
                 "doubling": {8: 0.61, 16: 1.13, 32: 1.9},
                 "multiply_add": {8: 0.53, 16: 1.08},
-                "native": {8: 13.3, 16: 13.4, 32: 12.4},
+                "native": {8: 0.45, 16: 0.66, 32: 1.2},
             }
         ),
         Direction.UNPACK: MappingProxyType(
@@ -29,26 +29,19 @@ COSTS: Mapping[Direction, Mapping[str, Mapping[int, float]]] = MappingProxyType(
                 "columns": {8: 1.38, 16: 1.79, 32: 4.0},
                 "doubling": {8: 0.93, 16: 1.54, 32: 2.1},
                 "multishift": {8: 0.5, 16: 1.0, 32: 1.9},
-                "native": {8: 15.6, 16: 15.8, 32: 15.8},
+                "native": {8: 0.39, 16: 0.72, 32: 1.4},
             }
         ),
     }
 )
-"""The costs by direction, strategy and bits of an unpacked lane."""
+"""The costs by direction, strategy and bits of an unpacked lane.
 
-SINGLE_BITS: Mapping[Direction, Mapping[int, float]] = MappingProxyType(
-    {
-        Direction.PACK: {8: 0.45, 16: 0.66, 32: 1.2},
-        Direction.UNPACK: {8: 0.39, 16: 0.72, 32: 1.4},
-    }
-)
-"""Cost of ``native`` for elements of one bit, which are AVX-512's masks."""
+``native`` moves single bits only, which are AVX-512's masks.
+"""
 
 
 def cost(direction: Direction, name: str, conversion: Conversion) -> float:
     """The cost of a strategy in nanoseconds for 64 elements."""
-    if name == "native" and conversion.bits == 1:
-        return SINGLE_BITS[direction][conversion.container]
     return COSTS[direction][name][conversion.container]
 
 

@@ -7,7 +7,7 @@ name                 how                                                        
 ``doubling``         fields merged or spread in lanes of twice the width             groups of lanes
 ``multiply_add``     packing: the merging done by ``vpmaddubsw`` and ``vpmaddwd``    AVX-512 BW
 ``multishift``       unpacking: ``vpermb`` and ``vpmultishiftqb``                    AVX-512 VBMI
-``native``           LLVM's own lowering of the bitcast                              whole bytes
+``native``           LLVM's own lowering of the bitcast                              single bits
 ==================== ============================================================== ==============
 
 All strategies compute the same bits. The tests check every bit pattern of an element in every lane.
@@ -26,7 +26,7 @@ from polysched.llvm.subbyte.conversion import Conversion, Direction, Rewrite
 from polysched.llvm.subbyte.doubling import can_double, pack_doubling, unpack_doubling
 from polysched.llvm.subbyte.multiply_add import can_multiply_add, pack_multiply_add
 from polysched.llvm.subbyte.multishift import can_multishift, unpack_multishift
-from polysched.llvm.subbyte.native import fills_bytes, pack_native, unpack_native
+from polysched.llvm.subbyte.native import can_bitcast, pack_native, unpack_native
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ STRATEGIES: Mapping[Direction, Mapping[str, Strategy]] = MappingProxyType(
                 "multiply_add": Strategy(
                     pack_multiply_add, can_multiply_add, multiply_add.FEATURES
                 ),
-                "native": Strategy(pack_native, fills_bytes),
+                "native": Strategy(pack_native, can_bitcast),
             }
         ),
         Direction.UNPACK: MappingProxyType(
@@ -65,7 +65,7 @@ STRATEGIES: Mapping[Direction, Mapping[str, Strategy]] = MappingProxyType(
                 "columns": Strategy(unpack_columns, _always),
                 "doubling": Strategy(unpack_doubling, can_double),
                 "multishift": Strategy(unpack_multishift, can_multishift, multishift.FEATURES),
-                "native": Strategy(unpack_native, fills_bytes),
+                "native": Strategy(unpack_native, can_bitcast),
             }
         ),
     }

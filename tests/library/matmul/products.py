@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,18 @@ from polysched.library.matmul.kernel.operands import ComputedOperand, Element, P
 from polysched.library.matmul.plan.config import Config
 from polysched.library.matmul.schedule.build import matmul_schedule
 from polysched.lower import compile
+from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.user import Schedule
 from tests.support.differential import NO_CACHE
 
 AnyArray = np.ndarray[Any, Any]
 HOST = load_machine(None)
+AVX512 = load_machine("skylake-avx512")
+WIDE = replace(
+    HOST, vector_registers=AVX512.vector_registers * AVX512.vector_bits // HOST.vector_bits
+)
+"""The host, planned for as if its registers held as much as AVX-512's; LLVM spills the rest."""
 TRANSPOSED = Stored(is_transposed=True)
 
 
@@ -93,9 +100,9 @@ def product(a: AnyArray, b: AnyArray) -> AnyArray:
     return exact
 
 
-def scheduled(kernel: Kernel, config: Config) -> Schedule:
-    """The kernel with a config, for this machine."""
-    return matmul_schedule(kernel, config, HOST)
+def scheduled(kernel: Kernel, config: Config, machine: Machine = WIDE) -> Schedule:
+    """The kernel with a config, for this machine or another."""
+    return matmul_schedule(kernel, config, machine)
 
 
 def assert_right(
@@ -104,7 +111,7 @@ def assert_right(
     """Check that a config is proved legal, and that its code computes ``expected``."""
     schedule = scheduled(kernel, config)
     assert schedule.check().is_legal
-    run = compile(schedule, HOST, cache=NO_CACHE)
+    run = compile(schedule, WIDE, cache=NO_CACHE)
     np.testing.assert_array_equal(run(*inputs, **options), expected)
 
 

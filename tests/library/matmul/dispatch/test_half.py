@@ -120,6 +120,8 @@ def test_nan_and_infinity_pass_through(dtype: Any) -> None:
 @pytest.mark.parametrize("machine", ["haswell-avx2", "skylake-avx512"])
 @pytest.mark.parametrize("dtype", TYPES)
 def test_machines_without_the_instruction(dtype: Any, machine: str) -> None:
+    if load_machine(machine).missing_on(load_machine(None)):
+        pytest.skip("its code does not run here")
     a, b = operands(64, 48, 50, dtype)
     entry = dispatch(operand_of(a), operand_of(b), 1, machine=load_machine(machine))
     out = np.empty(entry.shape, entry.dtype)

@@ -26,6 +26,7 @@ from polysched.machine.load import load_machine
 from polysched.schedule.primitives.parallel import Parallel
 from tests.library.matmul.kernel.test_declare import STACKS, stacked_operands, without_repeats
 from tests.library.matmul.products import (
+    AVX512,
     HOST,
     TRANSPOSED,
     assert_product,
@@ -265,10 +266,9 @@ def test_computed_operands(fields: dict[str, Any]) -> None:
 
 
 def test_a_computed_operand_is_converted_in_vectors() -> None:
-    machine = load_machine("skylake-avx512")
     kernel = matmul_kernel(60, 256, 64, b=ComputedOperand(_halves))
-    schedule = scheduled(kernel, Config(inner_m=6, inner_n=64))
-    text = schedule.show("asm", machine)
+    schedule = scheduled(kernel, Config(inner_m=6, inner_n=64), AVX512)
+    text = schedule.show("asm", AVX512)
     assert "vcvtdq2ps" in text
     assert "vcvtsi2ss" not in text
 
@@ -308,9 +308,8 @@ def test_packed_bits_are_unpacked_as_they_lie(sizes: Sizes) -> None:
 
 
 def test_a_transposed_b_is_turned_in_registers() -> None:
-    machine = load_machine("skylake-avx512")
     kernel = matmul_kernel(60, 256, 64, b=TRANSPOSED)
-    text = scheduled(kernel, Config(inner_m=6, inner_n=64)).show("asm", machine)
+    text = scheduled(kernel, Config(inner_m=6, inner_n=64), AVX512).show("asm", AVX512)
     assert "vunpcklps" in text
     assert "vgather" not in text
 
@@ -345,10 +344,9 @@ def test_nothing_is_read_of_a_block_that_is_the_first() -> None:
 
 
 def test_the_hot_loop_is_fmas_and_their_loads() -> None:
-    machine = load_machine("skylake-avx512")
     kernel = matmul_kernel(60, 256, 64)
-    schedule = scheduled(kernel, Config(inner_m=6, inner_n=64))
-    (function, *_) = [one for one in parse(schedule.show("asm", machine)) if hot_loop(one)]
+    schedule = scheduled(kernel, Config(inner_m=6, inner_n=64), AVX512)
+    (function, *_) = [one for one in parse(schedule.show("asm", AVX512)) if hot_loop(one)]
     loop = hot_loop(function)
     assert loop is not None
     counts = loop.counts
@@ -359,13 +357,13 @@ def test_the_hot_loop_is_fmas_and_their_loads() -> None:
 
 def test_too_many_registers_are_refused() -> None:
     with pytest.raises(ScheduleError, match="take a smaller inner_m or inner_n"):
-        scheduled(matmul_kernel(64, 256, 8), Config(inner_m=12, inner_n=64))
+        scheduled(matmul_kernel(64, 256, 8), Config(inner_m=12, inner_n=64), AVX512)
 
 
 def test_nothing_says_what_to_pack() -> None:
     config = Config(order="pmpnpkomonokiminik", pack_b=True)
     with pytest.raises(ScheduleError, match="pack_b packs a block that 'im' reads repeatedly, and"):
-        scheduled(matmul_kernel(64, 256, 8), config)
+        scheduled(matmul_kernel(64, 256, 8), config, AVX512)
 
 
 TAILS = [(1, 1, 1), (1, 17, 2), (2, 16, 15), (5, 40, 17), (7, 33, 16), (13, 31, 64), (40, 15, 127)]

@@ -11,10 +11,10 @@ from polysched.library.matmul.kernel.declare import matmul_kernel
 from polysched.library.matmul.kernel.operands import ComputedOperand, Stored
 from polysched.library.matmul.plan.config import Config
 from polysched.library.matmul.schedule.dot import FEW_LANES
-from polysched.machine.load import load_machine
 from polysched.schedule.primitives.parallel import Parallel
 from tests.library.matmul.kernel.test_declare import SIZES as SMALL
 from tests.library.matmul.products import (
+    AVX512,
     TRANSPOSED,
     assert_product,
     assert_right,
@@ -73,7 +73,7 @@ def test_any_a_may_be_packed(transpose_a: bool) -> None:
 def test_partial_sums_are_added_up_in_halves(dtype: DType) -> None:
     """Not lane by lane, which takes an instruction to get at each and another to add it."""
     kernel = matmul_kernel(2, 32, 64, dtype=dtype, b=TRANSPOSED)
-    text = scheduled(kernel, DOT).show("asm", load_machine("skylake-avx512"))
+    text = scheduled(kernel, DOT, AVX512).show("asm", AVX512)
     assert "vaddss" not in text
     assert "vaddsd" not in text
     added = [line for line in text.splitlines() if "vaddp" in line]
@@ -137,7 +137,7 @@ def test_what_it_has_no_use_for(fields: dict[str, Any]) -> None:
 
 def test_the_hot_loop_is_fmas_and_their_loads() -> None:
     kernel = matmul_kernel(4, 32, 256, b=TRANSPOSED)
-    text = scheduled(kernel, dot(inner_m=4)).show("asm", load_machine("skylake-avx512"))
+    text = scheduled(kernel, dot(inner_m=4), AVX512).show("asm", AVX512)
     (loop, *_) = [found for one in parse(text) if (found := hot_loop(one)) is not None]
     assert loop.counts.fma == 4 * 4
     assert loop.counts.spills == loop.counts.stores == loop.counts.shuffles == 0
@@ -145,4 +145,4 @@ def test_the_hot_loop_is_fmas_and_their_loads() -> None:
 
 def test_registers() -> None:
     with pytest.raises(ScheduleError, match="needs 36 vectors of 16 for its sums and 7 for"):
-        scheduled(matmul_kernel(6, 6, 64, b=TRANSPOSED), dot(inner_m=6, inner_n=6))
+        scheduled(matmul_kernel(6, 6, 64, b=TRANSPOSED), dot(inner_m=6, inner_n=6), AVX512)

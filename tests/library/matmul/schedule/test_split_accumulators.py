@@ -9,9 +9,9 @@ from polysched.ir.expr.dtypes import DType, f32, f64, i8, i16
 from polysched.library.matmul.kernel.declare import matmul_kernel
 from polysched.library.matmul.kernel.operands import ComputedOperand, Stored
 from polysched.library.matmul.plan.config import Config
-from polysched.machine.load import load_machine
 from tests.library.matmul.kernel.test_declare import SIZES as SMALL
 from tests.library.matmul.products import (
+    AVX512,
     assert_product,
     assert_right,
     bias_and_relu,
@@ -72,15 +72,14 @@ def test_a_computed_operand() -> None:
 
 @pytest.mark.parametrize(("columns", "lanes"), [(8, 8), (16, 16), (4, 4)])
 def test_a_chain_is_in_registers_and_as_wide_as_the_product(columns: int, lanes: int) -> None:
-    machine = load_machine("skylake-avx512")
-    schedule = scheduled(matmul_kernel(1, columns, 640, dtype=f32), SPLIT)
-    (function, *_) = [one for one in parse(schedule.show("asm", machine)) if hot_loop(one)]
+    schedule = scheduled(matmul_kernel(1, columns, 640, dtype=f32), SPLIT, AVX512)
+    (function, *_) = [one for one in parse(schedule.show("asm", AVX512)) if hot_loop(one)]
     loop = hot_loop(function)
     assert loop is not None
     assert loop.counts.fma == SPLIT.split_accumulators
     assert loop.counts.stores == loop.counts.spills == loop.counts.shuffles == 0
     register = {4: "%xmm", 8: "%ymm", 16: "%zmm"}[lanes]
-    assert register in schedule.show("asm", machine)
+    assert register in schedule.show("asm", AVX512)
 
 
 @pytest.mark.parametrize("fields", [{"pack_b": True}, {"k_block": 8}, {"k_threads": 2}], ids=str)
