@@ -21,6 +21,7 @@ from polysched.vector.passes.narrow import narrow_integers
 from polysched.vector.passes.neighbors import form_neighbors
 from polysched.vector.passes.promote import promote_registers
 from polysched.vector.passes.tensorize import select_instructions
+from polysched.vector.passes.tile_registers import hold_tiles
 from polysched.vector.passes.transpose_tiles import form_tiles
 from polysched.vector.passes.unmask import unmask_registers
 from polysched.vector.passes.unroll import unroll_loops
@@ -85,6 +86,11 @@ PASSES = (
         "vectorize",
         "replace vector loops by vector statements, with classified accesses and masks",
         vectorize,
+    ),
+    Pass(
+        "tiles",
+        "keep the tiles of instructions in tile registers",
+        lambda program, machine: hold_tiles(program),
     ),
     Pass(
         "interleave",

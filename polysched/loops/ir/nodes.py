@@ -168,11 +168,14 @@ class TileBox:
         distance: elements between rows, or indices of ``dimension``.
         dimension: the dimension whose stride, known only at run time, is the unit of ``distance``;
             None if the unit is an element.
+        steps: triples of a dimension of the array, a dimension of the instruction, and the
+            difference of the subscripts of its consecutive iterations.
     """
 
     first: Access
     distance: int
-    dimension: int | None = None
+    dimension: int | None
+    steps: tuple[tuple[int, str, int], ...]
 
 
 @dataclass(frozen=True)

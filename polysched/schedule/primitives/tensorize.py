@@ -57,7 +57,8 @@ def tensorize(program: Program, step: Tensorize) -> Program:
 
     Checks:
         - The nest has as many loops as the instruction, nested directly around one statement: one
-          vector loop, the others unrolled, else ``StepError``.
+          vector loop, the others unrolled (or sequential for a tile, which may have fewer loops),
+          else ``StepError``.
         - The statement computes what the instruction computes, on arrays of the same types, and
           reads no operand from the array that it writes, else ``StepError``.
         - The trip counts are those of the instruction, or smaller for a tile, else ``StepError``.
@@ -83,12 +84,13 @@ def tensorize(program: Program, step: Tensorize) -> Program:
     _require_meaning(program, nest, forms)
     fitting = _with_extents(program, nest, forms)
     reassociates = any(form.reassociates for form in fitting)
-    mark = InstructionMark(name, outermost.name, reassociates)
+    mark = InstructionMark(name, outermost.name, reassociates, forms[0].is_tile)
 
     def marked(node: Node) -> Node:
         assert isinstance(node, Loop)
         body = marked(node.body) if isinstance(node.body, Loop) else node.body
-        return replace(node, body=body, instruction=mark)
+        kind = LoopKind.UNROLLED if node.kind is LoopKind.SEQUENTIAL else node.kind
+        return replace(node, body=body, kind=kind, instruction=mark)
 
     return replace(
         program.with_tree(rewrite(program.tree, outermost, marked)),
@@ -150,6 +152,8 @@ def _nest(outermost: Loop, reference: str, form: Instruction) -> list[Loop]:
         )
     vectors = [loop for loop in nest if loop.kind is LoopKind.VECTOR]
     for loop in nest:
+        if loop.kind is LoopKind.SEQUENTIAL and form.is_tile:
+            continue
         if loop.kind not in (LoopKind.VECTOR, LoopKind.UNROLLED):
             advice = "unroll" if vectors else "vectorize"
             raise LoopReferenceError(

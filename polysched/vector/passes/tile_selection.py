@@ -147,16 +147,20 @@ def _box(
     arrays: Mapping[str, Array],
 ) -> TileBox | str:
     """The tile of an operand, or the reason why its elements are not one."""
-    expected, row = form.strides(pattern), (0, None)
+    expected = form.strides(pattern)
+    row: _Step = (0, None)
     strides = literal_strides(arrays[given.array])
     variables = {loop.variable for loop in pairing.values()}
     subscripts = [linear_form(subscript, {}) for subscript in given.subscripts]
+    moves = []
     for name, loop in pairing.items():
         steps: list[_Step] = []
         for dimension, stride in enumerate(strides):
             subscripts[dimension], coefficient = subscripts[dimension].without(loop.variable)
             if coefficient:
-                steps.append((coefficient, dimension) if stride is None else (coefficient * stride, None))
+                moves.append((dimension, name, coefficient))
+                unit = (coefficient, dimension)
+                steps.append(unit if stride is None else (coefficient * stride, None))
         step = _sum(steps)
         if step is None:
             return f"the distance of consecutive iterations of loop '{loop.loop}' is not one number"
@@ -175,7 +179,7 @@ def _box(
         return starts.get(node.name) if isinstance(node, Index) else None
 
     first = tuple(simplify(transform(subscript, rule), {}) for subscript in given.subscripts)
-    return TileBox(Access(given.array, first), *row)
+    return TileBox(Access(given.array, first), *row, tuple(moves))
 
 
 def _sum(steps: list[_Step]) -> _Step | None:
