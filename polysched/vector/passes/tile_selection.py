@@ -34,7 +34,7 @@ only at run time, is its unit; None for elements.
 
 def incomplete_tile(nest: list[For], body: LoopNode) -> str | None:
     """The reason why a nest has no tile of one shape; None if it has one."""
-    if not isinstance(body, Assign) or not any(loop.kind is LoopKind.VECTOR for loop in nest):
+    if not isinstance(body, Assign):
         return f"the statement in loop '{nest[-1].loop}' runs under a condition"
     variables = {loop.variable for loop in nest}
     for loop in nest:
@@ -70,11 +70,11 @@ def tile_calls(
 def _pairings(form: Instruction, nest: list[For]) -> Iterator[Pairing]:
     """Yield the pairings of dimensions with loops; the innermost lanes are the vector loop."""
     lane = form.lane_dimensions[-1]
-    (vector,) = (loop for loop in nest if loop.kind is LoopKind.VECTOR)
-    others = [loop for loop in nest if loop is not vector]
+    lanes = {lane: loop for loop in nest if loop.kind is LoopKind.VECTOR}
+    others = [loop for loop in nest if loop.kind is not LoopKind.VECTOR]
     names = [name for name in form.extents if name != lane]
     for chosen in permutations(names, len(others)):
-        yield {lane: vector, **dict(zip(chosen, others, strict=True))}
+        yield {**lanes, **dict(zip(chosen, others, strict=True))}
 
 
 def _call(
