@@ -58,6 +58,13 @@ def amx_forms(name: str) -> tuple[Instruction, ...]:
     return (_product(name, _BYTE_PRODUCTS[name], i32, ("amx-tile", "amx-int8")),)
 
 
+def amx_product(types: tuple[DType, DType]) -> Instruction | None:
+    """Return the instruction that multiplies elements of two types, in this order; None if none."""
+    names = [name for name, own in _BYTE_PRODUCTS.items() if own == types]
+    names += ["tdpbf16ps"] if types == (bf16, bf16) else []
+    return amx_forms(names[0])[0] if names else None
+
+
 def _product(
     name: str, types: tuple[DType, DType], total: DType, features: tuple[str, ...]
 ) -> Instruction:
