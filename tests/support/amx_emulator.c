@@ -22,6 +22,7 @@ static __thread struct state *own;
 static int64_t counts[KINDS];
 static struct sigaction previous;
 
+static void counted(int kind) { __atomic_fetch_add(&counts[kind], 1, __ATOMIC_RELAXED); }
 static int rows_of(int tile) { return config[48 + tile]; }
 static int bytes_of(int tile) { return config[16 + 2 * tile]; }
 
@@ -98,11 +99,11 @@ static int run(greg_t *registers) {
     if (opcode == 0x49 && prefix == 0 && code[4] == 0xc0) {
       memset(config, 0, sizeof config);
       memset(tiles, 0, sizeof tiles);
-      return counts[TILERELEASE]++, length;
+      return counted(TILERELEASE), length;
     }
     if (opcode == 0x49 && prefix == 3 && rows_of(reg)) {
       memset(tiles[reg], 0, sizeof tiles[reg]);
-      return counts[TILEZERO]++, length;
+      return counted(TILEZERO), length;
     }
     if ((opcode != 0x5c && opcode != 0x5e) || !valid_product(reg, rm, third)) return 0;
     if (opcode == 0x5c && prefix != 2) return 0;
@@ -110,7 +111,7 @@ static int run(greg_t *registers) {
     /* The prefixes are: none uu, 66 us, F3 su, F2 ss. */
     if (opcode == 0x5e) dot_bytes(reg, rm, third, prefix >= 2, prefix & 1);
     clear_outside(reg);
-    return counts[TDP]++, length;
+    return counted(TDP), length;
   }
   uint64_t base, index = 0;
   if (rm == 4) {
@@ -138,11 +139,11 @@ static int run(greg_t *registers) {
   if (opcode == 0x49 && prefix == 0) {
     memcpy(config, (void *)base, 64);
     memset(tiles, 0, sizeof tiles);
-    return counts[LDTILECFG]++, length;
+    return counted(LDTILECFG), length;
   }
   if (opcode == 0x49 && prefix == 1) {
     memcpy((void *)base, config, 64);
-    return counts[STTILECFG]++, length;
+    return counted(STTILECFG), length;
   }
   if (opcode != 0x4b || rm != 4 || prefix == 0 || !rows_of(reg)) return 0;
   int stores = prefix == 2;
@@ -152,7 +153,7 @@ static int run(greg_t *registers) {
     else memcpy(tiles[reg][row], memory, bytes_of(reg));
   }
   if (!stores) clear_outside(reg);
-  return counts[stores ? TILESTORED : TILELOADD]++, length;
+  return counted(stores ? TILESTORED : TILELOADD), length;
 }
 
 static void handle(int signal, siginfo_t *info, void *context) {

@@ -1,8 +1,8 @@
 """Pass: keep the tiles of instructions in tile registers.
 
-A *region* is a run of tile calls and of loops around nothing but tile calls. A tile that the region
-writes at one place stays in a register over the whole region: it is loaded before the region,
-unless the first call overwrites it, and stored after it. Tiles that calls only read are loaded
+A *region* is a run of tile calls and of loops and branches around nothing but tile calls. A tile
+that the region surely writes, and at one place, stays in a register over the whole region: it is
+loaded before the region, unless the first call overwrites it, and stored after it. Tiles that calls only read are loaded
 where they are needed, once for neighboring calls. If the eight registers do not suffice, the region
 becomes smaller.
 
@@ -29,10 +29,12 @@ from polysched.vector.ir import (
     Tiles,
     TileStore,
     VectorProgram,
+    children,
     walk,
 )
 from polysched.vector.ir import Sequence as Nodes
 from polysched.vector.rewrite import walk_value
+from polysched.vector.values import Load, Register
 
 _Shapes = tuple[Shape | None, ...]
 _UNUSED: _Shapes = (None,) * TILE_REGISTERS
@@ -148,24 +150,28 @@ class _Holding:
         first, *rest = run
         if isinstance(first, Nodes):
             return self._regions([*first.nodes, *rest])
+        if isinstance(first, Branch):
+            ends = [self.node(end) for end in children(first)]
+            branch = replace(first, then=ends[0], otherwise=ends[1] if ends[1:] else None)
+            return [branch, *self._regions(rest)]
         assert isinstance(first, Loop)
-        body = list(first.body.nodes) if isinstance(first.body, Nodes) else [first.body]
-        return [replace(first, body=_sequence(self._regions(body))), *self._regions(rest)]
+        return [replace(first, body=self.node(first.body)), *self._regions(rest)]
 
     def _region(self, nodes: list[Node]) -> Tiles | None:
         """The code of a region; None if it is too large or if a target moves in it."""
-        calls = [call for node in nodes for call in _calls(node, frozenset())]
-        targets: dict[Tile, TileCall] = {}
-        for call, variables in calls:
-            target = call.tiles[0][1]
-            if _uses(target, variables):
+        reached = [call for node in nodes for call in _calls(node, frozenset(), certain=True)]
+        calls = [each.call for each in reached]
+        targets: dict[Tile, _Reached] = {}
+        for each in reached:
+            target = each.call.tiles[0][1]
+            if _uses(target, each.variables):
                 return None
-            targets.setdefault(target, call)
+            targets.setdefault(target, each)
+        if {*targets} != {each.call.tiles[0][1] for each in reached if each.certain}:
+            return None
         written = {tile.address.array for tile in targets}
-        read = {tile.address.array for call, _ in calls for _, tile in call.tiles[1:]}
-        is_moving = any(
-            tile.address.is_data_dependent for call, _ in calls for _, tile in call.tiles
-        )
+        read = {tile.address.array for call in calls for _, tile in call.tiles[1:]}
+        is_moving = any(tile.address.is_data_dependent for call in calls for _, tile in call.tiles)
         is_shared = bool(written & read) or not _are_apart(list(targets))
         if len(calls) > 1 and (is_shared or is_moving):
             return None
@@ -176,7 +182,7 @@ class _Holding:
             before: list[Node] = [
                 TileLoad(registers.held[tile], tile)
                 for tile, first in targets.items()
-                if first.instruction.updates
+                if first.call.instruction.updates or not first.certain
             ]
             body = self._code(nodes, registers)
         except _Full:
@@ -202,6 +208,14 @@ class _Holding:
                     registers.read.clear()
                     result.append(replace(node, body=_sequence(self._code(inner, registers))))
                     registers.read.clear()
+                case Branch(then=then, otherwise=otherwise):
+                    ends = []
+                    for end in (then, otherwise or Nodes(())):
+                        registers.read.clear()
+                        ends.append(_sequence(self._code([end], registers)))
+                    registers.read.clear()
+                    other = None if otherwise is None else ends[1]
+                    result.append(replace(node, then=ends[0], otherwise=other))
                 case Nodes(nodes=inner):
                     result += self._code(inner, registers)
                 case _:
@@ -233,21 +247,42 @@ def _is_pure(node: Node) -> bool:
             return True
         case Nodes(nodes=nodes):
             return all(map(_is_pure, nodes))
-        case Loop(body=body, region=None, runs=True):
+        case Loop(body=body, region=None):
             return _is_pure(body)
+        case Branch(condition=condition):
+            reads = any(isinstance(part, Load | Register) for part in walk_value(condition))
+            return not reads and all(map(_is_pure, children(node)))
     return False
 
 
-def _calls(node: Node, variables: frozenset[str]) -> Iterator[tuple[TileCall, frozenset[str]]]:
-    """The calls in a node, each with the variables of the loops around it."""
+@dataclass(frozen=True)
+class _Reached:
+    """A call in a region.
+
+    Attributes:
+        call: the call.
+        variables: the variables of the region's loops around it.
+        certain: whether each run of the region reaches it.
+    """
+
+    call: TileCall
+    variables: frozenset[str]
+    certain: bool
+
+
+def _calls(node: Node, variables: frozenset[str], *, certain: bool) -> Iterator[_Reached]:
+    """The calls in a node of a region, in order."""
     match node:
         case TileCall():
-            yield node, variables
+            yield _Reached(node, variables, certain)
         case Nodes(nodes=nodes):
             for child in nodes:
-                yield from _calls(child, variables)
-        case Loop(variable=variable, body=body):
-            yield from _calls(body, variables | {variable})
+                yield from _calls(child, variables, certain=certain)
+        case Loop(variable=variable, body=body, runs=runs):
+            yield from _calls(body, variables | {variable}, certain=certain and runs)
+        case Branch():
+            for child in children(node):
+                yield from _calls(child, variables, certain=False)
 
 
 def _uses(tile: Tile, variables: frozenset[str]) -> bool:

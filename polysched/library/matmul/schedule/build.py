@@ -106,7 +106,8 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
         schedule = schedule.compute_at(first, at=tile)
     stack = stack_loops(kernel) if config.parallel_batch else ()
     schedule, loops = in_parallel(schedule, loops, stack)
-    if not (config.tiles and stores_tiles(schedule, total)):
+    # Partial sums of parts of k are at addresses that depend on the part, so they are promoted.
+    if not config.tiles or config.k_threads > 1 or not stores_tiles(schedule, total):
         schedule = _with_transposed_sums(schedule.promote(total, at=tile, lanes=lanes), total)
     if config.prefetch_a:
         schedule = _with_prefetch(schedule, config)
