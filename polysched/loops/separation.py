@@ -56,8 +56,11 @@ _ENDS = 1
 """Nesting depth of first and last parts that are cut further."""
 
 _TILE_ENDS = 2
-"""The same around instructions on tiles: the rows, lanes and terms of a tile may all be partial, and
-only literal numbers of them are another shape of the tile."""
+"""The same around instructions on tiles.
+
+The rows, lanes and terms of a tile may all be partial, and only literal numbers of them are another
+shape of the tile.
+"""
 
 _MOST_ASSIGNMENTS = 500
 """Above this number of assignments, first and last parts are not cut further.

@@ -350,8 +350,7 @@ class _Machine:
                     for subscript, stride in zip(subscripts, self.memory[name].strides, strict=True)
                 ]
             )
-        count = self.count
-        start = self.distance(access, count)
+        count, start = self.count, self.distance(access, self.count)
         array = self.program.arrays[name]
         step = array.dtype.bits if array.is_packed else 1
         match movement:

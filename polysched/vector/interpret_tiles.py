@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from polysched.errors import KernelError
-from polysched.ir.semantics.scalar import Scalar
+from polysched.instructions.declaration import Instruction
 from polysched.vector import ir
 from polysched.vector import values as vector
 from polysched.vector.memory import LinearArray
@@ -143,5 +143,5 @@ class TileUnit:
         return places
 
 
-def _is_read(form: ir.Instruction, name: str) -> bool:
+def _is_read(form: Instruction, name: str) -> bool:
     return form.updates or name != form.statement.target.array

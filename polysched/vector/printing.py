@@ -104,9 +104,8 @@ def format_statement(node: Statement) -> str:
         case Prefetch(address=address, level=level):
             return f"prefetch {_address(address)} to level {level}"
         case TileCall(instruction=instruction, tiles=tiles):
-            (_, target), *inputs = tiles
-            given = [target, *(tile for _, tile in inputs)][not instruction.updates :]
-            return f"{_tile(target)} = {instruction.name}({', '.join(map(_tile, given))})"
+            written, *_ = texts = [_tile(tile) for _, tile in tiles]
+            return f"{written} = {instruction.name}({', '.join(texts[not instruction.updates :])})"
         case TileLoad(register=register, tile=tile):
             return f"tmm{register} = {_tile(tile)}"
         case TileStore(register=register, tile=tile):

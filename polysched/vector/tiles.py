@@ -1,4 +1,4 @@
-"""Tiles of an instruction's operands: their shapes, and the values that the instruction computes."""
+"""Tiles of an instruction's operands: their shapes, and the values that are computed of them."""
 
 from __future__ import annotations
 
@@ -51,9 +51,7 @@ def tile_result(
     rows, columns = tile_shape(form, target, sizes) or (0, 0)
     result: Content = [[0] * columns for _ in range(rows)]
     lanes, terms = form.lane_dimensions, form.term_dimensions
-    every = [
-        dict(zip(terms, at, strict=True)) for at in product(*(range(sizes[t]) for t in terms))
-    ]
+    every = [dict(zip(terms, at, strict=True)) for at in product(*(range(sizes[t]) for t in terms))]
     compute = _term(form)
     for numbers in product(*(range(sizes[lane]) for lane in lanes)):
         lane = dict(zip(lanes, numbers, strict=True))

@@ -12,9 +12,9 @@ Expressions are those of :mod:`polysched.ir.expr.expressions`, over parameters a
 (``Index(variable)``). A vector loop's body holds exactly one assignment (possibly under an ``If``
 whose condition then is a mask): all lanes of it run together, every read before any write.
 
-An instruction call, a tile call and a transposition have a child ``meaning``: nodes that compute the same with
-plain assignments. Code generation emits the node's own instructions; everything else reads the
-meaning.
+An instruction call, a tile call and a transposition have a child ``meaning``: nodes that compute
+the same with plain assignments. Code generation emits the node's own instructions; everything else
+reads the meaning.
 """
 
 from __future__ import annotations

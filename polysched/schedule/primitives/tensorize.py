@@ -228,6 +228,4 @@ def _fits(form: Instruction, extents: Sequence[int], trips: Sequence[int | None]
         return False
     if not form.is_tile:
         return sorted(extents) == sorted(known)
-    return any(
-        all(map(operator.le, known, chosen)) for chosen in permutations(extents, len(known))
-    )
+    return any(all(map(operator.le, known, chosen)) for chosen in permutations(extents, len(known)))

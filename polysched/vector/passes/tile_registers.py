@@ -1,13 +1,10 @@
 """Pass: keep the tiles of instructions in tile registers.
 
-A *region* is a run of tile calls and of loops and branches around nothing but tile calls. A tile
+A *region* is a run of tile calls, and of loops and branches around nothing but tile calls. A tile
 that the region surely writes, and at one place, stays in a register over the whole region: it is
-loaded before the region, unless the first call overwrites it, and stored after it. Tiles that calls only read are loaded
-where they are needed, once for neighboring calls. If the eight registers do not suffice, the region
-becomes smaller.
-
-A register has one shape in a configuration, and a new configuration clears all registers. So each
-configuration is placed around as large a part of the program as its shapes suit.
+loaded before the region, unless the first call overwrites it, and stored after it. Tiles that calls
+only read are loaded where they are needed, once for neighboring calls. If the eight registers do
+not suffice, the region becomes smaller.
 """
 
 from __future__ import annotations
@@ -33,19 +30,16 @@ from polysched.vector.ir import (
     walk,
 )
 from polysched.vector.ir import Sequence as Nodes
+from polysched.vector.passes.tile_configuration import configured
 from polysched.vector.rewrite import walk_value
 from polysched.vector.values import Load, Register
-
-_Shapes = tuple[Shape | None, ...]
-_UNUSED: _Shapes = (None,) * TILE_REGISTERS
 
 
 def hold_tiles(program: VectorProgram) -> VectorProgram:
     """Replace tile calls by loads, computation and stores of tile registers."""
     if not any(isinstance(node, TileCall) for node in walk(program.body)):
         return program
-    placed = _placed(_Holding(program).node(program.body))
-    return replace(program, body=placed.whole())
+    return replace(program, body=configured(_Holding(program).node(program.body)))
 
 
 # -- registers ---------------------------------------------------------------------------------
@@ -65,7 +59,7 @@ class _Registers:
         read: the tiles that the other registers hold at this point.
     """
 
-    shapes: list[Shape | None] = field(default_factory=lambda: list(_UNUSED))
+    shapes: list[Shape | None] = field(default_factory=lambda: [None] * TILE_REGISTERS)
     held: dict[Tile, int] = field(default_factory=dict)
     read: dict[Tile, int] = field(default_factory=dict)
 
@@ -303,7 +297,7 @@ def _are_apart(tiles: list[Tile]) -> bool:
 
 
 def _is_apart(first: Tile, second: Tile) -> bool:
-    """Whether the subscripts of two tiles of one array differ in some dimension by their extents."""
+    """Whether the subscripts of two tiles of an array differ by their extents in a dimension."""
     for at, place in enumerate(first.place):
         difference = second.place[at].constant - place.constant
         extent = first.extents[at] if difference > 0 else second.extents[at]
@@ -314,64 +308,3 @@ def _is_apart(first: Tile, second: Tile) -> bool:
 
 def _sequence(nodes: list[Node]) -> Node:
     return nodes[0] if len(nodes) == 1 else Nodes(tuple(nodes))
-
-
-# -- configurations ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Placed:
-    """A node, and the shapes of the registers that it needs from outside; None if it needs none."""
-
-    node: Node
-    shapes: _Shapes | None = None
-    is_closed: bool = False
-    """Whether configurations are inside the node, so that none may be around it."""
-
-    def whole(self) -> Node:
-        """The node with its configuration."""
-        return self.node if self.shapes is None else Tiles(self.shapes, self.node)
-
-
-def _placed(node: Node) -> _Placed:
-    """Move the configurations in a node outwards, as far as one suits all of the node."""
-    match node:
-        case Tiles(shapes=shapes, body=body):
-            return _Placed(body, shapes)
-        case Nodes(nodes=nodes):
-            parts = [_placed(child) for child in nodes]
-            shapes = _joined(parts)
-            if shapes is not None:
-                return _Placed(Nodes(tuple(part.node for part in parts)), shapes)
-            return _Placed(Nodes(tuple(part.whole() for part in parts)), None, _any_tiles(parts))
-        case Loop(body=body, region=region):
-            inner = _placed(body)
-            if region is None and not inner.is_closed:
-                return replace(inner, node=replace(node, body=inner.node))
-            return _Placed(replace(node, body=inner.whole()), None, _any_tiles([inner]))
-        case Branch(then=then, otherwise=otherwise):
-            parts = [_placed(child) for child in (then, otherwise) if child is not None]
-            shapes = _joined(parts)
-            is_joined = shapes is not None
-            ends = [part.node if is_joined else part.whole() for part in parts]
-            whole = replace(node, then=ends[0], otherwise=ends[1] if ends[1:] else None)
-            return _Placed(whole, shapes, not is_joined and _any_tiles(parts))
-    return _Placed(node)
-
-
-def _any_tiles(parts: list[_Placed]) -> bool:
-    return any(part.is_closed or part.shapes is not None for part in parts)
-
-
-def _joined(parts: list[_Placed]) -> _Shapes | None:
-    """One configuration for all parts; None if there is none, or if no part needs one."""
-    if any(part.is_closed for part in parts):
-        return None
-    joined: list[Shape | None] = list(_UNUSED)
-    needed = [part.shapes for part in parts if part.shapes is not None]
-    for shapes in needed:
-        for number, shape in enumerate(shapes):
-            if shape is not None and joined[number] not in (None, shape):
-                return None
-            joined[number] = shape or joined[number]
-    return tuple(joined) if needed else None

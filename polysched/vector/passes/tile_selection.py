@@ -70,7 +70,7 @@ def tile_calls(
 def _pairings(form: Instruction, nest: list[For]) -> Iterator[Pairing]:
     """Yield the pairings of dimensions with loops; the innermost lanes are the vector loop."""
     lane = form.lane_dimensions[-1]
-    lanes = {lane: loop for loop in nest if loop.kind is LoopKind.VECTOR}
+    lanes = next(({lane: loop} for loop in nest if loop.kind is LoopKind.VECTOR), {})
     others = [loop for loop in nest if loop.kind is not LoopKind.VECTOR]
     names = [name for name in form.extents if name != lane]
     for chosen in permutations(names, len(others)):
@@ -90,7 +90,8 @@ def _call(
     if shared is not None:
         return shared
     given: dict[str, Load | Constant] = {
-        name: Load(target.array, target.subscripts, arrays[target.array].dtype), **binding
+        name: Load(target.array, target.subscripts, arrays[target.array].dtype),
+        **binding,
     }
     tiles = []
     patterns = {load.array: load for load in form.loads}

@@ -36,8 +36,8 @@ from polysched.vector.classify import (
 from polysched.vector.frames import region_frame
 from polysched.vector.lowering import LanesOrNone, Lowering
 from polysched.vector.nesting import require_shallow
-from polysched.vector.tiles import tile_shape
 from polysched.vector.streams import LEAST_BYTES, require_streams
+from polysched.vector.tiles import tile_shape
 
 
 def vectorize(program: loop.LoopProgram, machine: Machine) -> ir.VectorProgram:
@@ -228,13 +228,14 @@ class _Vectorizer:
         written, name = self._target(node.meaning, lanes), node.meaning.statement
         return ir.Call(name, written, before, instruction, tuple(operands), lanes)
 
-
     def _tile_call(self, node: loop.TileCall) -> ir.TileCall | None:
         """Convert a nest that one instruction on tiles computes; None if its shape is unknown."""
         form, known = node.instruction, self.scope.known
         trips = [(name, linear_form(size, known)) for name, size in node.sizes]
         sizes = {name: trip.constant for name, trip in trips if trip.is_constant}
-        if len(sizes) < len(trips) or not all(0 < sizes[name] <= form.extents[name] for name in sizes):
+        if len(sizes) < len(trips) or not all(
+            0 < sizes[name] <= form.extents[name] for name in sizes
+        ):
             return None
         tiles = []
         for name, box in node.tiles:
