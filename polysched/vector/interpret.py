@@ -156,11 +156,7 @@ class _Machine:
         self.count = 1 if lanes is None else lanes.count
         active = self._active(lanes)
         write = self._target(node.target)
-        match node:
-            case ir.Assign():
-                value = self.value(node.value)
-            case ir.Call():
-                value = self._call(node)
+        value = self.value(node.value) if isinstance(node, ir.Assign) else self._call(node)
 
         def run(variables: Variables) -> None:
             running = active(variables)

@@ -22,7 +22,7 @@ def tile_shape(form: Instruction, operand: str, sizes: Mapping[str, int]) -> tup
     None if the elements of a row are not consecutive: only the outermost dimension of a row may
     have fewer iterations than the instruction.
     """
-    strides = form.strides(_load(form, operand))
+    strides = form.strides(operand_load(form, operand))
     rows, columns = 1, 1
     inside = [name for name, stride in strides.items() if stride]
     for name in sorted(inside, key=lambda name: strides[name] or 0):
@@ -91,7 +91,7 @@ def _term(form: Instruction) -> Callable[[Scalar, Mapping[str, Scalar]], Scalar]
 
 def _position(form: Instruction, operand: str) -> Callable[[Mapping[str, int]], tuple[int, int]]:
     """The function from indices of the dimensions to the row and the column in a tile."""
-    strides = form.strides(_load(form, operand))
+    strides = form.strides(operand_load(form, operand))
 
     def position(at: Mapping[str, int]) -> tuple[int, int]:
         row = sum(at.get(name, 0) for name, stride in strides.items() if stride is None)
@@ -100,7 +100,7 @@ def _position(form: Instruction, operand: str) -> Callable[[Mapping[str, int]], 
     return position
 
 
-def _load(form: Instruction, operand: str) -> Load:
+def operand_load(form: Instruction, operand: str) -> Load:
     """The load of an operand; for a target that is not read, the load of its element."""
     own = form.statement.target
     if operand == own.array:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import permutations
 from typing import TypeAlias
 
+from polysched.instructions.amx import TILE_BYTES, TILE_ROWS
 from polysched.instructions.declaration import Instruction
 from polysched.instructions.matching import Mismatch, match_statement
 from polysched.ir.core.kernel import Access, Array
@@ -22,6 +23,7 @@ from polysched.ir.expr.linear import linear_form, simplify
 from polysched.ir.expr.traversal import transform
 from polysched.loops.ir.nodes import Assign, For, LoopNode, TileBox, TileCall, map_children
 from polysched.vector.classify import literal_strides
+from polysched.vector.tiles import operand_load, tile_shape
 
 Pairing: TypeAlias = Mapping[str, For]
 """From dimensions of an instruction to loops; a dimension without a loop has one iteration."""
@@ -93,12 +95,11 @@ def _call(
         name: Load(target.array, target.subscripts, arrays[target.array].dtype),
         **binding,
     }
+    if form.updates and name not in form.operands:
+        return f"{form.name} does not name its target '{name}' among the operands"
     tiles = []
-    patterns = {load.array: load for load in form.loads}
-    own = form.statement.target
-    patterns.setdefault(name, Load(own.array, own.subscripts, form.kernel.arrays[own.array].dtype))
-    for operand, pattern in patterns.items():
-        load = given[operand]
+    for operand in dict.fromkeys((name, *form.operands)):
+        load, pattern = given[operand], operand_load(form, operand)
         where = f"operand '{operand}' of {form.name}"
         if isinstance(load, Constant):
             return f"{where} is the constant {load.value}; expected elements in memory"
@@ -107,6 +108,11 @@ def _call(
             return (
                 f"array '{load.array}', {where}, has elements of type {arrays[load.array].dtype}; "
                 f"expected {expected}"
+            )
+        shape = tile_shape(form, operand, form.extents)
+        if shape is None or shape[0] > TILE_ROWS or shape[1] * expected.bytes > TILE_BYTES:
+            return (
+                f"{where} is no tile of at most {TILE_ROWS} rows of {TILE_BYTES} consecutive bytes"
             )
         box = _box(form, pairing, pattern, load, arrays)
         if isinstance(box, str):
