@@ -50,7 +50,8 @@ class Pass:
 # Narrowing does not depend on the loops, so it comes first, before unrolling copies statements.
 # Instruction selection needs the loops of a nest, so it precedes unrolling. Register promotion
 # needs literal subscripts, so it follows unrolling. Masks of registers depend on all accesses to a
-# register, so `unmask` is the last pass.
+# register, so `unmask` follows all passes that write some. Configurations of tiles are nodes around
+# other statements, which only the emitter needs, so `tiles` is the last pass.
 PASSES = (
     Pass(
         "narrow",
@@ -88,11 +89,6 @@ PASSES = (
         vectorize,
     ),
     Pass(
-        "tiles",
-        "keep the tiles of instructions in tile registers",
-        lambda program, machine: hold_tiles(program),
-    ),
-    Pass(
         "interleave",
         "store whole vectors where statements together write every element",
         lambda program, machine: interleave_stores(program),
@@ -116,6 +112,11 @@ PASSES = (
         "unmask",
         "write registers without masks if their inactive lanes are dead",
         lambda program, machine: unmask_registers(program),
+    ),
+    Pass(
+        "tiles",
+        "keep the tiles of instructions in tile registers",
+        lambda program, machine: hold_tiles(program),
     ),
 )
 """The passes in order."""

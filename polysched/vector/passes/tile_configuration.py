@@ -7,15 +7,31 @@ configurations of their own, inside a parallel loop.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from polysched.instructions.amx import TILE_REGISTERS
-from polysched.vector.ir import Branch, Loop, Node, Shape, Tiles
+from polysched.vector.ir import (
+    Branch,
+    Loop,
+    Node,
+    Shape,
+    TileCompute,
+    TileLoad,
+    Tiles,
+    TileStore,
+    walk,
+)
 from polysched.vector.ir import Sequence as Nodes
 
 Shapes: TypeAlias = tuple[Shape | None, ...]
 """The shape of each tile register; None for an unused one."""
+
+
+def sequence(nodes: Sequence[Node]) -> Node:
+    """Nodes in order; a single node is returned as it is."""
+    return nodes[0] if len(nodes) == 1 else Nodes(tuple(nodes))
 
 
 def configured(node: Node) -> Node:
@@ -33,8 +49,14 @@ class _Placed:
     """Whether configurations are inside the node, so that none may be around it."""
 
     def whole(self) -> Node:
-        """The node with its configuration."""
-        return self.node if self.shapes is None else Tiles(self.shapes, self.node)
+        """The node with its configuration, from its first to its last tile."""
+        if self.shapes is None:
+            return self.node
+        nodes = self.node.nodes if isinstance(self.node, Nodes) else (self.node,)
+        using = [at for at, node in enumerate(nodes) if any(map(_uses_tiles, walk(node)))]
+        first, end = using[0], using[-1] + 1
+        inside = Tiles(self.shapes, sequence(nodes[first:end]))
+        return sequence([*nodes[:first], inside, *nodes[end:]])
 
 
 def _placed(node: Node) -> _Placed:
@@ -60,6 +82,10 @@ def _placed(node: Node) -> _Placed:
             whole = replace(node, then=ends[0], otherwise=ends[1] if ends[1:] else None)
             return _Placed(whole, joined, joined is None and _any_tiles(parts))
     return _Placed(node)
+
+
+def _uses_tiles(node: Node) -> bool:
+    return isinstance(node, TileLoad | TileStore | TileCompute)
 
 
 def _any_tiles(parts: list[_Placed]) -> bool:

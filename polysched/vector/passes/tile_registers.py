@@ -30,7 +30,7 @@ from polysched.vector.ir import (
     walk,
 )
 from polysched.vector.ir import Sequence as Nodes
-from polysched.vector.passes.tile_configuration import configured
+from polysched.vector.passes.tile_configuration import configured, sequence
 from polysched.vector.rewrite import walk_value
 from polysched.vector.values import Load, Register
 
@@ -123,9 +123,9 @@ class _Holding:
                         continue
                     result += [*self._regions(run), self.node(child)]
                     run = []
-                return _sequence([*result, *self._regions(run)])
+                return sequence([*result, *self._regions(run)])
             case _ if _is_pure(node):
-                return _sequence(self._regions([node]))
+                return sequence(self._regions([node]))
             case Loop(body=body):
                 return replace(node, body=self.node(body))
             case Branch(then=then, otherwise=otherwise):
@@ -182,7 +182,7 @@ class _Holding:
         except _Full:
             return None
         after = [TileStore(registers.held[tile], tile) for tile in targets]
-        return Tiles(tuple(registers.shapes), _sequence([*before, *body, *after]))
+        return Tiles(tuple(registers.shapes), sequence([*before, *body, *after]))
 
     def _code(self, nodes: Sequence[Node], registers: _Registers) -> list[Node]:
         """The code of nodes of a region, with loads of the tiles that they read."""
@@ -200,13 +200,13 @@ class _Holding:
                 case Loop(body=body):
                     inner = body.nodes if isinstance(body, Nodes) else (body,)
                     registers.read.clear()
-                    result.append(replace(node, body=_sequence(self._code(inner, registers))))
+                    result.append(replace(node, body=sequence(self._code(inner, registers))))
                     registers.read.clear()
                 case Branch(then=then, otherwise=otherwise):
                     ends = []
                     for end in (then, otherwise or Nodes(())):
                         registers.read.clear()
-                        ends.append(_sequence(self._code([end], registers)))
+                        ends.append(sequence(self._code([end], registers)))
                     registers.read.clear()
                     other = None if otherwise is None else ends[1]
                     result.append(replace(node, then=ends[0], otherwise=other))
@@ -304,7 +304,3 @@ def _is_apart(first: Tile, second: Tile) -> bool:
         if place.terms == second.place[at].terms and abs(difference) >= extent:
             return True
     return False
-
-
-def _sequence(nodes: list[Node]) -> Node:
-    return nodes[0] if len(nodes) == 1 else Nodes(tuple(nodes))

@@ -65,8 +65,8 @@ REFUSED: list[tuple[ps.Kernel, Steps, str]] = [
     (
         dots(),
         lambda s: s.tensorize("nv", "vpdbusd"),
-        "no instruction 'vpdbusd'; did you mean 'vpdpbusd', 'tdpbusd' or 'vpdpwssd'?; declare others as "
-        "ps.Instruction",
+        "no instruction 'vpdbusd'; did you mean 'vpdpbusd', 'tdpbusd' or 'vpdpwssd'?; declare "
+        "others as ps.Instruction",
     ),
     (
         dots(),
