@@ -126,7 +126,7 @@ def test_the_interpreter_computes_the_product(dtype: DType) -> None:
         (Sizes(100, 17, 67), (True, False), 1),
         (Sizes(37, 41, 100), (False, True), 1),
         (Sizes(150, 170, 150), (False, False), 2),
-        (Sizes(33, 20, 3000), (False, False), 2),
+        (Sizes(33, 20, 4200), (False, False), 2),
     ],
     ids=str,
 )
