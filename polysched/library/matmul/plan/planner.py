@@ -80,10 +80,9 @@ def _vnni_config(problem: Problem, vnni: VnniLayout, machine: Machine, threads: 
     wide, terms, costs = as_32_bit(problem, vnni), vnni.terms, machine.costs
     config, part = _partitioned(wide, machine, threads)
     if tile_layout_of(problem, machine) is not None:
-        config = tile_config(config, vnni)
+        config = tile_config(config, part, B_BLOCKS_OUTERMOST, machine)
     else:
-        config = with_register_tile(config, wide, machine)
-    config = _with_blocks(config, part, wide, machine)
+        config = _with_blocks(with_register_tile(config, wide, machine), part, wide, machine)
     config = replace(config, pack_b=True, prefetch_a=False, inner_k=config.inner_k * terms)
     b_bytes = problem.sizes.k * problem.sizes.n * problem.dtype.bytes
     conflicts = not problem.transpose_b and _rows_conflict(problem, problem.leading_b, machine)

@@ -7,18 +7,29 @@ register tile is 2 x 2 tiles of sums: each step of the terms loads four tiles fo
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from polysched.instructions.amx import TILE_BYTES, TILE_ROWS, amx_product
 from polysched.instructions.lookup import is_available
 from polysched.ir.expr.dtypes import DType, bf16, f32, i8, u8
+from polysched.library.matmul.kernel.declare import Sizes
 from polysched.library.matmul.kernel.operands import VnniLayout
 from polysched.library.matmul.plan.config import Config
 from polysched.library.matmul.plan.problem import Problem
+from polysched.machine.contraction_model import even_block
 from polysched.machine.description import Machine
 
 LANES = TILE_BYTES // f32.bytes
 """The 32-bit sums of a row of a tile."""
+
+BLOCK_STEPS = 32
+"""Steps of a block of terms, at most: the eight loads and stores of the sums in each block are then
+6 % of the loads of the operands. Not measured.
+"""
+
+_GROUP_BYTES = f32.bytes
+"""Bytes of a group of terms: as many as a sum has."""
 
 _LAYOUTS: Mapping[DType, VnniLayout] = MappingProxyType(
     {i8: VnniLayout(4, i8), u8: VnniLayout(4, u8), bf16: VnniLayout(2, bf16)}
@@ -41,16 +52,31 @@ def tile_layout_of(problem: Problem, machine: Machine) -> VnniLayout | None:
     return layout
 
 
-def tile_config(config: Config, layout: VnniLayout) -> Config:
-    """The config with a register tile of 2 x 2 tiles, in groups of terms."""
-    groups = TILE_BYTES // (layout.terms * layout.type.bytes)
-    return Config(
+def tile_config(config: Config, part: Sizes, blocks_outermost: str, machine: Machine) -> Config:
+    """The config with a register tile of 2 x 2 tiles, in groups of terms.
+
+    Each step reads 2 KiB of each operand, which only the L2 cache supplies in time. If the rows of
+    ``a`` fit half of it, each panel of ``b`` meets all of them. Otherwise blocks of ``b`` fit it.
+
+    Args:
+        config: the division among threads.
+        part: the sizes of a thread's part, with groups as terms.
+        blocks_outermost: the loop order with blocks of ``b`` outermost.
+        machine: the machine that the code is for.
+    """
+    config = Config(
         m_threads=config.m_threads,
         n_threads=config.n_threads,
         k_threads=config.k_threads,
         parallel_batch=config.parallel_batch,
         inner_m=2 * TILE_ROWS,
         inner_n=2 * LANES,
-        inner_k=groups,
+        inner_k=TILE_BYTES // _GROUP_BYTES,
         tiles=True,
     )
+    near = machine.cache_bytes(2) // 2
+    if part.m * part.k * _GROUP_BYTES <= near:
+        return config
+    terms = even_block(part.k, BLOCK_STEPS * config.inner_k, config.inner_k)
+    columns = max(1, near // (terms * _GROUP_BYTES * config.inner_n)) * config.inner_n
+    return replace(config, order=blocks_outermost, k_block=terms, n_block=columns)

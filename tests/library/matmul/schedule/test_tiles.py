@@ -10,7 +10,7 @@ import pytest
 import polysched as ps
 from polysched.ir.expr.dtypes import DType
 from polysched.library.matmul.dispatch.compiled import product_kernel
-from polysched.library.matmul.kernel.declare import Sizes, matmul_kernel
+from polysched.library.matmul.kernel.declare import Sizes, Stack, matmul_kernel
 from polysched.library.matmul.kernel.epilogue import PLAIN
 from polysched.library.matmul.kernel.operands import Stored
 from polysched.library.matmul.plan.planner import plan
@@ -18,7 +18,9 @@ from polysched.library.matmul.plan.problem import Problem
 from polysched.library.matmul.plan.vnni import vnni_layout_of
 from polysched.library.matmul.schedule.build import matmul_schedule
 from polysched.lower import limited_loops, show
+from polysched.machine.description import Cache
 from polysched.machine.load import load_machine
+from polysched.runtime import jit
 from polysched.user import Schedule
 from polysched.vector.interpret import interpreter
 from polysched.vector.pass_list import vector_program
@@ -146,9 +148,52 @@ def test_machine_code(
         options = {"threads": threads} if kernel.is_threaded else {}
         kernel(a=a, b=b, out=result, **options)
         every = -(-sizes.m // 16) * -(-sizes.n // 16) * -(-sizes.k * dtype.bytes // 64)
-        # Parts of the terms are cut at the end of a tile.
         assert counts["tdp"] in (0, every)
     assert_is_product(problem, a, b, result)
+
+
+@pytest.mark.parametrize("dtype", [ps.i8, ps.bf16], ids=str)
+def test_blocks(dtype: DType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An ``a`` that exceeds the L2 cache: blocks of terms and columns, the first one from zero."""
+    problem = Problem(Sizes(40, 70, 2500), dtype)
+    a, b = operands(problem)
+    result = np.full((40, 70), 77, problem.total.numpy())
+    with emulated(monkeypatch) as (machine, counts):
+        first, _, *others = machine.caches
+        second = Cache(level=2, bytes=2**16, line=64, associativity=8, shared_by=1)
+        small = replace(machine, caches=(first, second, *others))
+        monkeypatch.setattr(jit, "detect_host", lambda: small)
+        config = plan(problem, small)
+        assert (config.n_block, config.k_block is None) == (32, False)
+        product_kernel(problem, (), PLAIN, 1, small)(a=a, b=b, out=result)
+        # A corner that is partial in all loops may be ordinary code.
+        every = 3 * 5 * -(-2500 * dtype.bytes // 64)
+        assert counts["tdp"] == 0 or 0.95 * every <= counts["tdp"] <= every
+    assert_is_product(problem, a, b, result)
+
+
+@pytest.mark.parametrize("strides", [(1, 40), (120, 2)], ids=str)
+def test_a_result_without_contiguous_rows(
+    strides: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = Problem(Sizes(40, 50, 70), ps.i8, strides_out=strides)
+    a, b = operands(problem)
+    memory = np.zeros(40 * 120, np.int32)
+    result = np.lib.stride_tricks.as_strided(memory, (40, 50), (4 * strides[0], 4 * strides[1]))
+    with emulated(monkeypatch) as (machine, _):
+        product_kernel(problem, (), PLAIN, 1, machine)(a=a, b=b, out=result)
+    assert_is_product(problem, a, b, result)
+
+
+def test_a_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = Problem(Sizes(20, 33, 70, batch=2), ps.i8)
+    generator = np.random.default_rng(5)
+    a = generator.integers(-128, 128, (2, 20, 70)).astype(np.int8)
+    b = generator.integers(-128, 128, (2, 70, 33)).astype(np.int8)
+    result = np.zeros((2, 20, 33), np.int32)
+    with emulated(monkeypatch) as (machine, _):
+        product_kernel(problem, (Stack(2),), PLAIN, 1, machine)(a=a, b=b, out=result)
+    np.testing.assert_array_equal(result, a.astype(np.int32) @ b.astype(np.int32))
 
 
 def test_a_result_of_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
