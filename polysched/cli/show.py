@@ -73,6 +73,7 @@ def show_command(
     lookup           ... after replacing gathers from tables of 256 elements by shuffles
     neighbors        ... after replacing overlapping loads by shuffles
     unmask           ... after dropping masks of registers whose inactive lanes are dead
+    tiles            ... after keeping the tiles of instructions in tile registers
     vector           the vector program after all passes
     llvm             the LLVM IR
     asm              the assembly

@@ -57,12 +57,13 @@ def bf16_dot(before: Scalar, terms: Sequence[Mapping[str, Scalar]]) -> np.float3
         before: the sum before.
         terms: for each term, the elements of ``a`` and ``b``.
     """
-    total = _flushed(np.float32(before))
+    total = flushed(np.float32(before))
     for term in reversed(terms):
-        a, b = (_flushed(np.float32(term[name])) for name in "ab")
-        total = _flushed(fused_multiply_add(a, b, total))
+        a, b = (flushed(np.float32(term[name])) for name in "ab")
+        total = flushed(fused_multiply_add(a, b, total))
     return total
 
 
-def _flushed(value: np.float32) -> np.float32:
+def flushed(value: np.float32) -> np.float32:
+    """Return a value, or zero of its sign for a subnormal one."""
     return np.copysign(np.float32(0), value) if abs(value) < _SMALLEST_NORMAL else value

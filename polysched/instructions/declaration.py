@@ -139,6 +139,11 @@ class Instruction:
         return tuple(name for name in self.extents if name not in self.lane_dimensions)
 
     @property
+    def is_tile(self) -> bool:
+        """Whether the result is a tile: rows of lanes."""
+        return len(self.lane_dimensions) > 1
+
+    @property
     def lanes(self) -> int:
         """The number of elements of the result."""
         return prod(self.extents[name] for name in self.lane_dimensions)

@@ -54,6 +54,8 @@ def _failure(module: str, triple: str, cpu: str, features: str, intrinsic: str) 
 def _module(instruction: Instruction) -> str:
     """The LLVM text of a module with one function that calls the intrinsic on its arguments."""
     arrays, target = instruction.kernel.arrays, instruction.statement.target.array
+    if instruction.is_tile:
+        return _tile_module(instruction.intrinsic, len({target, *instruction.operands}))
     result = _vector(arrays[target].dtype, instruction.lanes)
     types = [
         result
@@ -72,6 +74,15 @@ def _module(instruction: Instruction) -> str:
         f"define void @check({pointers}, ptr %out) {{\n{loads}"
         f"  %result = call {callee}({given})\n"
         f"  store {result} %result, ptr %out\n  ret void\n}}\n"
+    )
+
+
+def _tile_module(intrinsic: str, registers: int) -> str:
+    """The LLVM text of a module that calls an intrinsic on numbered tile registers."""
+    numbers = ", ".join(f"i8 {number}" for number in range(registers))
+    return (
+        f"declare void @{intrinsic}({', '.join(['i8'] * registers)})\n"
+        f"define void @check() {{\n  call void @{intrinsic}({numbers})\n  ret void\n}}\n"
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Set
 from typing import TypeAlias
 
 from polysched.errors import InstructionError, suggestion
+from polysched.instructions.amx import AMX_INSTRUCTIONS, amx_forms
 from polysched.instructions.declaration import Instruction
 from polysched.instructions.matching import fits
 from polysched.instructions.x86 import x86_instructions
@@ -27,20 +28,26 @@ def instruction_forms(
     Raises:
         InstructionError: no instruction has this name, or the name belongs to another instruction.
     """
-    known = {**x86_instructions(), **declared}
+    name = instruction if isinstance(instruction, str) else instruction.name
+    known = known_forms(name) or declared.get(name, ())
     if isinstance(instruction, str):
-        if instruction not in known:
+        if not known:
+            names = [*x86_instructions(), *AMX_INSTRUCTIONS, *declared]
             raise InstructionError(
-                f"no instruction '{instruction}'{suggestion(instruction, known)}; declare others "
-                "as ps.Instruction"
+                f"no instruction '{name}'{suggestion(name, names)}; declare others as "
+                "ps.Instruction"
             )
-        return instruction, known[instruction]
-    name = instruction.name
-    if name in known and instruction not in known[name]:
+        return name, known
+    if known and instruction not in known:
         raise InstructionError(
             f"another instruction is called '{name}'; give the kernel of this one another name"
         )
-    return name, known.get(name, (instruction,))
+    return name, known or (instruction,)
+
+
+def known_forms(name: str) -> Forms:
+    """Return the forms of an instruction that polysched declares; none if it declares none."""
+    return amx_forms(name) if name in AMX_INSTRUCTIONS else x86_instructions().get(name, ())
 
 
 def is_available(instruction: Instruction, features: Set[str]) -> bool:

@@ -3,7 +3,8 @@
 ``vpdpbusd`` adds four products of unsigned and signed bytes to each sum, ``vpdpwssd`` two products
 of signed words. ``vpmaddwd`` makes the sum of two products of signed words, which is then added.
 None of them saturates: the sums wrap, as sums of single products do (Intel, "Intrinsics Guide").
-:mod:`polysched.instructions.bf16_dot` describes ``vdpbf16ps``.
+:mod:`polysched.instructions.bf16_dot` describes ``vdpbf16ps``, :mod:`polysched.instructions.amx`
+describes the instructions on tiles.
 """
 
 from __future__ import annotations

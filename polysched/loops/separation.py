@@ -55,6 +55,13 @@ from polysched.loops.ir.nodes import (
 _ENDS = 1
 """Nesting depth of first and last parts that are cut further."""
 
+_TILE_ENDS = 2
+"""The same around instructions on tiles.
+
+The rows, lanes and terms of a tile may all be partial, and only literal numbers of them are another
+shape of the tile.
+"""
+
 _MOST_ASSIGNMENTS = 500
 """Above this number of assignments, first and last parts are not cut further.
 
@@ -100,7 +107,11 @@ def separate_tiles(node: LoopNode, known: Intervals) -> LoopNode:
         known: intervals of the parameters.
     """
     scope = _Scope(Facts(known))
-    separated = _separated(node, scope, _ENDS)
+    has_tiles = any(
+        isinstance(part, For) and part.instruction is not None and part.instruction.is_tile
+        for part in walk(node)
+    )
+    separated = _separated(node, scope, _TILE_ENDS if has_tiles else _ENDS)
     if sum(isinstance(part, Assign) for part in walk(separated)) > _MOST_ASSIGNMENTS:
         separated = _separated(node, scope, 0)
     return separated

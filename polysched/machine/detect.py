@@ -20,6 +20,7 @@ from polysched.machine.features import (
     widest_vector_bits,
 )
 from polysched.machine.processors import fma_pipes
+from polysched.machine.tile_permission import without_forbidden_tiles
 
 # Assumed if the system does not report caches (some containers hide sysfs). Every processor of the
 # last ten years has at least these sizes, so cache blocks sized by them always fit.
@@ -56,7 +57,7 @@ def detect_host() -> Machine:
             proc=Path("/proc"),
             affinity=frozenset(affinity),
             cpu=binding.get_host_cpu_name(),
-            features=dict(binding.get_host_cpu_features()),
+            features=without_forbidden_tiles(binding.get_host_cpu_features()),
             triple=binding.get_process_triple(),
             page_bytes=mmap.PAGESIZE,
         )

@@ -27,6 +27,7 @@ def vector_registers(enabled: Set[str]) -> int:
 def matrix_unit(enabled: Set[str]) -> str | None:
     """Return ``"amx"`` if the processor has AMX tiles, else None.
 
-    Whether the operating system permits their use is not checked.
+    The features of the host name AMX only if the kernel permits its use
+    (:mod:`polysched.machine.tile_permission`).
     """
     return "amx" if "amx-tile" in enabled else None

@@ -49,8 +49,9 @@ def _unrolled(tree: Node) -> dict[str, tuple[Loop, ...]]:
     while open_nodes:
         node, around = open_nodes.pop()
         match node:
-            case Loop(kind=kind, body=body):
-                inside = (*around, node) if kind is LoopKind.UNROLLED else around
+            case Loop(kind=kind, body=body, instruction=mark):
+                is_copied = kind is LoopKind.UNROLLED and not (mark and mark.is_tile)
+                inside = (*around, node) if is_copied else around
                 open_nodes.append((body, inside))
             case Sequence(children=children):
                 open_nodes += ((child, around) for child in reversed(children))

@@ -36,6 +36,7 @@ from polysched.ir.semantics.scalar import (
 from polysched.loops.ir.nodes import Interleaving
 from polysched.vector import ir
 from polysched.vector import values as vector
+from polysched.vector.interpret_tiles import TileUnit
 from polysched.vector.memory import LinearArray
 
 Variables: TypeAlias = dict[str, int]
@@ -83,6 +84,7 @@ class _Machine:
         self.count = 1
         """The lanes of the statement that is being compiled."""
         self.known: Intervals = {}
+        self.tiles = TileUnit(self)
 
     def start(self, given: Memory, parameters: Mapping[str, int]) -> None:
         """Start a call: bind arrays and parameters."""
@@ -127,6 +129,8 @@ class _Machine:
                 return lambda variables: None
             case ir.Assign() | ir.Call():
                 return self._statement(node)
+            case _:
+                return self.tiles.node(node)
 
     def _loop(self, node: ir.Loop) -> Run:
         lower, upper = self.value(node.lower), self.value(node.upper)
@@ -152,11 +156,7 @@ class _Machine:
         self.count = 1 if lanes is None else lanes.count
         active = self._active(lanes)
         write = self._target(node.target)
-        match node:
-            case ir.Assign():
-                value = self.value(node.value)
-            case ir.Call():
-                value = self._call(node)
+        value = self.value(node.value) if isinstance(node, ir.Assign) else self._call(node)
 
         def run(variables: Variables) -> None:
             running = active(variables)
@@ -263,7 +263,7 @@ class _Machine:
         (load,) = (load for load in form.loads if load.array == name)
         strides, width = form.strides(load), form.lane_width(name)
         step = 0 if operand.access.movement is vector.Uniform.BROADCAST else width
-        start = self._distance(operand.access, node.lanes.count * width)
+        start = self.distance(operand.access, node.lanes.count * width)
 
         def element(variables: Variables, lane: int, at: Mapping[str, int]) -> Scalar:
             term = sum([(strides[index] or 0) * number for index, number in at.items()])
@@ -346,8 +346,7 @@ class _Machine:
                     for subscript, stride in zip(subscripts, self.memory[name].strides, strict=True)
                 ]
             )
-        count = self.count
-        start = self._distance(access, count)
+        count, start = self.count, self.distance(access, self.count)
         array = self.program.arrays[name]
         step = array.dtype.bits if array.is_packed else 1
         match movement:
@@ -360,7 +359,7 @@ class _Machine:
             case vector.Offsets(distances=distances):
                 return lambda variables, lane: start(variables) + distances[lane]
 
-    def _distance(self, access: vector.Access, count: int) -> Callable[[Variables], int]:
+    def distance(self, access: vector.Access, count: int) -> Callable[[Variables], int]:
         """The distance of the address from the first element, in elements, or in bits if packed.
 
         Args:

@@ -11,7 +11,12 @@ rewrite it, and :mod:`polysched.llvm.emit.nodes` translates it to LLVM IR node b
               | Call(target, before, instruction, operands, lanes)     a machine instruction
               | Transpose(rows, columns, strategy, interleaving)
               | Prefetch(address, level)
+              | TileCall(statement, instruction, sizes, tiles)
+              | Tiles(shapes, body)                        a configuration of tile registers
+              | TileLoad(register, tile) | TileStore(register, tile)
+              | TileCompute(statement, instruction, sizes, registers)
 
+    tile      = Tile(address, rows, columns, distance, dimension, place, extents)
     target    = Store(access) | Stream(access) | Keep(register, masked)
     value     = Constant | Index | Parameter               scalar expressions of the loop IR
               | Lane()                                      0, 1, 2, ... in the lanes
@@ -140,7 +145,79 @@ class Prefetch:
     level: int
 
 
-Statement: TypeAlias = Assign | Call | Transpose | Prefetch
+@dataclass(frozen=True)
+class Tile:
+    """Rows of consecutive elements of an array in memory.
+
+    Attributes:
+        address: the address of the first element.
+        rows: the number of rows.
+        columns: the number of elements of a row.
+        distance: elements between rows, or indices of ``dimension``.
+        dimension: the dimension whose stride, known only at run time, is the unit of ``distance``;
+            None if the unit is an element.
+        place: the subscripts of the first element.
+        extents: the subscripts that the tile covers in each dimension, from the first one.
+    """
+
+    address: Address
+    rows: int
+    columns: int
+    distance: int
+    dimension: int | None
+    place: tuple[Sum, ...]
+    extents: tuple[int, ...]
+
+
+Sizes: TypeAlias = tuple[tuple[str, int], ...]
+"""The iterations of each dimension of an instruction on tiles."""
+
+
+@dataclass(frozen=True)
+class TileCall:
+    """Compute a loop nest by one instruction on tiles in memory.
+
+    Attributes:
+        statement: the statement's name.
+        instruction: the instruction's declaration, which defines its result.
+        sizes: the iterations of each of its dimensions.
+        tiles: the tiles of the target, which comes first, and of each input array.
+    """
+
+    statement: str
+    instruction: Instruction
+    sizes: Sizes
+    tiles: tuple[tuple[str, Tile], ...]
+
+
+@dataclass(frozen=True)
+class TileLoad:
+    """Load a tile register."""
+
+    register: int
+    tile: Tile
+
+
+@dataclass(frozen=True)
+class TileStore:
+    """Store a tile register."""
+
+    register: int
+    tile: Tile
+
+
+@dataclass(frozen=True)
+class TileCompute:
+    """Run an instruction on tile registers: those of the target, then of each input array."""
+
+    statement: str
+    instruction: Instruction
+    sizes: Sizes
+    registers: tuple[tuple[str, int], ...]
+
+
+TileStatement: TypeAlias = TileCall | TileLoad | TileStore | TileCompute
+Statement: TypeAlias = Assign | Call | Transpose | Prefetch | TileStatement
 
 # -- control flow ------------------------------------------------------------------------------
 
@@ -198,7 +275,24 @@ class Sequence:
     nodes: tuple[Node, ...]
 
 
-Node: TypeAlias = Sequence | Loop | Branch | Statement
+Shape: TypeAlias = tuple[int, int]
+"""The rows of a tile register, and the bytes of a row."""
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Run a node with a configuration of the tile registers, which are undefined at its start.
+
+    Attributes:
+        shapes: the shape of each register; None for an unused register.
+        body: the node.
+    """
+
+    shapes: tuple[Shape | None, ...]
+    body: Node
+
+
+Node: TypeAlias = Sequence | Loop | Branch | Tiles | Statement
 
 
 @dataclass(frozen=True)
@@ -242,7 +336,7 @@ def children(node: Node) -> tuple[Node, ...]:
     match node:
         case Sequence(nodes=nodes):
             return nodes
-        case Loop(body=body):
+        case Loop(body=body) | Tiles(body=body):
             return (body,)
         case Branch(then=then, otherwise=otherwise):
             return (then,) if otherwise is None else (then, otherwise)

@@ -21,6 +21,7 @@ from polysched.vector.passes.narrow import narrow_integers
 from polysched.vector.passes.neighbors import form_neighbors
 from polysched.vector.passes.promote import promote_registers
 from polysched.vector.passes.tensorize import select_instructions
+from polysched.vector.passes.tile_registers import hold_tiles
 from polysched.vector.passes.transpose_tiles import form_tiles
 from polysched.vector.passes.unmask import unmask_registers
 from polysched.vector.passes.unroll import unroll_loops
@@ -49,7 +50,8 @@ class Pass:
 # Narrowing does not depend on the loops, so it comes first, before unrolling copies statements.
 # Instruction selection needs the loops of a nest, so it precedes unrolling. Register promotion
 # needs literal subscripts, so it follows unrolling. Masks of registers depend on all accesses to a
-# register, so `unmask` is the last pass.
+# register, so `unmask` follows all passes that write some. Configurations of tiles are nodes around
+# other statements, which only the emitter needs, so `tiles` is the last pass.
 PASSES = (
     Pass(
         "narrow",
@@ -110,6 +112,11 @@ PASSES = (
         "unmask",
         "write registers without masks if their inactive lanes are dead",
         lambda program, machine: unmask_registers(program),
+    ),
+    Pass(
+        "tiles",
+        "keep the tiles of instructions in tile registers",
+        lambda program, machine: hold_tiles(program),
     ),
 )
 """The passes in order."""

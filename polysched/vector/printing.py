@@ -35,6 +35,12 @@ from polysched.vector.ir import (
     Statement,
     Stream,
     Target,
+    Tile,
+    TileCall,
+    TileCompute,
+    TileLoad,
+    Tiles,
+    TileStore,
     Transpose,
     VectorProgram,
 )
@@ -97,6 +103,17 @@ def format_statement(node: Statement) -> str:
             return f"{columns} = {how}({rows}){by}"
         case Prefetch(address=address, level=level):
             return f"prefetch {_address(address)} to level {level}"
+        case TileCall(instruction=instruction, tiles=tiles):
+            written, *_ = texts = [_tile(tile) for _, tile in tiles]
+            return f"{written} = {instruction.name}({', '.join(texts[not instruction.updates :])})"
+        case TileLoad(register=register, tile=tile):
+            return f"tmm{register} = {_tile(tile)}"
+        case TileStore(register=register, tile=tile):
+            return f"{_tile(tile)} = tmm{register}"
+        case TileCompute(instruction=instruction, registers=registers):
+            numbers = [f"tmm{register}" for _, register in registers]
+            inner = ", ".join(numbers[not instruction.updates :])
+            return f"{numbers[0]} = {instruction.name}({inner})"
 
 
 def format_value(value: Value) -> str:
@@ -115,7 +132,19 @@ def _lines(node: Node) -> list[str]:
         case Branch(condition=condition, then=then, otherwise=otherwise):
             lines = [f"if {format_value(condition)}:", *_indented(then)]
             return lines if otherwise is None else [*lines, "else:", *_indented(otherwise)]
+        case Tiles(shapes=shapes, body=body):
+            used = [
+                f"tmm{register} {shape[0]} x {shape[1]} bytes"
+                for register, shape in enumerate(shapes)
+                if shape is not None
+            ]
+            return [f"tiles {', '.join(used)}:", *_indented(body)]
     return [format_statement(node)]
+
+
+def _tile(tile: Tile) -> str:
+    by = f"{tile.distance}" if tile.dimension is None else f"{tile.distance} of {tile.dimension}"
+    return f"tile({_address(tile.address)}, {tile.rows} x {tile.columns}, rows {by} apart)"
 
 
 def _indented(body: Node) -> list[str]:

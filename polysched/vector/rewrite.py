@@ -17,6 +17,7 @@ from polysched.vector.ir import (
     Store,
     Stream,
     Target,
+    Tiles,
 )
 from polysched.vector.values import (
     Access,
@@ -100,7 +101,7 @@ def map_statements(node: Node, function: Callable[[Statement], Statement]) -> No
         case Sequence(nodes=nodes):
             statements = tuple([map_statements(child, function) for child in nodes])
             return node if all(map(operator.is_, statements, nodes)) else Sequence(statements)
-        case Loop(body=body):
+        case Loop(body=body) | Tiles(body=body):
             inner = map_statements(body, function)
             return node if inner is body else replace(node, body=inner)
         case Branch(then=then, otherwise=otherwise):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from polysched.errors import LoweringError
+from polysched.instructions.amx import TILE_BYTES, TILE_REGISTERS, TILE_ROWS
 from polysched.ir.expr.expressions import Index, Parameter
 from polysched.vector import ir
 from polysched.vector import values as vector
@@ -49,6 +50,9 @@ class _Verifier:
                 self.node(then, names)
                 if otherwise is not None:
                     self.node(otherwise, names)
+            case ir.Tiles(shapes=shapes, body=body):
+                _require(len(shapes) <= TILE_REGISTERS, f"{len(shapes)} tile registers")
+                self.node(body, names)
             case _:
                 try:
                     self.statement(node, names)
@@ -65,11 +69,23 @@ class _Verifier:
                 for name in (rows, columns):
                     is_tile = name in self.registers and len(self.program.arrays[name].shape) == 2
                     _require(is_tile, f"'{name}' is no register tile")
+            case ir.TileCall(tiles=tiles):
+                for _, tile in tiles:
+                    self.tile(tile, names)
+            case ir.TileLoad(tile=tile) | ir.TileStore(tile=tile):
+                self.tile(tile, names)
             case ir.Assign() | ir.Call():
                 self.lanes(node.lanes)
                 for value in statement_values(node):
                     self.value(value, node.lanes, names)
                 self.target(node, names)
+
+    def tile(self, tile: ir.Tile, names: frozenset[str]) -> None:
+        """Check a tile in memory."""
+        self.access(vector.Access(tile.address, vector.Uniform.BROADCAST, 1), None, names)
+        dtype = self.program.arrays[tile.address.array].dtype
+        is_small = 1 <= tile.rows <= TILE_ROWS and 1 <= tile.columns * dtype.bytes <= TILE_BYTES
+        _require(is_small, f"a tile of {tile.rows} x {tile.columns} elements of type {dtype}")
 
     def target(self, node: ir.Assign | ir.Call, names: frozenset[str]) -> None:
         """Check the target of a statement."""

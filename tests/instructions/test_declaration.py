@@ -27,7 +27,7 @@ def nest(
 
 def tile() -> ps.Instruction:
     """An AMX product of bytes: the distances of rows are free."""
-    build = ps.KernelBuilder("tdpbssd")
+    build = ps.KernelBuilder("my_tdpbssd")
     distances = [build.parameter(f"row_{name}", minimum=64) for name in "abc"]
     c = build.inout("c", ps.i32, (16, 16), strides=(distances[2], 1))
     a = build.input("a", ps.i8, (16, 64), strides=(distances[0], 1))
@@ -38,7 +38,7 @@ def tile() -> ps.Instruction:
         )
         c[row, column] += product
     features = ("amx-tile", "amx-int8")
-    return ps.Instruction(build.kernel(), "llvm.x86.tdpbssd.internal", ("c", "a", "b"), features)
+    return ps.Instruction(build.kernel(), "llvm.x86.tdpbssd", ("c", "a", "b"), features)
 
 
 def test_a_vector_of_sums() -> None:

@@ -56,6 +56,6 @@ def test_unknown_names() -> None:
     with pytest.raises(InstructionError) as caught:
         instruction_forms("vpdbusd", {})
     assert str(caught.value) == (
-        "no instruction 'vpdbusd'; did you mean 'vpdpbusd' or 'vpdpwssd'?; declare others as "
-        "ps.Instruction"
+        "no instruction 'vpdbusd'; did you mean 'vpdpbusd', 'tdpbusd' or 'vpdpwssd'?; declare "
+        "others as ps.Instruction"
     )

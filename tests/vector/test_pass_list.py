@@ -22,7 +22,7 @@ N = 16
 
 @pytest.fixture(scope="module")
 def loops() -> LoopProgram:
-    """A kernel in which every pass has work: an accumulator, groups of terms, a transposition."""
+    """A kernel in which every pass has work: an accumulator, groups of terms, tiles."""
     build = ps.KernelBuilder("all_passes")
     x, y = build.input("x", ps.u8, (N, 4)), build.input("y", ps.i8, (N, N, 4))
     given, turned = build.input("given", ps.i32, (N, N)), build.output("turned", ps.i32, (N, N))
@@ -51,7 +51,11 @@ def loops() -> LoopProgram:
     table = build.input("table", ps.i32, (256,))
     with build.loops(z=N) as z:
         seen[z] = table[byte[z]]
+    squares = build.output("squares", ps.i32, (N, N))
+    with build.loops(m=N, n=N) as (m, n), build.statement("clear"):
+        squares[m, n] = 0
     schedule = ps.Schedule(build.kernel()).vectorize("i", N).unroll("t")
+    schedule = schedule.vectorize("n", N).reorder("n", "m", "nv").tensorize("m", "tilezero")
     schedule = schedule.vectorize("p", 8).vectorize("z", N)
     schedule = schedule.tensorize("iv", "vpdpbusd").vectorize("s", 8).vectorize("j", 16)
     schedule = schedule.vectorize("b", N).vectorize("c", N).unroll("r")

@@ -85,11 +85,13 @@ class InstructionMark:
         instruction: the name of the instruction.
         loop: the outermost loop of the nest.
         reassociates: whether the instruction adds the terms of a sum in an order of its own.
+        is_tile: whether the instruction computes a tile, so that its loops are never written out.
     """
 
     instruction: str
     loop: str
     reassociates: bool = False
+    is_tile: bool = False
 
 
 @dataclass(frozen=True, eq=False)

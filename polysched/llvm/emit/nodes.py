@@ -20,6 +20,7 @@ from polysched.ir.expr.expressions import Constant
 from polysched.llvm.builder.intrinsics import emit_prefetch
 from polysched.llvm.emit.evaluation import Evaluator, lanes_of
 from polysched.llvm.emit.instruction_calls import emit_call
+from polysched.llvm.emit.tiles import TileUnit
 from polysched.llvm.values.expressions import INDEX, Value, widened
 from polysched.llvm.values.masks import Mask, emit_mask
 from polysched.llvm.values.transposition import emit_transposition
@@ -35,6 +36,11 @@ from polysched.vector.ir import (
     Sequence,
     Store,
     Stream,
+    TileCall,
+    TileCompute,
+    TileLoad,
+    Tiles,
+    TileStore,
     Transpose,
 )
 from polysched.vector.passes.unmask import has_fixed_lanes
@@ -60,6 +66,7 @@ class Emitter:
         self.values = values
         self.builder = values.builder
         self.regions = regions
+        self.tiles = TileUnit(values)
 
     # -- control flow ----------------------------------------------------------------------------
 
@@ -77,6 +84,10 @@ class Emitter:
                 self._branch(node)
             case Transpose():
                 self._transpose(node)
+            case Tiles() | TileLoad() | TileStore() | TileCompute():
+                self.tiles.emit(node, self.node)
+            case TileCall():
+                raise AssertionError("tile calls become loads, computation and stores")
             case Prefetch(address=address, level=level):
                 storage = self.values.storages[address.array]
                 pointer = self.values.addresses.address(storage, address)

@@ -37,6 +37,7 @@ from polysched.loops.ir.nodes import (
     InstructionCall,
     LoopNode,
     LoopProgram,
+    TileCall,
     Transposition,
 )
 
@@ -128,7 +129,11 @@ class _Survey:
                     self.node(child, variables)
             case Allocate(body=body):
                 self.node(body, variables)
-            case InstructionCall(meaning=meaning) | Transposition(meaning=meaning):
+            case (
+                InstructionCall(meaning=meaning)
+                | TileCall(meaning=meaning)
+                | Transposition(meaning=meaning)
+            ):
                 self.node(meaning, variables)
             case Assign(target=target, value=value):
                 self.every(target.subscripts, variables)

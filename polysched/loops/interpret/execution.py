@@ -23,6 +23,7 @@ from polysched.loops.ir.nodes import (
     If,
     InstructionCall,
     LoopNode,
+    TileCall,
     Transposition,
 )
 
@@ -111,7 +112,11 @@ class _Compiler:
                 return _in_order([self.node(child, around) for child in children])
             case Allocate():
                 return self.buffer(node, around)
-            case InstructionCall(meaning=meaning) | Transposition(meaning=meaning):
+            case (
+                InstructionCall(meaning=meaning)
+                | TileCall(meaning=meaning)
+                | Transposition(meaning=meaning)
+            ):
                 return self.node(meaning, around)
             case Assign():
                 return self.assignment(node, around)

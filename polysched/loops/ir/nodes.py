@@ -5,15 +5,16 @@
     node = For(variable, lower, upper, step, kind, body) | If(condition, then, otherwise)
          | Block(children) | Allocate(array, body) | Assign(statement, instance, target, value)
          | InstructionCall(meaning, instruction, operands)
+         | TileCall(meaning, instruction, sizes, tiles)
          | Transposition(meaning, rows, columns, strategy)
 
 Expressions are those of :mod:`polysched.ir.expr.expressions`, over parameters and loop variables
 (``Index(variable)``). A vector loop's body holds exactly one assignment (possibly under an ``If``
 whose condition then is a mask): all lanes of it run together, every read before any write.
 
-An instruction call and a transposition have a child ``meaning``: nodes that compute the same with
-plain assignments. Code generation emits the node's own instructions; everything else reads the
-meaning.
+An instruction call, a tile call and a transposition have a child ``meaning``: nodes that compute
+the same with plain assignments. Code generation emits the node's own instructions; everything else
+reads the meaning.
 """
 
 from __future__ import annotations
@@ -158,6 +159,42 @@ class InstructionCall:
     operands: tuple[tuple[str, Load | Constant], ...]
 
 
+@dataclass(frozen=True)
+class TileBox:
+    """The elements of a tile in memory: rows of consecutive elements.
+
+    Attributes:
+        first: its first element.
+        distance: elements between rows, or indices of ``dimension``.
+        dimension: the dimension whose stride, known only at run time, is the unit of ``distance``;
+            None if the unit is an element.
+        steps: triples of a dimension of the array, a dimension of the instruction, and the
+            difference of the subscripts of its consecutive iterations.
+    """
+
+    first: Access
+    distance: int
+    dimension: int | None
+    steps: tuple[tuple[int, str, int], ...]
+
+
+@dataclass(frozen=True)
+class TileCall:
+    """A nest that one instruction on tiles computes.
+
+    Attributes:
+        meaning: the nest as sequential loops around a vector loop.
+        instruction: the instruction.
+        sizes: the iterations of each dimension of the instruction; none run if one is not positive.
+        tiles: the tiles of the target and of each input array of the instruction.
+    """
+
+    meaning: For
+    instruction: Instruction
+    sizes: tuple[tuple[str, Expression], ...]
+    tiles: tuple[tuple[str, TileBox], ...]
+
+
 class Interleaving(Enum):
     """A permutation of the elements of n vectors of equal length."""
 
@@ -191,7 +228,9 @@ class Transposition:
     interleaving: Interleaving | None = None
 
 
-LoopNode: TypeAlias = For | If | Block | Allocate | Assign | InstructionCall | Transposition
+LoopNode: TypeAlias = (
+    For | If | Block | Allocate | Assign | InstructionCall | TileCall | Transposition
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +277,11 @@ def children(node: LoopNode) -> tuple[LoopNode, ...]:
             return (then,) if otherwise is None else (then, otherwise)
         case Block(children=inner):
             return inner
-        case InstructionCall(meaning=meaning) | Transposition(meaning=meaning):
+        case (
+            InstructionCall(meaning=meaning)
+            | TileCall(meaning=meaning)
+            | Transposition(meaning=meaning)
+        ):
             return (meaning,)
         case Assign():
             return ()
@@ -271,6 +314,9 @@ def map_children(node: LoopNode, function: Callable[[LoopNode], LoopNode]) -> Lo
             return block(after)
         case InstructionCall():
             assert isinstance(after[0], Assign)
+            return replace(node, meaning=after[0])
+        case TileCall():
+            assert isinstance(after[0], For)
             return replace(node, meaning=after[0])
         case Transposition():
             whole = after[0]

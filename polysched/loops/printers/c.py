@@ -30,6 +30,7 @@ from polysched.loops.ir.nodes import (
     InstructionCall,
     LoopNode,
     LoopProgram,
+    TileCall,
     Transposition,
     walk,
 )
@@ -262,7 +263,11 @@ class _Printer:
                 if _stack_elements(array) is None or name not in accessed_arrays(body):
                     return inner
                 return ["{", *_indented([self.stack_array(array), *inner]), "}"]
-            case InstructionCall(meaning=meaning) | Transposition(meaning=meaning):
+            case (
+                InstructionCall(meaning=meaning)
+                | TileCall(meaning=meaning)
+                | Transposition(meaning=meaning)
+            ):
                 return self.lines(meaning)
             case Assign(target=target, value=value):
                 element = self.expressions.element(target.array, target.subscripts)

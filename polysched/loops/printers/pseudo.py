@@ -38,6 +38,7 @@ from polysched.loops.ir.nodes import (
     LoopNode,
     LoopProgram,
     Prefetch,
+    TileCall,
     Transposition,
 )
 
@@ -75,6 +76,9 @@ def _lines(program: LoopProgram, node: LoopNode) -> list[str]:
         case InstructionCall(meaning=meaning, instruction=instruction):
             (line,) = _lines(program, meaning)
             return [f"{line}  # {instruction.name}"]
+        case TileCall(meaning=whole, instruction=instruction):
+            head, *inner = _lines(program, whole)
+            return [f"{head}  # {instruction.name}", *inner]
         case Transposition(meaning=meaning):
             return _lines(program, meaning)
         case Assign(target=target, value=value):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 
 from polysched.errors import InstructionError, LoopReferenceError, ScheduleError
 from polysched.instructions.declaration import Instruction
@@ -26,13 +29,18 @@ def tensorize(program: Program, step: Tensorize) -> Program:
     The nest is the loop with all loops inside it. It must compute what the instruction computes: a
     vector loop over the lanes, an unrolled loop over the terms of each lane's sum, and one
     statement. The loops may be in any order. The names of known instructions are ``"vpdpbusd"``,
-    ``"vpdpwssd"``, ``"vpmaddwd"`` and ``"vdpbf16ps"``;
+    ``"vpdpwssd"``, ``"vpmaddwd"`` and ``"vdpbf16ps"``, and of AMX ``"tdpbssd"``, ``"tdpbsud"``,
+    ``"tdpbusd"``, ``"tdpbuud"``, ``"tdpbf16ps"`` and ``"tilezero"``;
     :class:`polysched.Instruction` declares others.
 
     An operand may be a constant, an array of a narrower integer type, or the same element for all
     lanes. A sum of elements is a sum of products with 1. Lanes that do not run are masked. Where
     the nest runs fewer terms than the instruction takes (the end of a longer loop), ordinary code
     computes them.
+
+    An instruction on tiles has a loop over rows too. Its operands are rows of consecutive elements
+    in memory. A nest may run fewer rows, lanes or groups of terms, by literal numbers. Tiles that
+    neighboring calls and the loops around them write stay in tile registers, if these suffice.
 
     Args:
         loop (str): the outermost loop of the nest.
@@ -49,10 +57,11 @@ def tensorize(program: Program, step: Tensorize) -> Program:
 
     Checks:
         - The nest has as many loops as the instruction, nested directly around one statement: one
-          vector loop, the others unrolled, else ``StepError``.
+          vector loop, the others unrolled (or sequential for a tile, which may have fewer loops),
+          else ``StepError``.
         - The statement computes what the instruction computes, on arrays of the same types, and
           reads no operand from the array that it writes, else ``StepError``.
-        - The trip counts are those of the instruction, else ``StepError``.
+        - The trip counts are those of the instruction, or smaller for a tile, else ``StepError``.
         - A later step leaves the nest as it is, else ``StepError``.
         - The elements of each operand are in memory as the instruction takes them, at least one run
           of the nest is complete, and the machine has the instruction, else ``LoweringError`` when
@@ -75,12 +84,13 @@ def tensorize(program: Program, step: Tensorize) -> Program:
     _require_meaning(program, nest, forms)
     fitting = _with_extents(program, nest, forms)
     reassociates = any(form.reassociates for form in fitting)
-    mark = InstructionMark(name, outermost.name, reassociates)
+    mark = InstructionMark(name, outermost.name, reassociates, forms[0].is_tile)
 
     def marked(node: Node) -> Node:
         assert isinstance(node, Loop)
         body = marked(node.body) if isinstance(node.body, Loop) else node.body
-        return replace(node, body=body, instruction=mark)
+        kind = LoopKind.UNROLLED if node.kind is LoopKind.SEQUENTIAL else node.kind
+        return replace(node, body=body, kind=kind, instruction=mark)
 
     return replace(
         program.with_tree(rewrite(program.tree, outermost, marked)),
@@ -133,7 +143,8 @@ def _nest(outermost: Loop, reference: str, form: Instruction) -> list[Loop]:
             f"computes one statement: distribute '{inner.name}'"
         )
     wanted = ", ".join(f"{name} in 0..{extent}" for name, extent in form.extents.items())
-    if len(nest) != len(form.extents):
+    is_partial = form.is_tile and len(nest) < len(form.extents)
+    if len(nest) != len(form.extents) and not is_partial:
         names = ", ".join(f"'{loop.name}'" for loop in nest)
         raise ScheduleError(
             f"the nest of loop '{reference}' is {names}; {form.name} computes a nest of "
@@ -141,6 +152,8 @@ def _nest(outermost: Loop, reference: str, form: Instruction) -> list[Loop]:
         )
     vectors = [loop for loop in nest if loop.kind is LoopKind.VECTOR]
     for loop in nest:
+        if loop.kind is LoopKind.SEQUENTIAL and form.is_tile:
+            continue
         if loop.kind not in (LoopKind.VECTOR, LoopKind.UNROLLED):
             advice = "unroll" if vectors else "vectorize"
             raise LoopReferenceError(
@@ -195,7 +208,7 @@ def _with_extents(program: Program, nest: list[Loop], forms: Forms) -> Forms:
         lane = form.lane_dimensions[-1]
         wanted = [extent for name, extent in form.extents.items() if name != lane]
         others[tuple(wanted)] = None
-        if form.extents[lane] == vector.lanes and sorted(wanted) == sorted(map(_number, trips)):
+        if form.extents[lane] == vector.lanes and _fits(form, wanted, trips):
             fitting.append(form)
     if fitting:
         return tuple(fitting)
@@ -208,5 +221,11 @@ def _with_extents(program: Program, nest: list[Loop], forms: Forms) -> Forms:
     )
 
 
-def _number(trip: int | None) -> int:
-    return -1 if trip is None else trip
+def _fits(form: Instruction, extents: Sequence[int], trips: Sequence[int | None]) -> bool:
+    """Whether a form computes a nest with these trip counts; None is an unknown number."""
+    known = [trip for trip in trips if trip is not None]
+    if len(known) < len(trips):
+        return False
+    if not form.is_tile:
+        return sorted(extents) == sorted(known)
+    return any(all(map(operator.le, known, chosen)) for chosen in permutations(extents, len(known)))

@@ -31,6 +31,7 @@ from polysched.loops.ir.nodes import (
     If,
     LoopNode,
     LoopProgram,
+    TileCall,
     block,
     map_children,
     variable_interval,
@@ -99,7 +100,7 @@ class _Carrier:
 
     def visit(self, node: LoopNode, known: Intervals) -> LoopNode:
         match node:
-            case For(kind=LoopKind.VECTOR):
+            case For(kind=LoopKind.VECTOR) | TileCall():
                 return node
             case For():
                 inner = {**known, node.variable: variable_interval(node.lower, node.upper, known)}

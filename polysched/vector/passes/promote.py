@@ -23,6 +23,7 @@ from polysched.loops.ir.nodes import (
     If,
     LoopNode,
     LoopProgram,
+    TileCall,
     block,
     map_children,
     variable_interval,
@@ -75,6 +76,8 @@ class _Promoter:
                 return replace(node, body=self.visit(body, known))
             case For(kind=LoopKind.SEQUENTIAL):
                 return self._loop(node, known)
+            case TileCall():
+                return node  # its elements are in tiles
             case _:
                 return map_children(node, lambda child: self.visit(child, known))
 

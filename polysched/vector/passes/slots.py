@@ -25,6 +25,7 @@ from polysched.loops.ir.nodes import (
     If,
     InstructionCall,
     LoopNode,
+    TileCall,
     Transposition,
     variable_interval,
     walk,
@@ -108,14 +109,14 @@ class Region:
 
     @cached_property
     def operands(self) -> frozenset[str]:
-        """The arrays that instruction calls read from memory."""
-        return frozenset(
-            operand.array
-            for node in walk(self.node)
-            if isinstance(node, InstructionCall)
-            for _, operand in node.operands
-            if isinstance(operand, Load)
-        )
+        """The arrays that instruction calls read from memory, and all arrays of tile calls."""
+        arrays: set[str] = set()
+        for node in walk(self.node):
+            if isinstance(node, InstructionCall):
+                arrays.update(load.array for _, load in node.operands if isinstance(load, Load))
+            elif isinstance(node, TileCall):
+                arrays.update(tile.first.array for _, tile in node.tiles)
+        return frozenset(arrays)
 
     @cached_property
     def born(self) -> frozenset[str]:
@@ -209,7 +210,11 @@ def _placed(
                 yield from _placed(child, known, context)
         case Allocate(body=body):
             yield from _placed(body, known, context)
-        case InstructionCall(meaning=meaning) | Transposition(meaning=meaning):
+        case (
+            InstructionCall(meaning=meaning)
+            | TileCall(meaning=meaning)
+            | Transposition(meaning=meaning)
+        ):
             yield from _placed(meaning, known, context)
         case Assign():
             yield node, context

@@ -3,6 +3,7 @@
 A nest is complete if its unrolled loops have the trip counts of the instruction. The memory layout
 is checked here, on the subscripts of the generated loops: consecutive iterations of a loop must
 read elements at the distance that the instruction expects. Nests with fewer terms remain loops.
+:mod:`polysched.vector.passes.tile_selection` selects instructions on tiles.
 """
 
 from __future__ import annotations
@@ -11,14 +12,13 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from itertools import permutations, product
 from math import prod
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from polysched.errors import LoweringError
 from polysched.instructions.declaration import Instruction
 from polysched.instructions.intrinsic_check import uncompilable
-from polysched.instructions.lookup import is_available
+from polysched.instructions.lookup import is_available, known_forms
 from polysched.instructions.matching import Binding, Mismatch, match_statement
-from polysched.instructions.x86 import x86_instructions
 from polysched.ir.core.tree import InstructionMark, LoopKind
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Constant, Expression, Index, Load
@@ -30,13 +30,17 @@ from polysched.loops.ir.nodes import (
     InstructionCall,
     LoopNode,
     LoopProgram,
+    TileCall,
     map_children,
 )
 from polysched.machine.description import Machine
 from polysched.vector.classify import literal_strides
+from polysched.vector.passes.tile_selection import as_loops, incomplete_tile, tile_calls
 
 LANE_BITS = (8, 16, 32, 64)
 """Bits of the operand elements of one lane, which are loaded as one integer."""
+
+Call = TypeVar("Call", InstructionCall, TileCall)
 
 Dimensions: TypeAlias = Mapping[str, For]
 """From each dimension of an instruction to the loop of the nest that iterates over it."""
@@ -77,6 +81,8 @@ class _Selection:
             nest.append(nest[-1].body)
         forms = self.program.instructions[mark.instruction]
         assign = nest[-1].body
+        if forms[0].is_tile:
+            return self._tile(mark, nest, assign, forms)
         reason = _incompleteness(nest, assign, forms[0])
         if reason is not None or not isinstance(assign, Assign):
             self.incomplete.setdefault(mark, reason or "")
@@ -85,16 +91,38 @@ class _Selection:
         (vector,) = (loop for loop in nest if loop.kind is LoopKind.VECTOR)
         return replace(vector, body=self._call(mark, nest, assign))
 
+    def _tile(
+        self,
+        mark: InstructionMark,
+        nest: list[For],
+        body: LoopNode,
+        forms: tuple[Instruction, ...],
+    ) -> LoopNode:
+        """The call of an instruction on tiles, or the nest as plain loops if it is no tile."""
+        reason = incomplete_tile(nest, body)
+        if reason is not None or not isinstance(body, Assign):
+            self.incomplete.setdefault(mark, reason or "")
+            return as_loops(nest[0])
+        self.complete.add(mark)
+        return self._available(mark, list(tile_calls(nest, body, forms, self.program.arrays)))
+
     def require_complete(self) -> None:
         for mark, reason in self.incomplete.items():
             if mark not in self.complete:
                 raise _error(mark, f"no run of the nest is complete: {reason}")
 
     def _call(self, mark: InstructionMark, nest: list[For], assign: Assign) -> InstructionCall:
-        candidates = list(
-            self._candidates(nest, assign, self.program.instructions[mark.instruction])
-        )
-        calls = [candidate for candidate in candidates if isinstance(candidate, InstructionCall)]
+        forms = self.program.instructions[mark.instruction]
+        return self._available(mark, list(self._candidates(nest, assign, forms)))
+
+    def _available(self, mark: InstructionMark, candidates: list[Call | str]) -> Call:
+        """The first call of an instruction that the machine has.
+
+        Args:
+            mark: the tensorized nest.
+            candidates: calls that compute it, and reasons why other forms do not.
+        """
+        calls = [candidate for candidate in candidates if not isinstance(candidate, str)]
         if not calls:
             reasons = [candidate for candidate in candidates if isinstance(candidate, str)]
             raise _error(mark, reasons[0] if reasons else "no form has these trip counts")
@@ -113,7 +141,7 @@ class _Selection:
         )
 
     def _require_code(self, mark: InstructionMark, instruction: Instruction) -> None:
-        if instruction in x86_instructions().get(instruction.name, ()):
+        if instruction in known_forms(instruction.name):
             return
         failure = uncompilable(instruction, self.machine)
         if failure is not None:
@@ -247,12 +275,6 @@ def _assignments(form: Instruction, nest: list[For]) -> Iterator[Dimensions]:
 
 def _not_emitted(form: Instruction) -> str | None:
     """The reason why the emitter does not support an instruction; None if it does."""
-    if len(form.lane_dimensions) > 1:
-        lanes = " and ".join(form.lane_dimensions)
-        return (
-            f"{form.name} computes a tile of {lanes}, and code is generated for instructions on "
-            "vectors only"
-        )
     (lane,) = form.lane_dimensions
     for load in form.loads:
         if load.array == form.statement.target.array:

@@ -29,6 +29,7 @@ from polysched.loops.ir.nodes import (
     InstructionCall,
     LoopNode,
     LoopProgram,
+    TileCall,
     Transposition,
     block,
     variable_interval,
@@ -168,11 +169,26 @@ def _expand(node: LoopNode, copy: _Copy) -> LoopNode:
             assert isinstance(whole, Assign)
             operands = tuple((name, copy.operand(operand)) for name, operand in node.operands)
             return replace(node, meaning=whole, operands=operands)
+        case TileCall():
+            return _expand_tile(node, copy)
         case Transposition():
             raise AssertionError("loops are unrolled before tiles are transposed")
         case Assign(target=target, value=value, instance=instance):
             access = Access(target.array, copy.integers(target.subscripts), target.location)
             return Assign(node.statement, copy.integers(instance), access, copy.value(value))
+
+
+def _expand_tile(node: TileCall, copy: _Copy) -> LoopNode:
+    sizes = tuple((name, copy.integer(size)) for name, size in node.sizes)
+    if any(isinstance(size, Constant) and size.value <= 0 for _, size in sizes):
+        return Block(())
+    meaning = _expand(node.meaning, copy)
+    assert isinstance(meaning, For)
+    tiles = []
+    for name, tile in node.tiles:
+        first = replace(tile.first, subscripts=copy.integers(tile.first.subscripts))
+        tiles.append((name, replace(tile, first=first)))
+    return replace(node, meaning=meaning, sizes=sizes, tiles=tuple(tiles))
 
 
 def _expand_loop(node: For, copy: _Copy) -> LoopNode:

@@ -19,6 +19,7 @@ from polysched.ir.expr.expressions import (
     Index,
     Load,
 )
+from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.traversal import transform
 from polysched.loops.analysis.usage import accessed_arrays
 from polysched.loops.ir import nodes as loop
@@ -36,6 +37,7 @@ from polysched.vector.frames import region_frame
 from polysched.vector.lowering import LanesOrNone, Lowering
 from polysched.vector.nesting import require_shallow
 from polysched.vector.streams import LEAST_BYTES, require_streams
+from polysched.vector.tiles import tile_shape
 
 
 def vectorize(program: loop.LoopProgram, machine: Machine) -> ir.VectorProgram:
@@ -90,6 +92,8 @@ class _Vectorizer:
                 return self._assign(node, None)
             case loop.InstructionCall(meaning=meaning):
                 return self._assign(meaning, None)
+            case loop.TileCall(meaning=whole):
+                return self._tile_call(node) or self.node(whole)
 
     def _loop(self, node: loop.For) -> ir.Loop:
         frame, known = self.scope.frame, self.scope.known
@@ -223,6 +227,36 @@ class _Vectorizer:
             before = scope.value(Load(target.array, target.subscripts, dtype), lanes)
         written, name = self._target(node.meaning, lanes), node.meaning.statement
         return ir.Call(name, written, before, instruction, tuple(operands), lanes)
+
+    def _tile_call(self, node: loop.TileCall) -> ir.TileCall | None:
+        """Convert a nest that one instruction on tiles computes; None if its shape is unknown."""
+        form, known = node.instruction, self.scope.known
+        trips = [(name, linear_form(size, known)) for name, size in node.sizes]
+        sizes = {name: trip.constant for name, trip in trips if trip.is_constant}
+        if len(sizes) < len(trips) or not all(
+            0 < sizes[name] <= form.extents[name] for name in sizes
+        ):
+            return None
+        tiles = []
+        for name, box in node.tiles:
+            shape = tile_shape(form, name, sizes)
+            if shape is None:
+                return None
+            subscripts, strides = box.first.subscripts, self.scope.strides[box.first.array]
+            extents = [1] * len(subscripts)
+            for dimension, own, step in box.steps:
+                extents[dimension] += abs(step) * (sizes[own] - 1)
+            offset = element_offset(strides, subscripts, None)
+            address = self.scope.address(box.first.array, offset)
+            place = tuple(map(self.scope.index, subscripts))
+            tile = ir.Tile(address, *shape, box.distance, box.dimension, place, tuple(extents))
+            tiles.append((name, tile))
+        return ir.TileCall(_statement(node), form, tuple(sizes.items()), tuple(tiles))
+
+
+def _statement(node: loop.LoopNode) -> str:
+    """The name of the first statement in a node."""
+    return next(part.statement for part in loop.walk(node) if isinstance(part, loop.Assign))
 
 
 def can_stream(lanes: int, array: Array) -> bool:

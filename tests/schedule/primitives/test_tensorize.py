@@ -65,8 +65,8 @@ REFUSED: list[tuple[ps.Kernel, Steps, str]] = [
     (
         dots(),
         lambda s: s.tensorize("nv", "vpdbusd"),
-        "no instruction 'vpdbusd'; did you mean 'vpdpbusd' or 'vpdpwssd'?; declare others as "
-        "ps.Instruction",
+        "no instruction 'vpdbusd'; did you mean 'vpdpbusd', 'tdpbusd' or 'vpdpwssd'?; declare "
+        "others as ps.Instruction",
     ),
     (
         dots(),
@@ -212,7 +212,7 @@ def test_an_instruction_without_terms() -> None:
     assert schedule.show("llvm", "zen4").count('call <64 x i8> @"llvm.x86.avx512.pavg.b.512"') == 2
 
 
-def test_a_tile_is_matched_and_has_no_code_yet() -> None:
+def test_an_own_tile() -> None:
     build = ps.KernelBuilder("product")
     x, y = build.input("x", ps.i8, (16, 128)), build.input("y", ps.i8, (32, 16, 4))
     s = build.inout("s", ps.i32, (16, 16))
@@ -223,8 +223,9 @@ def test_a_tile_is_matched_and_has_no_code_yet() -> None:
     schedule = schedule.unroll("m", "g", "r").reorder("k", "n", "m", "nv")
     schedule = schedule.tensorize("m", tile())
     assert schedule.check().is_legal
-    with pytest.raises(LoweringError, match="tdpbssd computes a tile of row and column, and code"):
-        schedule.show("tensorize", "sapphirerapids")
+    assert schedule.show("asm", "sapphirerapids").count("\ttdpbssd") == 1
+    with pytest.raises(LoweringError, match="lacks the instruction, which needs .*'amx-int8'"):
+        schedule.show("asm", "znver4")
 
 
 def test_an_instruction_that_reassociates_needs_a_free_order() -> None:

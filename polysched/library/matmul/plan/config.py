@@ -46,6 +46,8 @@ class Config:
         pack_b: whether a panel of ``b`` is packed into a contiguous, aligned buffer.
         prefetch_a: whether each register tile prefetches the rows of ``a`` that the next one reads,
             cache line by cache line. Hardware prefetchers do not follow the beginnings of rows.
+        tiles: whether a matrix unit computes the register tile. See
+            :mod:`polysched.library.matmul.schedule.tiles`.
         dot_form: whether lanes are terms of a sum instead of columns; the vector of partial sums is
             reduced at the end. See :mod:`polysched.library.matmul.schedule.dot`.
         split_accumulators: accumulators of each element, added at the end, for a register tile with
@@ -67,6 +69,7 @@ class Config:
     pack_a: bool = False
     pack_b: bool = True
     prefetch_a: bool = False
+    tiles: bool = False
     dot_form: bool = False
     split_accumulators: int = 1
 
@@ -230,7 +233,7 @@ def require_registers(config: Config, machine: Machine, dtype: DType) -> None:
     Raises:
         ScheduleError: the tile needs too many registers; the message names the budget.
     """
-    needed = registers_needed(config, machine, dtype)
+    needed = 0 if config.tiles else registers_needed(config, machine, dtype)
     if needed > machine.vector_registers:
         sums = vectors_of_sums(config, machine, dtype)
         raise ScheduleError(

@@ -20,6 +20,7 @@ from polysched.library.matmul.plan.config import (
 )
 from polysched.library.matmul.plan.problem import Problem
 from polysched.library.matmul.plan.register_tile import with_register_tile
+from polysched.library.matmul.plan.tiles import tile_config, tile_layout_of
 from polysched.library.matmul.plan.vnni import as_32_bit, vnni_layout_of
 from polysched.library.matmul.plan.work_partition import in_more_parts, with_threads
 from polysched.machine.contraction_model import (
@@ -78,7 +79,10 @@ def _vnni_config(problem: Problem, vnni: VnniLayout, machine: Machine, threads: 
     """The config of a product in VNNI layout: that of the 32-bit product, with ``b`` packed."""
     wide, terms, costs = as_32_bit(problem, vnni), vnni.terms, machine.costs
     config, part = _partitioned(wide, machine, threads)
-    config = _with_blocks(with_register_tile(config, wide, machine), part, wide, machine)
+    if tile_layout_of(problem, machine) is not None:
+        config = tile_config(config, part, B_BLOCKS_OUTERMOST, machine)
+    else:
+        config = _with_blocks(with_register_tile(config, wide, machine), part, wide, machine)
     config = replace(config, pack_b=True, prefetch_a=False, inner_k=config.inner_k * terms)
     b_bytes = problem.sizes.k * problem.sizes.n * problem.dtype.bytes
     conflicts = not problem.transpose_b and _rows_conflict(problem, problem.leading_b, machine)

@@ -4,6 +4,8 @@
 adjacent in memory, as the terms of a row of ``a`` are. So the schedule can tensorize the loop over
 a group: one instruction adds all products of the group to a 32-bit lane.
 
+A matrix unit computes whole tiles in this layout (:mod:`polysched.library.matmul.plan.tiles`).
+
 ``vpdpbusd`` multiplies unsigned by signed bytes. Therefore 128 is added to each element of the copy
 of ``b``, and 128 times the sum of the row of ``a`` is subtracted from each sum. Both wrap modulo
 2**32, as the sums do.
@@ -19,6 +21,7 @@ from polysched.instructions.lookup import sum_of_products
 from polysched.ir.expr.dtypes import DType, bf16, f32, i8, i16, i32, u8
 from polysched.library.matmul.kernel.operands import DENSE, Stored, VnniLayout
 from polysched.library.matmul.plan.problem import Problem
+from polysched.library.matmul.plan.tiles import tile_layout_of
 from polysched.machine.description import Machine
 
 
@@ -29,6 +32,10 @@ def vnni_layout_of(problem: Problem, machine: Machine) -> VnniLayout | None:
         return None
     if sizes.k < costs.vnni_terms:
         return None
+    is_scattered = a.is_transposed or a.has_gaps
+    tiled = tile_layout_of(problem, machine)
+    if tiled is not None:
+        return replace(tiled, copies_a=is_scattered or sizes.k % tiled.terms > 0)
     lanes = machine.lanes(problem.total.bits)
     features = machine.enabled_features
     for layout in _VNNI_LAYOUTS.get(problem.dtype, ()):
@@ -38,7 +45,6 @@ def vnni_layout_of(problem: Problem, machine: Machine) -> VnniLayout | None:
         is_allowed = not layout.shift or sizes.batch == 1
         types = problem.dtype, layout.type
         if is_allowed and sum_of_products(types, layout.terms, lanes, features):
-            is_scattered = a.is_transposed or a.has_gaps
             return replace(layout, copies_a=is_scattered or sizes.k % layout.terms > 0)
     return None
 

@@ -35,6 +35,7 @@ from polysched.library.matmul.plan.config import (
 )
 from polysched.library.matmul.schedule.dot import dot_schedule
 from polysched.library.matmul.schedule.split_accumulators import split_accumulators_schedule
+from polysched.library.matmul.schedule.tiles import ZEROS, in_tiles, stores_tiles
 from polysched.library.matmul.schedule.tiling import (
     in_parallel,
     loops_around,
@@ -105,11 +106,13 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
         schedule = schedule.compute_at(first, at=tile)
     stack = stack_loops(kernel) if config.parallel_batch else ()
     schedule, loops = in_parallel(schedule, loops, stack)
-    schedule = _with_transposed_sums(schedule.promote(total, at=tile, lanes=lanes), total)
+    # Partial sums of parts of k are at addresses that depend on the part, so they are promoted.
+    if not config.tiles or config.k_threads > 1 or not stores_tiles(schedule, total):
+        schedule = _with_transposed_sums(schedule.promote(total, at=tile, lanes=lanes), total)
     if config.prefetch_a:
         schedule = _with_prefetch(schedule, config)
     schedule = produced_whole(_packed(schedule, config, loops, lanes, machine), config, lanes)
-    return _in_vectors(schedule, lanes, tile, machine)
+    return _in_vectors(schedule, config, lanes, tile, machine)
 
 
 def _require_arrays(kernel: Kernel, config: Config) -> None:
@@ -308,7 +311,9 @@ def _computed_by_columns(
     return schedule.vectorize(f"produce_b.{term}", lanes)
 
 
-def _in_vectors(schedule: Schedule, lanes: int, tile: str, machine: Machine) -> Schedule:
+def _in_vectors(
+    schedule: Schedule, config: Config, lanes: int, tile: str, machine: Machine
+) -> Schedule:
     """Vectorize the columns, and unroll the loops below ``tile`` so that sums are in registers."""
     for statement in ("init", "update_init", "update", "update_combine", "epilogue"):
         if statement not in schedule.program.statements:
@@ -317,9 +322,12 @@ def _in_vectors(schedule: Schedule, lanes: int, tile: str, machine: Machine) -> 
         rows = [f"{statement}.{loop}" for loop in around if loop in remaining_loops("m")]
         columns = [f"{statement}.{loop}" for loop in around if loop in remaining_loops("n")]
         terms = [f"{statement}.{loop}" for loop in around if loop == "rk"]
+        if config.tiles and tile in around and statement in {*ZEROS, "update"}:
+            schedule = in_tiles(schedule, statement)
+            continue
         for loop in columns:
             schedule = schedule.vectorize(loop, lanes)
-        if tile in around and terms + rows + columns:
+        if tile in around and terms + rows + columns and not config.tiles:
             schedule = schedule.unroll(*rows, *columns)
             is_grouped = statement == "update" and "vnni_b" in schedule.program.statements
             instruction = _instruction(schedule, lanes, machine) if is_grouped else None
