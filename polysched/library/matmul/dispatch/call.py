@@ -8,7 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from polysched.errors import CallError
-from polysched.ir.expr.dtypes import as_dtype
+from polysched.ir.expr.dtypes import DType, as_dtype
 from polysched.library.matmul.dispatch.computed import Computed
 from polysched.library.matmul.dispatch.dispatch import (
     CACHED_KINDS,
@@ -82,7 +82,8 @@ def matmul(  # noqa: PLR0913  (options by keyword)
     Args:
         a: the left operand.
         b: the right operand.
-        out: the array for the result, which ``beta`` multiplies before; by default a new array.
+        out: the array, DLPack tensor or buffer for the result, which ``beta`` multiplies before; by
+            default a new array.
         alpha: the factor of the product: a real number, or an integer for integer operands.
         beta: the factor of the previous contents of ``out``.
         bias: an array with the element type of the result, added to it. It has one element for each
@@ -111,11 +112,22 @@ def matmul(  # noqa: PLR0913  (options by keyword)
     if threads is not None:
         threads = number_of_threads("matmul", threads)
     a, b = _operand(a, "a"), _operand(b, "b")
+    if out is not None and type(out) is not ndarray:
+        matmul(
+            *(a, b, _array(out, "out")),
+            alpha=alpha,
+            beta=beta,
+            bias=bias,
+            activation=activation,
+            threads=threads,
+            dtype=dtype,
+            specialize=specialize,
+        )
+        return out  # type: ignore[no-any-return]
     done = _by_generic_kernels(a, b, out, threads, specialize) if is_plain else None
     if done is not None:
         return done
-    if bias is not None:
-        bias = _array(bias, "bias")
+    bias = None if bias is None else _array(bias, "bias")
     if is_plain:
         options = plain_options(threads)
     else:
@@ -163,11 +175,15 @@ def _by_generic_kernels(
 
 
 def specialized_target(
-    a: NumpyArray, b: NumpyArray, threads: int | None, out: NumpyArray | None = None
+    a: NumpyArray,
+    b: NumpyArray,
+    threads: int | None,
+    out: NumpyArray | None = None,
+    dtype: DType | None = None,
 ) -> CallTarget | None:
     """Like :func:`matmul_target`; None while generic kernels compute calls of this kind."""
-    is_generic = _GENERIC.is_served(a, b, out, threads)
-    return None if is_generic else matmul_target(a, b, threads, out)
+    is_generic = dtype is None and _GENERIC.is_served(a, b, out, threads)
+    return None if is_generic else matmul_target(a, b, threads, out, dtype)
 
 
 def _operand(value: Any, name: str) -> NumpyArray | Computed:
@@ -178,19 +194,17 @@ def _array(value: Any, name: str) -> NumpyArray:
     return value if type(value) is ndarray else as_array(value, f"matmul: {name}")
 
 
-def _output_key(out: Any) -> OperandKey | None:
+def _output_key(out: NumpyArray | None) -> OperandKey | None:
     """The key of ``out``; None for a contiguous array, which is the default."""
-    return None if not isinstance(out, ndarray) or out.flags.c_contiguous else operand_key(out)
+    return None if out is None or out.flags.c_contiguous else operand_key(out)
 
 
-def _require_output(out: Any, entry: DispatchEntry) -> None:
+def _require_output(out: NumpyArray, entry: DispatchEntry) -> None:
     """Check ``out`` itself: the kernel may get a reshaped or transposed view of it.
 
     Raises:
-        CallError: it is no array of the result's shape and type, or is not writable.
+        CallError: it does not have the result's shape and type, or is not writable.
     """
-    if not isinstance(out, np.ndarray):
-        raise CallError(f"matmul: out is of type {type(out).__name__}; expected a numpy array")
     if out.shape != entry.shape:
         raise CallError(f"matmul: out has shape {out.shape}; expected {entry.shape}")
     if out.dtype != entry.dtype:

@@ -318,13 +318,19 @@ def _direct_call(kernel: CompiledKernel, task: Task, threads: int | None) -> Cal
 
 
 def matmul_target(
-    a: NumpyArray, b: NumpyArray, threads: int | None, out: NumpyArray | None = None
+    a: NumpyArray,
+    b: NumpyArray,
+    threads: int | None,
+    out: NumpyArray | None = None,
+    dtype: DType | None = None,
 ) -> CallTarget | None:
-    """The call target of ``matmul(a, b, out, threads=threads)``; the result is the last array.
+    """The call target of a plain product, with the arguments of ``matmul``.
+
+    The result is the last array.
 
     None if an argument has to be prepared in Python. Without ``out`` the result is a new array.
     """
     result = None if out is None or out.flags.c_contiguous else operand_key(out)
     return cached_dispatch(
-        operand_key(a), operand_key(b), threads, PLAIN, None, result, None
+        operand_key(a), operand_key(b), threads, PLAIN, None, result, dtype
     ).direct_call
