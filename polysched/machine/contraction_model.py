@@ -155,7 +155,7 @@ def exceeds_sets(step_bytes: int, count: float, machine: Machine) -> bool:
     """Whether lines at multiples of a distance exceed the ways of the L1 sets that they fall into.
 
     In place, 128 rows of a matrix of 512 f32 columns have 2 sets of 8 ways: with AVX2 a product of
-    256 x 512 x 128 reaches 0.55 of the speed of OpenBLAS, which packs, and 1.0 with a packed copy.
+    256 x 512 x 128 reaches 0.55 of the speed of OpenBLAS, which packs, and 0.95 with a packed copy.
     """
     nearest = machine.cache(1)
     if nearest is None or step_bytes % nearest.line:
