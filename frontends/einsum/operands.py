@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from polysched.errors import CallError
+from polysched.errors import CallError, KernelError
 from polysched.frontends.einsum.subscripts import Subscripts
+from polysched.ir.expr.dtypes import DType, as_dtype
 
 NumpyArray: TypeAlias = np.ndarray[Any, Any]
 Labels: TypeAlias = tuple[str | int, ...]
-
-_KINDS = "fiu"
 
 
 @dataclass(frozen=True)
@@ -44,11 +43,21 @@ class View:
         return array
 
 
-def element_type(arrays: Sequence[NumpyArray]) -> np.dtype[Any]:
-    """The type of a contraction and its result, by numpy's promotion rules.
+class ElementTypes(NamedTuple):
+    """The type that the operands are converted to, and the type of the result."""
+
+    operands: np.dtype[Any]
+    result: np.dtype[Any]
+
+
+def element_types(arrays: Sequence[NumpyArray], requested: DType | None) -> ElementTypes:
+    """The types of a contraction, by numpy's promotion rules.
+
+    A requested type is the type of both, as in numpy. Operands of a half type are not converted to
+    float32, because all their sums are float32.
 
     Raises:
-        CallError: kernels do not support the type.
+        CallError: kernels do not support the type, or it does not hold the operands' values.
     """
     try:
         dtype = np.result_type(*arrays)
@@ -58,9 +67,25 @@ def element_type(arrays: Sequence[NumpyArray]) -> np.dtype[Any]:
             f"einsum: no type holds elements of all of {types}; expected float32, float64 or "
             "integers"
         ) from error
-    if dtype.kind not in _KINDS or (dtype.kind == "f" and dtype.itemsize not in (4, 8)):
-        raise CallError(f"einsum: elements of type {dtype}; expected float32, float64 or integers")
-    return dtype
+    try:
+        element = as_dtype(dtype)
+    except KernelError:
+        element = None
+    if element is None or not (element.is_float or element.is_integer):
+        raise CallError(
+            f"einsum: elements of type {dtype}; expected float32, float64, float16, bfloat16 or "
+            "integers"
+        )
+    if requested is None:
+        return ElementTypes(dtype, dtype)
+    result = None if requested.is_odd_width else requested.numpy()
+    if result is None or not np.can_cast(dtype, result, "safe"):
+        raise CallError(
+            f"einsum: dtype is {requested}, and the operands have elements of type {dtype}; "
+            "expected a type that holds all their values"
+        )
+    keeps_half = element.is_half and requested == element.arithmetic
+    return ElementTypes(dtype if keeps_half else result, result)
 
 
 def extents(subscripts: Subscripts, shapes: Sequence[tuple[int, ...]]) -> dict[str | int, int]:

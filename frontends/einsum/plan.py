@@ -1,14 +1,16 @@
-"""Plan of a contraction: a sequence of pairwise contractions, in opt_einsum's order."""
+"""Plan of a contraction: a sequence of pairwise contractions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-import opt_einsum
+import numpy as np
 
 from polysched.frontends.einsum.direct_call import KernelRun
 from polysched.frontends.einsum.operands import Labels, NumpyArray, View, extents, view_of
+from polysched.frontends.einsum.path import DEFAULT, Path, pairs_of
 from polysched.frontends.einsum.steps import Fold, Pair
 from polysched.frontends.einsum.subscripts import parse_subscripts
 
@@ -56,11 +58,16 @@ class Plan:
                 return step.places
         return ()
 
-    def run(self, arrays: Sequence[NumpyArray], runs: list[KernelRun]) -> NumpyArray:
+    def run(
+        self, arrays: Sequence[NumpyArray], total: np.dtype[Any], runs: list[KernelRun]
+    ) -> NumpyArray:
         """Compute the result, which may be a view of an operand. Requires not :attr:`is_empty`.
 
+        Values between steps on half types are float32, and so may be the result.
+
         Args:
-            arrays: the operands.
+            arrays: the operands, of one type.
+            total: the type of the result, for a last step that can compute it.
             runs: receives a record of each kernel that is run.
         """
         remaining = [view.of(array) for view, array in zip(self.views, arrays, strict=True)]
@@ -68,16 +75,19 @@ class Plan:
             taken = [remaining.pop(place) for place in sorted(step.places, reverse=True)]
             first, second = taken if step.places[0] > step.places[1] else taken[::-1]
             first, second = step.folds[0].run(first, runs), step.folds[1].run(second, runs)
-            remaining.append(step.pair.run(first, second, runs))
+            wanted = np.dtype(np.float32) if remaining else total
+            remaining.append(step.pair.run(first, second, wanted, runs))
         return self.last.run(remaining[0], runs)
 
 
-def make_plan(text: str, shapes: Sequence[tuple[int, ...]], threads: int | None) -> Plan:
-    """Plan the contraction of operands of given shapes, in opt_einsum's order.
+def make_plan(
+    text: str, shapes: Sequence[tuple[int, ...]], threads: int | None, path: Path = DEFAULT
+) -> Plan:
+    """Plan the contraction of operands of given shapes, in the order of ``path``.
 
     Raises:
         FrontendError: the subscripts cannot be read, or do not fit the operands.
-        CallError: the shapes do not fit each other.
+        CallError: the shapes do not fit each other, or the path does not fit the operands.
     """
     subscripts = parse_subscripts(text, [len(shape) for shape in shapes])
     sizes = extents(subscripts, shapes)
@@ -87,7 +97,7 @@ def make_plan(text: str, shapes: Sequence[tuple[int, ...]], threads: int | None)
     )
     remaining = [view.labels for view in views]
     steps: list[PairwiseStep] = []
-    for pair in _path([view.labels for view in views], subscripts.result, sizes):
+    for pair in pairs_of(path, remaining, subscripts.result, sizes):
         places, (first, second) = pair, (remaining[place] for place in pair)
         others = [labels for place, labels in enumerate(remaining) if place not in pair]
         wanted = {label for labels in (*others, subscripts.result) for label in labels}
@@ -129,29 +139,3 @@ def _pairwise_step(
     pair = Pair(folded[0], folded[1], result or (*both, *single), sizes, threads)
     folds = (Fold(first, folded[0], sizes), Fold(second, folded[1], sizes))
     return PairwiseStep(places, folds, pair)
-
-
-def _path(
-    operands: Sequence[Labels], result: Labels, sizes: dict[str | int, int]
-) -> list[tuple[int, int]]:
-    """Opt_einsum's pairs of operands to contract, as positions in the list of remaining ones."""
-    if len(operands) < 2:
-        return []
-    if len(operands) == 2:
-        return [(0, 1)]
-    symbols = {label: opt_einsum.get_symbol(number) for number, label in enumerate(sizes)}
-    inputs = ",".join("".join(symbols[label] for label in labels) for labels in operands)
-    equation = f"{inputs}->{''.join(symbols[label] for label in result)}"
-    shapes = [tuple(sizes[label] for label in labels) for labels in operands]
-    path, _ = opt_einsum.contract_path(equation, *shapes, shapes=True, optimize="auto")
-    pairs = []
-    count = len(operands)
-    for places in path:
-        # Opt_einsum may contract several operands at once, such as outer products: take pairs.
-        rest = sorted(places, reverse=True)
-        first = rest[0]
-        for place in rest[1:]:
-            pairs.append((place, first))
-            count -= 1
-            first = count - 1
-    return pairs

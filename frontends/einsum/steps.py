@@ -26,7 +26,7 @@ from polysched.ir.expr.dtypes import DType, as_dtype
 from polysched.library.fold import fold_kernel, fold_schedule
 from polysched.library.matmul.dispatch.call import matmul, specialized_target
 from polysched.library.matmul.dispatch.dispatch import WORTH_A_STACK
-from polysched.library.matmul.kernel.declare import accumulator_of
+from polysched.library.matmul.dispatch.options import result_type
 from polysched.library.reduce import Axis, Combine, reduce_kernel, reduce_schedule
 from polysched.lower import compile
 from polysched.machine.load import load_machine
@@ -90,18 +90,26 @@ class Pair:
         """The labels of the result that the second operand alone has."""
         return tuple(x for x in self.result if x not in self.left)
 
-    def run(self, left: NumpyArray, right: NumpyArray, runs: list[KernelRun]) -> NumpyArray:
+    def run(
+        self, left: NumpyArray, right: NumpyArray, total: np.dtype[Any], runs: list[KernelRun]
+    ) -> NumpyArray:
         """Compute the result.
 
         Args:
             left: the first operand.
             right: the second.
+            total: the type of the result of a product of half types; other steps of half types
+                compute float32.
             runs: receives a record of each kernel that is run.
         """
+        is_product = self.summed and (self.rows or self.columns)
+        if left.dtype != right.dtype or not is_product:
+            left, right = widened(left), widened(right)
         if not self.summed:
             return self._elementwise(left, right, runs)
-        if not self.rows and not self.columns:
+        if not is_product:
             return self._dots(left, right, runs)
+        dtype = as_dtype(total) if as_dtype(left.dtype).is_half else None
         rows = self._side(left, self.left, self.rows)
         columns = self._side(right, self.right, self.columns)
         outer = (*self.both, *rows.outer, *columns.outer)
@@ -110,13 +118,15 @@ class Pair:
         labels = (*outer, *rows.inner, *columns.inner)
         whole, view = None, None
         if labels != self.result:
-            whole, view = self._result_view(left.dtype, outer, rows.inner, columns.inner)
-        product = matmul(a, b, view, threads=self.threads)
-        target = partial(specialized_target, a, b, self.threads, view)
+            stored = left.dtype if dtype is None else total
+            whole, view = self._result_view(stored, outer, rows.inner, columns.inner)
+        product = matmul(a, b, view, threads=self.threads, dtype=dtype)
+        target = partial(specialized_target, a, b, self.threads, view, dtype)
         runs.append(KernelRun((a, b), product, target))
         if whole is not None:
             return whole
-        product = product.astype(left.dtype, copy=False)
+        if dtype is None:
+            product = product.astype(left.dtype, copy=False)
         return ordered(product.reshape([self.sizes[x] for x in labels]), labels, self.result)
 
     def _result_view(
@@ -133,7 +143,7 @@ class Pair:
         if any(self.result.index(x) + 1 != self.result.index(y) for x, y in followed):
             return None, None
         element = as_dtype(dtype)
-        if accumulator_of(element) != element:
+        if result_type(element, None) != element:
             return None, None
         whole = np.empty([self.sizes[x] for x in self.result], dtype)
         shape = [self.sizes[x] for x in outer]
@@ -233,6 +243,7 @@ class Fold:
         kept = [x for x in self.operand if x in self.result]
         if len(kept) == len(self.operand):
             return ordered(array, self.operand, self.result)
+        array = widened(array)
         strides = dict(zip(self.operand, array.strides, strict=True))
         by_stride = tuple(sorted(self.operand, key=lambda x: -strides[x]))  # the memory order
         packed = ordered(array, self.operand, by_stride)
@@ -300,6 +311,12 @@ def ordered(array: NumpyArray, labels: Labels, wanted: Labels) -> NumpyArray:
     if labels == wanted:
         return array
     return array.transpose([labels.index(label) for label in wanted])
+
+
+def widened(array: NumpyArray) -> NumpyArray:
+    """Convert elements of a half type to float32, in which kernels compute."""
+    element = as_dtype(array.dtype)
+    return array.astype(element.arithmetic.numpy()) if element.is_half else array
 
 
 def _contiguous(array: NumpyArray) -> NumpyArray:

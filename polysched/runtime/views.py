@@ -126,6 +126,21 @@ class _Tensor(ctypes.Structure):
     )
 
 
+class _VersionedTensor(ctypes.Structure):
+    """The ``DLManagedTensorVersioned`` of the DLPack standard from version 1.0 on."""
+
+    _fields_ = (
+        ("version", ctypes.c_uint32 * 2),
+        ("manager", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    )
+
+
+_READ_ONLY = 1
+"""``DLPACK_FLAG_BITMASK_READ_ONLY``."""
+
 _BFLOAT16 = (4, 16, 1)
 """``kDLBfloat``, bits and lanes."""
 
@@ -137,10 +152,19 @@ def _is_bfloat16(value: DLPackTensor) -> bool:
 
 def _bfloat16(value: DLPackTensor) -> np.ndarray[Any, Any]:
     """View a tensor of bf16, which ``np.from_dlpack`` does not know, as an array of ml_dtypes."""
-    capsule = value.__dlpack__()
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    try:
+        capsule = value.__dlpack__(max_version=(1, 0))
+    except TypeError:  # a producer of the standard before it had versions
+        capsule = value.__dlpack__()
+    pointer, is_valid = ctypes.pythonapi.PyCapsule_GetPointer, ctypes.pythonapi.PyCapsule_IsValid
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    tensor = _Tensor.from_address(pointer(capsule, b"dltensor"))
+    is_valid.restype, is_valid.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
+    if is_valid(capsule, b"dltensor_versioned"):
+        exported = _VersionedTensor.from_address(pointer(capsule, b"dltensor_versioned"))
+        tensor, is_read_only = exported.tensor, bool(exported.flags & _READ_ONLY)
+    else:
+        tensor = _Tensor.from_address(pointer(capsule, b"dltensor"))
+        is_read_only = False
     if (tensor.code, tensor.bits, tensor.lanes) != _BFLOAT16:
         raise BufferError("its element type is not bfloat16")
     shape = tuple(tensor.shape[: tensor.rank])
@@ -153,4 +177,6 @@ def _bfloat16(value: DLPackTensor) -> np.ndarray[Any, Any]:
     size = 2 + sum((extent - 1) * step for extent, step in zip(shape, steps, strict=True))
     memory = (ctypes.c_char * size).from_address((tensor.data or 0) + tensor.offset)
     memory.capsule = capsule  # keeps the memory alive
-    return np.ndarray(shape, bf16.numpy(), memory, 0, steps)
+    array: np.ndarray[Any, Any] = np.ndarray(shape, bf16.numpy(), memory, 0, steps)
+    array.flags.writeable = not is_read_only
+    return array

@@ -97,6 +97,24 @@ def test_memory_outlives_the_tensor() -> None:
     assert (view.astype(np.float32) == 3).all()
 
 
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.1.0", reason="no versioned exports")
+@pytest.mark.parametrize("writeable", [True, False])
+def test_tensors_say_whether_they_are_read_only(writeable: bool) -> None:
+    class Versioned(Tensor):
+        def __dlpack__(self, **options: Any) -> Any:
+            capsule = self.bits.__dlpack__(**options)
+            pointer = ctypes.pythonapi.PyCapsule_GetPointer
+            tensor = pointer(capsule, b"dltensor_versioned")
+            ctypes.c_uint8.from_address(tensor + 32 + 20).value = self.code
+            return capsule
+
+    values = np.arange(N).astype(ml_dtypes.bfloat16)
+    values.flags.writeable = writeable
+    view = as_array(Versioned(values), "x")
+    assert view.flags.writeable is writeable
+    np.testing.assert_array_equal(view, values)
+
+
 @pytest.mark.parametrize("dtype", [ps.bf16, ps.f16], ids=str)
 def test_header_names_the_bits(dtype: ps.DType, tmp_path: Path) -> None:
     ps.export(ps.Schedule(doubled(dtype)), tmp_path / "doubled.o", header=tmp_path / "doubled.h")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -113,6 +114,44 @@ def test_the_result_goes_where_it_is_asked_to() -> None:
     np.testing.assert_array_equal(square, a[:, :3] @ a[:, :3])
 
 
+def test_the_result_goes_into_a_tensor() -> None:
+    torch = pytest.importorskip("torch")
+    a, b = operands(((3, 4), (4, 5)))
+    out = torch.zeros(5, 3).T
+    for _ in range(2):
+        assert ps.einsum("ij,jk", torch.from_numpy(a), b, out=out) is out
+        np.testing.assert_array_equal(out.numpy(), a @ b)
+    with pytest.raises(ps.CallError, match="einsum: out: its DLPack export"):
+        ps.einsum("ij,jk", a, b, out=torch.zeros(3, 5, requires_grad=True))
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16])
+@pytest.mark.parametrize("case", CASES[::3], ids=lambda case: case[0] or "empty")
+def test_half_types_are_rounded_once(case: Any, dtype: Any) -> None:
+    text, *shapes = case
+    halves = [array.astype(dtype) for array in operands(tuple(shapes))]
+    sums = np.asarray(np.einsum(text, *(array.astype("f4") for array in halves)))
+    np.testing.assert_array_equal(ps.einsum(text, *halves), sums.astype(dtype), strict=True)
+    np.testing.assert_array_equal(ps.einsum(text, *halves, dtype="f32"), sums, strict=True)
+
+
+def test_requested_types_are_those_of_the_calculation() -> None:
+    a, b = operands(((6, 7), (7, 5)), "i1")
+    a, b = 30 * a, 30 * b
+    for dtype in ("i4", "f8"):
+        expected = np.einsum("ij,jk", a, b, dtype=dtype)
+        np.testing.assert_array_equal(ps.einsum("ij,jk", a, b, dtype=np.dtype(dtype)), expected)
+
+
+def test_orders_of_contraction_are_those_of_numpy() -> None:
+    text, arrays = "ij,jk,kl,li->i", operands(((3, 4), (4, 5), (5, 6), (6, 3)))
+    expected = np.einsum(text, *arrays)
+    path, _ = np.einsum_path(text, *arrays)
+    orders = (False, True, "greedy", "optimal", ("greedy", 20), path, ["einsum_path", (1, 2, 3, 0)])
+    for optimize in orders:
+        np.testing.assert_array_equal(ps.einsum(text, *arrays, optimize=optimize), expected)
+
+
 def test_nothing_is_computed_for_a_transposition() -> None:
     (a,) = operands(((3, 4),))
     assert np.shares_memory(ps.einsum("ij->ji", a), a)
@@ -180,8 +219,19 @@ def test_arguments_of_other_kinds() -> None:
         (lambda: ps.einsum("ij"), "no operands"),
         (lambda: ps.einsum("ij", [[1.0]]), "operand 0 is of type list; expected a numpy array"),
         (lambda: ps.einsum("ij", a.astype("c8")), "elements of type complex64"),
-        (lambda: ps.einsum("ij", a.astype("f2")), "elements of type float16"),
         (lambda: ps.einsum("ij", a > 0), "elements of type bool"),
+        (lambda: ps.einsum("ij", a, dtype="f16"), "dtype is f16, and the operands have elements"),
+        (lambda: ps.einsum("ij", a, dtype="i4"), "dtype is i4, and the operands have elements"),
+        (lambda: ps.einsum("ij,jk", a, a, optimize="best"), "optimize='best'; expected True"),
+        (lambda: ps.einsum("ij,jk", a, a, optimize=("greedy", 0)), "optimize=('greedy', 0)"),
+        (
+            lambda: ps.einsum("ij,jk", a, a, optimize=["einsum_path", (0, 2)]),
+            "the path in optimize= contracts operands (0, 2) of 2",
+        ),
+        (
+            lambda: ps.einsum("ij,jk,kl", a, a, a, optimize=["einsum_path", (0, 1)]),
+            "the path in optimize= leaves 2 operands; expected one that contracts all",
+        ),
         (lambda: ps.einsum("ij", a, out=[0]), "out is of type list"),
         (lambda: ps.einsum("ij", a, out=np.ones((2, 3), "f4")), "out has shape (2, 3)"),
         (lambda: ps.einsum("ij", a, out=a.astype("f8")), "expected shape (2, 2) of float32"),

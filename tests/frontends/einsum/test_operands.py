@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polysched.errors import CallError
-from polysched.frontends.einsum.operands import View, element_type, extents, view_of
+from polysched.frontends.einsum.operands import View, element_types, extents, view_of
 from polysched.frontends.einsum.subscripts import parse_subscripts
 
 
@@ -28,10 +28,10 @@ def test_extents_where_some_are_broadcast() -> None:
 
 def test_the_common_type() -> None:
     single, byte = np.ones(1, "f4"), np.ones(1, "i1")
-    assert element_type([single, byte]) == np.float32
-    assert element_type([byte, byte.astype("u1")]) == np.int16
+    assert element_types([single, byte], None).result == np.float32
+    assert element_types([byte, byte.astype("u1")], None).result == np.int16
     with pytest.raises(CallError, match="elements of type complex64"):
-        element_type([single, np.ones(1, "c8")])
+        element_types([single, np.ones(1, "c8")], None)
 
 
 @pytest.mark.parametrize("shape", [(3, 1), (1, 3), (3, 4)])

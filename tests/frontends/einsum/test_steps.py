@@ -18,7 +18,7 @@ def test_the_roles_of_labels() -> None:
     a, b = (
         np.random.default_rng(0).integers(-3, 4, s).astype("f4") for s in ((2, 3, 5), (5, 2, 4))
     )
-    np.testing.assert_array_equal(pair.run(a, b, []), np.einsum("bik,kbj->jbi", a, b))
+    np.testing.assert_array_equal(pair.run(a, b, a.dtype, []), np.einsum("bik,kbj->jbi", a, b))
 
 
 def test_a_transposed_operand_is_given_to_the_library_as_it_lies() -> None:

@@ -11,24 +11,29 @@ from polysched.inspect.assembly import hot_loop, parse
 from polysched.ir.core.kernel import Kernel, Role
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import f32
-from polysched.ir.expr.expressions import Expression, Index, Operand, Parameter
+from polysched.ir.expr.expressions import Constant, Expression, Index, Operand, Parameter
 from polysched.loops.ir.nodes import If, LoopNode
 from polysched.lower import compile
 from polysched.user import Schedule
 from polysched.vector.ir import Assign, Keep, walk
 from polysched.vector.passes.unmask import unmask_registers
 from polysched.vector.passes.vectorize import vectorize
-from tests.loops.programs import array, assign, load, program, vector
+from tests.loops.programs import array, assign, load, loop, program, vector
 from tests.support.differential import NO_CACHE
 from tests.vector.programs import AVX512
 
-LANE, N = Index("v"), Parameter("n")
+LANE, N, K = Index("v"), Parameter("n"), Index("k")
 
 
 def add_one(upper: Operand, *, lower: int = 0, guard: Expression | None = None) -> LoopNode:
     """``r[v] = r[v] + 1`` for lanes from lower to upper."""
     body: LoopNode = assign("r", (LANE,), load("r", LANE) + 1)
     return replace(vector("v", lower, upper, body if guard is None else If(guard, body)), lanes=16)
+
+
+def clear(upper: Operand) -> LoopNode:
+    """``r[v] = 0`` for lanes up to upper."""
+    return replace(vector("v", 0, upper, assign("r", (LANE,), Constant(0, f32))), lanes=16)
 
 
 @pytest.mark.parametrize(
@@ -41,10 +46,24 @@ def add_one(upper: Operand, *, lower: int = 0, guard: Expression | None = None) 
         ([add_one(13, guard=LANE < 5), add_one(5)], True),
         ([add_one(N)], False),
         ([add_one(13), If(load("r", 0) < 1, add_one(13))], False),
+        ([clear(N), add_one(N), add_one(N)], True),
+        ([clear(N), add_one(N), add_one(13)], False),
+        ([clear(N), loop("k", 0, 3, add_one(N))], True),
+        ([loop("k", 0, 3, clear(N)), add_one(N)], True),
+        ([loop("k", 0, N, clear(N)), add_one(N)], False),
+        ([loop("k", 0, 3, clear(N), loop("l", 0, 3, add_one(N)))], True),
+        ([clear(K), loop("k", 0, 3, add_one(K))], False),
+        ([loop("k", 0, 3, clear(K), add_one(K))], True),
+        ([If(N < 5, clear(N), clear(N)), add_one(N)], True),
+        ([If(N < 5, clear(N)), add_one(N)], False),
+        ([clear(16), add_one(16), clear(N), add_one(N)], True),
+        ([clear(16), add_one(N), add_one(16)], False),
         ([If(N < 1, add_one(13))], True),
     ],
 )
-def test_all_accesses_run_the_same_literal_lanes(nodes: list[LoopNode], is_dead: bool) -> None:
+def test_registers_that_are_read_in_the_lanes_that_were_written(
+    nodes: list[LoopNode], is_dead: bool
+) -> None:
     r = array("r", (16,), Role.TEMPORARY)
     made = replace(program([r], *nodes), registers=("r",))
     rewritten = unmask_registers(vectorize(made, AVX512))
@@ -93,8 +112,8 @@ def partial_sums() -> Kernel:
 
 def test_lanes_that_others_read_are_kept() -> None:
     schedule = Schedule(partial_sums())
-    for loop in "jio":
-        schedule = schedule.vectorize(loop, 16)
+    for name in "jio":
+        schedule = schedule.vectorize(name, 16)
     x = np.random.default_rng(1).random((40, 16), np.float32)
     expected = x[0].copy()
     for row in x:

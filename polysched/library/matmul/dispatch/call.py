@@ -8,7 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from polysched.errors import CallError
-from polysched.ir.expr.dtypes import as_dtype
+from polysched.ir.expr.dtypes import DType, as_dtype
 from polysched.library.matmul.dispatch.computed import Computed
 from polysched.library.matmul.dispatch.dispatch import (
     CACHED_KINDS,
@@ -19,6 +19,7 @@ from polysched.library.matmul.dispatch.dispatch import (
 )
 from polysched.library.matmul.dispatch.entry import DispatchEntry
 from polysched.library.matmul.dispatch.options import call_options, plain_options, require_bias
+from polysched.library.matmul.dispatch.promotion import promoted
 from polysched.library.matmul.dispatch.shapes import NumpyArray
 from polysched.library.matmul.generic.calls import GenericCalls
 from polysched.library.matmul.generic.specialize import Specializer
@@ -40,26 +41,31 @@ def matmul(  # noqa: PLR0913  (options by keyword)
     *,
     alpha: Any = _ONE,
     beta: Any = _ZERO,
+    scale: Any = None,
     bias: Any = None,
     activation: str | None = None,
     threads: int | None = None,
     dtype: Any = None,
     specialize: bool | None = None,
 ) -> NumpyArray:
-    """Compute ``activation(alpha * a @ b + beta * out + bias)``, by default the product ``a @ b``.
+    """Compute ``activation(alpha * scale * (a @ b) + beta * out + bias)``, by default ``a @ b``.
 
     The operands have the shapes that ``numpy.matmul`` takes: vectors, matrices and stacks of
-    matrices. Stacks are broadcast without a copy. Both operands have the same element type:
-    float32, float64, float16, bfloat16 or a signed integer. Products of int8 and of int16 are
-    summed in int32. NaN and infinity propagate as in plain loops that add the terms in any order.
-    An empty sum is 0.
+    matrices. Stacks are broadcast without a copy. The elements are float32, float64, float16,
+    bfloat16, uint8 or a signed integer; if the types differ, both operands are converted to
+    numpy's common type. Products of integers of at most 16 bits are summed in int32, exactly for
+    bytes of either sign unless there are more than 32,000 terms. NaN and infinity propagate as in
+    plain loops that add the terms in any order. An empty sum is 0.
 
     Products of float16 and of bfloat16 are summed in float32, and each result is rounded once to
     the type of the operands, unless ``dtype="f32"`` asks for the sums. Where the processor has
     ``vdpbf16ps``, that instruction multiplies bfloat16; it takes subnormal numbers for 0.
 
-    The epilogue (factors, bias, activation) is computed on each tile of the product while the tile
-    is in registers or in the cache. Its type is that of the result; integers wrap around. A factor
+    The epilogue (factors, scales, bias, activation) is computed on each tile of the product while
+    the tile is in registers or in the cache. Its type is that of the sums, or that of a
+    floating-point result of integer operands; integers wrap around. ``scale`` is what the sums of
+    quantized operands are multiplied by; for scales per group of terms see
+    :func:`polysched.computed`. A factor
     0 leaves its operand out: ``beta=0`` never reads ``out``, and ``alpha=0`` reads neither ``a``
     nor ``b``, so NaN in them has no effect.
 
@@ -82,16 +88,21 @@ def matmul(  # noqa: PLR0913  (options by keyword)
     Args:
         a: the left operand.
         b: the right operand.
-        out: the array for the result, which ``beta`` multiplies before; by default a new array.
+        out: the array, DLPack tensor or buffer for the result, which ``beta`` multiplies before; by
+            default a new array.
         alpha: the factor of the product: a real number, or an integer for integer operands.
         beta: the factor of the previous contents of ``out``.
+        scale: a number or an array that multiplies the sums, with shapes as those of ``bias``; or a
+            pair of these, such as ``(per_row, per_column)``. Integer operands then have a float32
+            result.
         bias: an array with the element type of the result, added to it. It has one element for each
             column, or shape ``(m, 1)`` with one for each row. All matrices of a stack share it.
         activation: the function applied to each element last: ``"relu"``, and for floating-point
             results also ``"gelu_tanh"``, ``"sigmoid"``, ``"silu"`` and ``"tanh"``; None for none.
         threads: the most threads to use; by default as many as there are usable cores.
-        dtype: the element type of the result; by default that of the operands, and int32 for int8
-            and int16.
+        dtype: the element type of the result; by default that of the operands, and int32 for
+            integers of at most 16 bits. Sums of integers may be rounded to ``"f32"`` or ``"f64"``,
+            and those of float32 to ``"bf16"`` or ``"f16"``.
         specialize: True to make the code for the shape at once, False never to make it; None to
             make it in the background after a few calls.
 
@@ -102,7 +113,7 @@ def matmul(  # noqa: PLR0913  (options by keyword)
         CallError: an argument does not fit. Nothing has been written then.
     """
     # Identity tests cost a fraction of comparisons. alpha=1.0 is handled below.
-    is_plain = alpha is _ONE and beta is _ZERO and bias is activation is dtype is None
+    is_plain = alpha is _ONE and beta is _ZERO and scale is bias is activation is dtype is None
     may_repeat = specialize is None or specialize is True
     if is_plain and may_repeat and (threads is None or type(threads) is int):
         done = _CALL_CACHE.run(threads, a, b, out)
@@ -110,23 +121,37 @@ def matmul(  # noqa: PLR0913  (options by keyword)
             return done
     if threads is not None:
         threads = number_of_threads("matmul", threads)
-    a, b = _operand(a, "a"), _operand(b, "b")
+    a, b = promoted(_operand(a, "a"), _operand(b, "b"))
+    if out is not None and type(out) is not ndarray:
+        matmul(
+            *(a, b, _array(out, "out")),
+            alpha=alpha,
+            beta=beta,
+            scale=scale,
+            bias=bias,
+            activation=activation,
+            threads=threads,
+            dtype=dtype,
+            specialize=specialize,
+        )
+        return out  # type: ignore[no-any-return]
     done = _by_generic_kernels(a, b, out, threads, specialize) if is_plain else None
     if done is not None:
         return done
-    if bias is not None:
-        bias = _array(bias, "bias")
+    bias = None if bias is None else _array(bias, "bias")
     if is_plain:
         options = plain_options(threads)
     else:
         dtype = None if dtype is None else as_dtype(dtype)
-        options = call_options(alpha, beta, activation, threads, (a.dtype, b.dtype), dtype)
-    arrays = (a, b, *options.factors, *(() if bias is None else (bias,)), out)
+        options = call_options(alpha, beta, activation, threads, (a.dtype, b.dtype), dtype, scale)
+    vectors = options.scales if bias is None else (*options.scales, bias)
+    arrays = (a, b, *options.factors, *vectors, out)
     if not is_plain and (done := _CALL_CACHE.run(options.kind, *arrays)) is not None:
         return done
     along = None if bias is None else bias.shape
     entry = cached_dispatch(
-        operand_key(a), operand_key(b), threads, options.epilogue, along, _output_key(out), dtype
+        *(operand_key(a), operand_key(b), threads, options.epilogue, along),
+        *(_output_key(out), options.dtype, tuple(vector.shape for vector in options.scales)),
     )
     if bias is not None:
         require_bias(bias, entry.dtype)
@@ -137,8 +162,8 @@ def matmul(  # noqa: PLR0913  (options by keyword)
             f"matmul: beta={beta} is the factor of what 'out' holds; give out=, or leave beta out"
         )
     result = np.empty(entry.shape, entry.dtype) if out is None else out
-    entry.run(a, b, result, options.factors, bias)
-    if entry.direct_call is not None and (bias is None or bias.flags.c_contiguous):
+    entry.run(a, b, result, options.factors, vectors)
+    if entry.direct_call is not None and all(vector.flags.c_contiguous for vector in vectors):
         _CALL_CACHE.add(options.kind, arrays, entry.direct_call)
     return result
 
@@ -163,11 +188,15 @@ def _by_generic_kernels(
 
 
 def specialized_target(
-    a: NumpyArray, b: NumpyArray, threads: int | None, out: NumpyArray | None = None
+    a: NumpyArray,
+    b: NumpyArray,
+    threads: int | None,
+    out: NumpyArray | None = None,
+    dtype: DType | None = None,
 ) -> CallTarget | None:
     """Like :func:`matmul_target`; None while generic kernels compute calls of this kind."""
-    is_generic = _GENERIC.is_served(a, b, out, threads)
-    return None if is_generic else matmul_target(a, b, threads, out)
+    is_generic = dtype is None and _GENERIC.is_served(a, b, out, threads)
+    return None if is_generic else matmul_target(a, b, threads, out, dtype)
 
 
 def _operand(value: Any, name: str) -> NumpyArray | Computed:
@@ -178,19 +207,17 @@ def _array(value: Any, name: str) -> NumpyArray:
     return value if type(value) is ndarray else as_array(value, f"matmul: {name}")
 
 
-def _output_key(out: Any) -> OperandKey | None:
+def _output_key(out: NumpyArray | None) -> OperandKey | None:
     """The key of ``out``; None for a contiguous array, which is the default."""
-    return None if not isinstance(out, ndarray) or out.flags.c_contiguous else operand_key(out)
+    return None if out is None or out.flags.c_contiguous else operand_key(out)
 
 
-def _require_output(out: Any, entry: DispatchEntry) -> None:
+def _require_output(out: NumpyArray, entry: DispatchEntry) -> None:
     """Check ``out`` itself: the kernel may get a reshaped or transposed view of it.
 
     Raises:
-        CallError: it is no array of the result's shape and type, or is not writable.
+        CallError: it does not have the result's shape and type, or is not writable.
     """
-    if not isinstance(out, np.ndarray):
-        raise CallError(f"matmul: out is of type {type(out).__name__}; expected a numpy array")
     if out.shape != entry.shape:
         raise CallError(f"matmul: out has shape {out.shape}; expected {entry.shape}")
     if out.dtype != entry.dtype:

@@ -148,16 +148,18 @@ def cached_dispatch(
     bias: Shape | None,
     out: OperandKey | None,
     dtype: DType | None,
+    scales: tuple[Shape, ...],
 ) -> DispatchEntry:
     """The entry of :func:`dispatch` on this machine, computed once for each kind of call.
 
     No argument has a default, because calls with and without it would be cached separately.
     """
     target = None if out is None else Operand(*out)
-    return dispatch(Operand(*a), Operand(*b), threads, epilogue, bias, target, dtype=dtype)
+    operands = Operand(*a), Operand(*b)
+    return dispatch(*operands, threads, epilogue, bias, target, dtype=dtype, scales=scales)
 
 
-def dispatch(
+def dispatch(  # noqa: PLR0913  (options by keyword)
     a: Operand,
     b: Operand,
     threads: int | None,
@@ -167,6 +169,7 @@ def dispatch(
     machine: Machine | None = None,
     *,
     dtype: DType | None = None,
+    scales: tuple[Shape, ...] = (),
 ) -> DispatchEntry:
     """Choose, and compile if needed, what computes the product of two operands.
 
@@ -174,18 +177,25 @@ def dispatch(
         a: the left operand.
         b: the right operand.
         threads: the most threads to use, at least 1; None for as many as there are cores.
-        epilogue: what is applied to the sums, without the bias.
+        epilogue: what is applied to the sums, without the scales and the bias.
         bias: the shape of a bias; None for no bias.
         out: the result; None for a row-major array without gaps.
         machine: the machine to compile for; None for this machine.
         dtype: the element type of the result; None for the default.
+        scales: the shapes of the scales.
 
     Raises:
         CallError: the operands do not fit each other, or ``out`` cannot be written in place.
     """
     product = product_of(a.shape, b.shape, _gaps(a, b, out))
-    vector = None if bias is None else _bias_vector(bias, product)
-    epilogue = epilogue if vector is None else replace(epilogue, bias=vector.along)
+    factors = [_vector(shape, product, "scale") for shape in scales]
+    summands = [] if bias is None else [_vector(bias, product, "bias")]
+    vectors = tuple(factors + summands)
+    epilogue = replace(
+        epilogue,
+        scales=tuple(vector.along for vector in factors),
+        bias=summands[0].along if summands else None,
+    )
     element = element_type(a.dtype, b.dtype)
     task = Task(a, b, element, product, epilogue, result=result_type(element, dtype))
     sizes, total = product.sizes, task.stored.numpy()
@@ -198,9 +208,9 @@ def dispatch(
         # Compute A x as x^T A^T: the rows of A become lanes.
         task = task.transposed
     if not sizes.k or epilogue.alpha is Factor.ZERO:
-        return _without_terms(task, out, vector)
+        return _without_terms(task, out, vectors)
     task, target = _oriented(task, out, machine)
-    return _with_kernel(task, target, vector, threads, machine)
+    return _with_kernel(task, target, vectors, threads, machine)
 
 
 def _gaps(a: Operand, b: Operand, out: Operand | None) -> frozenset[int]:
@@ -221,11 +231,11 @@ def _gaps(a: Operand, b: Operand, out: Operand | None) -> frozenset[int]:
     return gaps
 
 
-class _BiasVector(NamedTuple):
-    """The bias as the kernel takes it.
+class _Vector(NamedTuple):
+    """A scale or the bias as the kernel takes it.
 
     ``along`` is the dimension of the product that it varies along, ``prepare`` makes the kernel's
-    vector. ``is_whole``: a contiguous bias is that vector already.
+    vector. ``is_whole``: a contiguous array is that vector already.
     """
 
     along: Bias
@@ -233,15 +243,15 @@ class _BiasVector(NamedTuple):
     is_whole: bool
 
 
-def _bias_vector(bias: Shape, product: Product) -> _BiasVector:
-    along, repeated = bias_of(bias, product)
+def _vector(shape: Shape, product: Product, name: str) -> _Vector:
+    along, repeated = bias_of(shape, product, name)
     length = product.sizes.along(along.value)
-    if prod(bias) == length:
-        return _BiasVector(along, np.ndarray.flatten, is_whole=True)
-    return _BiasVector(along, partial(spread, length=length, times=repeated), is_whole=False)
+    if prod(shape) == length:
+        return _Vector(along, np.ndarray.flatten, is_whole=True)
+    return _Vector(along, partial(spread, length=length, times=repeated), is_whole=False)
 
 
-def _without_terms(task: Task, out: Operand, bias: _BiasVector | None) -> DispatchEntry:
+def _without_terms(task: Task, out: Operand, vectors: tuple[_Vector, ...]) -> DispatchEntry:
     """The entry of a product without terms, or with ``alpha`` 0: only the epilogue is computed."""
     sizes = task.product.sizes
     return DispatchEntry(
@@ -249,7 +259,7 @@ def _without_terms(task: Task, out: Operand, bias: _BiasVector | None) -> Dispat
         task.stored.numpy(),
         epilogue_only(sizes, task.total, task.epilogue, task.stored),
         target=partial(np.reshape, shape=(sizes.batch, sizes.m, sizes.n)),
-        bias=None if bias is None else bias.prepare,
+        vectors=tuple(vector.prepare for vector in vectors),
         multiplies=False,
         copies_out=not out.flags & C_CONTIGUOUS,
     )
@@ -273,7 +283,7 @@ def _oriented(task: Task, out: Operand, machine: Machine | None) -> tuple[Task, 
 def _with_kernel(
     task: Task,
     target: Form,
-    bias: _BiasVector | None,
+    vectors: tuple[_Vector, ...],
     threads: int | None,
     machine: Machine | None,
 ) -> DispatchEntry:
@@ -285,7 +295,7 @@ def _with_kernel(
     widened_problem = widened(problem, outer, machine or host())
     kernel = product_kernel(widened_problem, task.product.stacks, task.epilogue, count, machine)
     needs_copy = left.is_copy or right.is_copy or problem.computed_a or problem.computed_b
-    is_direct = not needs_copy and (bias is None or bias.is_whole)
+    is_direct = not needs_copy and all(vector.is_whole for vector in vectors)
     return DispatchEntry(
         task.product.shape,
         task.stored.numpy(),
@@ -294,7 +304,7 @@ def _with_kernel(
         left=left.prepare,
         right=right.prepare,
         target=target.prepare,
-        bias=None if bias is None else bias.prepare,
+        vectors=tuple(vector.prepare for vector in vectors),
         options={"threads": threads} if threads is not None and kernel.is_threaded else {},
         direct_call=_direct_call(kernel, task, threads) if is_direct else None,
     )
@@ -318,13 +328,19 @@ def _direct_call(kernel: CompiledKernel, task: Task, threads: int | None) -> Cal
 
 
 def matmul_target(
-    a: NumpyArray, b: NumpyArray, threads: int | None, out: NumpyArray | None = None
+    a: NumpyArray,
+    b: NumpyArray,
+    threads: int | None,
+    out: NumpyArray | None = None,
+    dtype: DType | None = None,
 ) -> CallTarget | None:
-    """The call target of ``matmul(a, b, out, threads=threads)``; the result is the last array.
+    """The call target of a plain product, with the arguments of ``matmul``.
+
+    The result is the last array.
 
     None if an argument has to be prepared in Python. Without ``out`` the result is a new array.
     """
     result = None if out is None or out.flags.c_contiguous else operand_key(out)
     return cached_dispatch(
-        operand_key(a), operand_key(b), threads, PLAIN, None, result, None
+        operand_key(a), operand_key(b), threads, PLAIN, None, result, dtype, ()
     ).direct_call

@@ -29,7 +29,7 @@ class DispatchEntry:
         left: brings the kernel's first operand into the kernel's form; None if it has that form.
         right: the same for the second operand.
         target: the same for the result, as a view.
-        bias: copies the bias into the kernel's form; None for no bias.
+        vectors: copy the scales and the bias into the kernel's form.
         options: further arguments of the kernel's call.
         multiplies: whether the kernel takes the operands; a product without terms does not.
         copies_out: whether the kernel computes into a copy of the result.
@@ -44,7 +44,7 @@ class DispatchEntry:
     left: Preparation | None = None
     right: Preparation | None = None
     target: Preparation | None = None
-    bias: Preparation | None = None
+    vectors: tuple[Preparation, ...] = ()
     options: Mapping[str, int] = field(default_factory=dict)
     multiplies: bool = True
     copies_out: bool = False
@@ -56,7 +56,7 @@ class DispatchEntry:
         b: NumpyArray | Computed,
         out: NumpyArray,
         factors: Sequence[NumpyArray] = (),
-        bias: NumpyArray | None = None,
+        vectors: Sequence[NumpyArray] = (),
     ) -> None:
         """Compute into ``out``.
 
@@ -66,7 +66,7 @@ class DispatchEntry:
             out: an array of the result's shape and type.
             factors: ``alpha`` and ``beta``, as far as they are run-time arguments; numpy has to
                 allow writing to them.
-            bias: the bias, if there is one.
+            vectors: the scales, then the bias, if there is one.
 
         Raises:
             CallError: ``out`` shares memory with an operand.
@@ -76,7 +76,7 @@ class DispatchEntry:
             return
         whole = np.array(out, order="C") if self.copies_out else out
         inner = whole if self.target is None else self.target(whole)
-        further = () if self.bias is None or bias is None else (self.bias(bias),)
+        further = [copy(vector) for copy, vector in zip(self.vectors, vectors, strict=True)]
         operands = self._operands(a, b) if self.multiplies else ()
         try:
             self.kernel(*operands, *factors, *further, inner, **self.options)

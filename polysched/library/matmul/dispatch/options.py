@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polysched.errors import CallError, KernelError, suggestion
-from polysched.ir.expr.dtypes import DType, as_dtype
+from polysched.ir.expr.dtypes import DType, as_dtype, bf16, f16, f32, f64
 from polysched.library.matmul.dispatch.shapes import NumpyArray
 from polysched.library.matmul.kernel.declare import accumulator_of
 from polysched.library.matmul.kernel.epilogue import (
@@ -19,7 +19,9 @@ from polysched.library.matmul.kernel.epilogue import (
     PLAIN,
     Epilogue,
     Factor,
+    arithmetic_of,
 )
+from polysched.runtime.views import as_array
 
 _EPILOGUES = 64
 
@@ -50,11 +52,14 @@ def element_type(a: np.dtype[Any], b: np.dtype[Any]) -> DType:
 def result_type(operands: DType, requested: DType | None) -> DType:
     """The element type of a product: the type of half operands, else the type of the sums.
 
+    Sums of integers may be rounded to float32 or float64, and those of float32 to a half type.
+
     Raises:
         CallError: the result cannot have the requested type.
     """
     total = accumulator_of(operands)
-    choices = (operands, total) if operands.is_half else (total,)
+    choices: tuple[DType, ...] = (operands, total) if operands.is_half else (total,)
+    choices += (f32, f64) if total.is_integer else (bf16, f16) if choices == (f32,) else ()
     if requested is not None and requested not in choices:
         raise CallError(
             f"matmul: dtype is {requested}, and the operands have elements of type {operands}; "
@@ -160,14 +165,18 @@ class CallOptions(NamedTuple):
     """The checked options of a call.
 
     Attributes:
-        epilogue: what is applied to the sums, without the bias.
+        epilogue: what is applied to the sums, without the scales and the bias.
         factors: the factors other than 0 and 1, as the kernel takes them.
         kind: the key of the call cache; equal for calls that differ in the factors' values only.
+        dtype: the requested type of the result; None for the default.
+        scales: the scales, as the kernel takes them.
     """
 
     epilogue: Epilogue
     factors: tuple[NumpyArray, ...]
     kind: object
+    dtype: DType | None = None
+    scales: tuple[NumpyArray, ...] = ()
 
 
 def plain_options(threads: int | None) -> CallOptions:
@@ -182,8 +191,11 @@ def call_options(
     threads: int | None,
     types: tuple[np.dtype[Any], np.dtype[Any]],
     dtype: DType | None = None,
+    scale: Any = None,
 ) -> CallOptions:
     """Check the options of a call whose operands have the given ``types``.
+
+    The scaled sums of integers are float32 by default.
 
     Raises:
         CallError: an argument is invalid, or elements of these types cannot be multiplied.
@@ -191,7 +203,43 @@ def call_options(
     if activation is not None:
         require_activation(activation)
     factors = number("alpha", alpha), number("beta", beta)
-    return _call_options(*factors, activation, threads, types, dtype)
+    if scale is None:
+        return _call_options(*factors, activation, threads, types, dtype, 0)
+    element = element_type(*types)
+    dtype = f32 if dtype is None and element.is_integer else dtype
+    arithmetic = arithmetic_of(accumulator_of(element), result_type(element, dtype))
+    scales = scale_arrays(scale, arithmetic)
+    options = _call_options(*factors, activation, threads, types, dtype, len(scales))
+    return options._replace(scales=scales)
+
+
+def scale_arrays(scale: Any, dtype: DType) -> tuple[NumpyArray, ...]:
+    """Convert one or two scales, arrays or real numbers, to arrays of the epilogue's type.
+
+    Raises:
+        CallError: there are more, or a scale does not have that type or one that it holds.
+    """
+    given = scale if isinstance(scale, tuple) else (scale,)
+    if not dtype.is_float or not 1 <= len(given) <= 2:
+        raise CallError(
+            f"matmul: scale= is for floating-point results; dtype is {dtype}"
+            if not dtype.is_float
+            else f"matmul: scale= has {len(given)} arrays; expected one, or one for the rows and "
+            "one for the columns"
+        )
+    scales, element = [], dtype.numpy()
+    for value in given:
+        if isinstance(value, int | float | np.generic):
+            scales.append(scalar("scale", number("scale", value), element))
+            continue
+        array = as_array(value, "matmul: scale")
+        if not np.can_cast(array.dtype, element, "safe"):
+            raise CallError(
+                f"matmul: scale has elements of type {array.dtype}; expected {element}, the type "
+                "of the scaled sums, or a type that it holds"
+            )
+        scales.append(array.astype(element, copy=False))
+    return tuple(scales)
 
 
 # Typed, because 1.0 equals 1 but is no valid factor of integers.
@@ -203,9 +251,11 @@ def _call_options(
     threads: int | None,
     types: tuple[np.dtype[Any], np.dtype[Any]],
     dtype: DType | None,
+    scales: int,
 ) -> CallOptions:
     epilogue = epilogue_of(alpha, beta, activation)
-    total = accumulator_of(element_type(*types)).numpy()
+    element = element_type(*types)
+    total = arithmetic_of(accumulator_of(element), result_type(element, dtype)).numpy()
     require_activation_of(activation, total)
     arguments = {"alpha": (epilogue.alpha, alpha), "beta": (epilogue.beta, beta)}
     factors = tuple(
@@ -213,10 +263,10 @@ def _call_options(
         for name, (factor, value) in arguments.items()
         if factor is Factor.ANY
     )
-    return CallOptions(epilogue, factors, _kind(epilogue, threads, dtype))
+    return CallOptions(epilogue, factors, _kind(epilogue, threads, dtype, scales), dtype)
 
 
 @lru_cache(maxsize=_OPTIONS)
-def _kind(epilogue: Epilogue, threads: int | None, dtype: DType | None) -> object:
+def _kind(epilogue: Epilogue, threads: int | None, dtype: DType | None, scales: int) -> object:
     # An object is hashed faster than the epilogue.
-    return threads if epilogue == PLAIN and dtype is None else object()
+    return threads if epilogue == PLAIN and dtype is None and not scales else object()

@@ -139,11 +139,16 @@ def _joined(stack: tuple[Stack, ...], apart: Set[int]) -> tuple[Stack, ...]:
     return tuple(collapsed)
 
 
-def bias_of(bias: Shape, product: Product) -> tuple[Bias, int]:
+def bias_of(bias: Shape, product: Product, name: str = "bias") -> tuple[Bias, int]:
     """The dimension of the kernel's product along which a bias varies, and its repetitions.
 
+    Args:
+        bias: the shape of the bias, or of a scale.
+        product: the product.
+        name: what errors call it.
+
     Raises:
-        CallError: the bias is neither a vector along the last dimension of the result nor a column.
+        CallError: it is neither a vector along the last dimension of the result nor a column.
     """
     rows, columns = product.rows, product.columns
     last = rows if columns is None else columns
@@ -154,7 +159,7 @@ def bias_of(bias: Shape, product: Product) -> tuple[Bias, int]:
         vector = () if last is None else (last,)
         column = "" if rows is None or columns is None else f", or {(rows, 1)} for one of each row"
         raise CallError(
-            f"matmul: bias has shape {bias}; expected {vector}{column}: the result has shape "
+            f"matmul: {name} has shape {bias}; expected {vector}{column}: the result has shape "
             f"{product.shape}"
         )
     if rows is not None and (is_column or columns is None):

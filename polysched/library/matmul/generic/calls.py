@@ -166,7 +166,7 @@ def _specialized(
 ) -> object:
     """Make the specialized code, as the call of ``matmul`` looks it up."""
     is_plain = out is None or out[2] & C_CONTIGUOUS
-    return cached_dispatch(a, b, threads, PLAIN, None, None if is_plain else out)
+    return cached_dispatch(a, b, threads, PLAIN, None, None if is_plain else out, None, ())
 
 
 def _address(array: NumpyArray) -> int:

@@ -301,7 +301,7 @@ class _Planner:
         is_packed = self._pays_packing(product, width)
         for vectors, panels, column, missing in self._widths(product.n, width):
             row = 0
-            for height, tiles in _heights(product.m, self._tallest(vectors)):
+            for height, tiles in _heights(product.m, self._tallest(vectors, missing > 0)):
                 packs = is_packed and tiles >= EVEN_TILES
                 block = TileBlock(product.dtype, self.lanes, height, vectors, packed=packs)
                 begin = (a + row * product.a_row, b + column, out + row * product.out_row + column)
@@ -309,9 +309,16 @@ class _Planner:
                 yield Step(block, (A, right, OUT), begin, (*sizes, *strides))
                 row += height * tiles
 
-    def _tallest(self, vectors: int) -> int:
-        """The height of a tile: a register for each sum, each vector of ``b`` and one of ``a``."""
-        height = (self.machine.vector_registers - 1 - vectors) // vectors
+    def _tallest(self, vectors: int, is_masked: bool) -> int:
+        """The height of a tile: a register for each sum, each vector of ``b`` and one of ``a``.
+
+        The mask of a partial vector takes another one where masks are vectors, which is where there
+        are 16 registers. A tile of 4 x 24 f32 without it spills, at two thirds of the speed of one
+        of 3 x 24 (measured on Zen 4 with AVX2).
+        """
+        registers = self.machine.vector_registers
+        masks = 1 if is_masked and registers < 32 else 0
+        height = (registers - 1 - masks - vectors) // vectors
         return max(1, min(height, tallest_tile(self.machine)))
 
     def _width(self, product: Strided) -> int:

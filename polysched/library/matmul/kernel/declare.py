@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import count
 from math import prod
 from typing import NamedTuple, TypeAlias
@@ -111,8 +112,8 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
         dtype: element type of ``a`` and ``b``.
         accumulator: element type of the sums; by default ``dtype``, i32 for integers of 8 and 16
             bits, and f32 for bf16 and f16.
-        result: element type of ``out``; by default that of the sums. A half type is rounded to once
-            each sum is finished.
+        result: element type of ``out``; by default that of the sums. Each finished sum is rounded
+            to it once.
         a: the origin of the left operand; by default an input array.
         b: the same for the right operand.
         batch: the number of products, or the dimensions of a stack of products; None for one
@@ -143,7 +144,7 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
     right = _operand(build, "b", b, dtype, _chosen(extents, *of_b, "k", "n"))
     stored = result or total
     if epilogue is None and stored != total:
-        epilogue = _rounding
+        epilogue = partial(_rounding, stored if total.is_integer else total)
     elementwise = None if epilogue is None else epilogue(build)
     around = _chosen(extents, *names, "m", "n")
     declare_out = build.inout if accumulate else build.output
@@ -178,9 +179,14 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
     return build.kernel()
 
 
-def _rounding(build: KernelBuilder) -> EpilogueFunction:
+def _rounding(arithmetic: DType, build: KernelBuilder) -> EpilogueFunction:
     """The epilogue of sums that are only rounded to the type of the result."""
-    return lambda inputs: inputs.value if inputs.old is None else inputs.value + inputs.old
+
+    def rounded(inputs: EpilogueInput) -> Expression:
+        value = cast(inputs.value, arithmetic)
+        return value if inputs.old is None else value + inputs.old
+
+    return rounded
 
 
 def _chosen(extents: _Extents, *dimensions: str) -> _Extents:

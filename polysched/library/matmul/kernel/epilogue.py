@@ -1,4 +1,4 @@
-"""Epilogue of a matrix product: scaling, accumulation into ``out``, bias and activation."""
+"""Epilogue of a matrix product: scales, accumulation into ``out``, bias and activation."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from polysched.ir.core.kernel import Kernel
-from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.declare.builder import ArrayHandle, KernelBuilder
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Constant, Expression, operation
-from polysched.ir.expr.functions import exp, maximum
+from polysched.ir.expr.functions import cast, exp, maximum
 from polysched.ir.expr.operators import Operator
 from polysched.library.matmul.kernel.declare import (
     EpilogueBuilder,
@@ -63,36 +63,44 @@ class Factor(IntEnum):
 
 
 class Bias(StrEnum):
-    """The dimension of the product along which the bias varies."""
+    """The dimension of the product along which the bias or a scale varies."""
 
     ROWS = "m"
     COLUMNS = "n"
 
+    @property
+    def transposed(self) -> Bias:
+        """The dimension of the transposed product."""
+        return Bias.COLUMNS if self is Bias.ROWS else Bias.ROWS
+
 
 @dataclass(frozen=True)
 class Epilogue:
-    """``activation(alpha * product + beta * out + bias)``.
+    """``activation(alpha * product * scales + beta * out + bias)``.
 
     A factor ``ZERO`` removes its other operand. Factors ``ANY`` are kernel arguments ``alpha`` and
-    ``beta``, arrays without dimensions. The bias is a vector argument ``bias``.
+    ``beta``, arrays without dimensions. Scales are vector arguments ``scale`` and ``scale_2``, and
+    the bias is a vector argument ``bias``.
 
     Attributes:
         alpha: the factor of the product.
         beta: the factor of the previous contents of ``out``.
         bias: the dimension along which the bias varies; None for no bias.
         activation: a name of :data:`ACTIVATIONS`, or None.
+        scales: the dimension along which each scale varies; at most two.
     """
 
     alpha: Factor = Factor.ONE
     beta: Factor = Factor.ZERO
     bias: Bias | None = None
     activation: str | None = None
+    scales: tuple[Bias, ...] = ()
 
     @property
     def is_plain(self) -> bool:
         """Whether the sums are stored, or added to ``out``, without further arithmetic."""
-        rest = (self.alpha, self.bias, self.activation)
-        return rest == (Factor.ONE, None, None) and self.beta is not Factor.ANY
+        rest = (self.alpha, self.bias, self.activation, self.scales)
+        return rest == (Factor.ONE, None, None, ()) and self.beta is not Factor.ANY
 
     @property
     def updates(self) -> bool:
@@ -102,8 +110,9 @@ class Epilogue:
     @property
     def transposed(self) -> Epilogue:
         """The epilogue of the transposed product."""
-        bias = {None: None, Bias.ROWS: Bias.COLUMNS, Bias.COLUMNS: Bias.ROWS}[self.bias]
-        return replace(self, bias=bias)
+        bias = None if self.bias is None else self.bias.transposed
+        scales = tuple(scale.transposed for scale in self.scales)
+        return replace(self, bias=bias, scales=scales)
 
 
 PLAIN = Epilogue()
@@ -115,34 +124,51 @@ def epilogue_builder(
 ) -> EpilogueBuilder | None:
     """The function that declares the epilogue in a kernel; None if the sums are stored directly.
 
-    ``dtype`` is the type of the sums and the factors, and ``result`` is the type of the bias.
+    ``dtype`` is the type of the sums, and ``result`` is the type of the bias. Factors and scales
+    have the type of :func:`arithmetic_of`.
     """
     if epilogue.is_plain:
         return None
     return partial(_declared, epilogue, sizes, dtype, result or dtype)
 
 
+def arithmetic_of(total: DType, result: DType) -> DType:
+    """The type of the epilogue: that of the sums, or a floating-point result of integer sums."""
+    return result if total.is_integer and result.is_float else total
+
+
 def _declared(
     epilogue: Epilogue, sizes: Sizes, dtype: DType, result: DType, build: KernelBuilder
 ) -> EpilogueFunction:
+    arithmetic = arithmetic_of(dtype, result)
+
     def scalar(name: str, factor: Factor) -> Expression | None:
-        return build.input(name, dtype, ())[()] if factor is Factor.ANY else None
+        return build.input(name, arithmetic, ())[()] if factor is Factor.ANY else None
+
+    def vector(name: str, dtype: DType, along: Bias) -> ArrayHandle:
+        length = sizes.m if along is Bias.ROWS else sizes.n
+        return build.input(name, dtype, (length,), dimensions=along.value)
 
     alpha, beta = scalar("alpha", epilogue.alpha), scalar("beta", epilogue.beta)
-    bias = None
-    if epilogue.bias is not None:
-        length = sizes.m if epilogue.bias is Bias.ROWS else sizes.n
-        bias = build.input("bias", result, (length,), dimensions=epilogue.bias.value)
+    scales = [
+        (vector(name, arithmetic, along), along)
+        for name, along in zip(("scale", "scale_2"), epilogue.scales, strict=False)
+    ]
+    bias = None if epilogue.bias is None else vector("bias", result, epilogue.bias)
 
     def value_of(inputs: EpilogueInput) -> Expression:
         terms = []
         if epilogue.alpha is not Factor.ZERO:
-            terms.append(inputs.value if alpha is None else alpha * inputs.value)
+            value = inputs.value if arithmetic == dtype else cast(inputs.value, arithmetic)
+            product = value if alpha is None else alpha * value
+            for scale, along in scales:
+                product = product * scale[inputs.row if along is Bias.ROWS else inputs.column]
+            terms.append(product)
         if inputs.old is not None:
             terms.append(inputs.old if beta is None else beta * inputs.old)
         if bias is not None:
             terms.append(bias[inputs.row if epilogue.bias is Bias.ROWS else inputs.column])
-        total, *rest = terms or [Constant(0, dtype)]
+        total, *rest = terms or [Constant(0, arithmetic)]
         for term in rest:
             total = total + term
         activate = ACTIVATIONS[epilogue.activation] if epilogue.activation else None

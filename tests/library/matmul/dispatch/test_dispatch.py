@@ -94,7 +94,7 @@ def test_a_call_and_those_who_ask_for_its_target_share_an_entry() -> None:
     a, b = np.ones((9, 13), "f4"), np.ones((13, 11), "f4")
     ps.matmul(a, b)
     before = cached_dispatch.cache_info().misses
-    entry = cached_dispatch(operand_key(a), operand_key(b), None, PLAIN, None, None, None)
+    entry = cached_dispatch(operand_key(a), operand_key(b), None, PLAIN, None, None, None, ())
     assert matmul_target(a, b, None) is entry.direct_call is not None
     assert cached_dispatch.cache_info().misses == before
 
