@@ -1,10 +1,11 @@
-"""``conv2d`` of numpy arrays, by kernels for their sizes."""
+"""Convolutions of arrays in one, two and three dimensions, by kernels for their sizes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from math import prod
 from types import MappingProxyType
 from typing import Any
 
@@ -13,11 +14,17 @@ import numpy as np
 from polysched.errors import CallError
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.dtypes import DType, as_dtype
-from polysched.library.conv2d import Convolution, Finish, Padding
-from polysched.library.conv2d import conv2d as conv2d_kernel
 from polysched.library.convolution.arguments import Options, Request, checked
-from polysched.library.convolution.prepare import NumpyArray, Prepared, PreparedWeight
-from polysched.library.convolution.schedule import conv2d_schedule, is_worth_threads
+from polysched.library.convolution.kernel import convolution_kernel
+from polysched.library.convolution.prepare import (
+    LAYOUTS,
+    NumpyArray,
+    Prepared,
+    PreparedWeight,
+    channels_last_order,
+)
+from polysched.library.convolution.schedule import convolution_schedule, is_worth_threads
+from polysched.library.convolution.size import Convolution, Finish, Padding
 from polysched.lower import compile
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
@@ -27,7 +34,7 @@ from polysched.runtime.memory import aligned_copy, share_memory
 from polysched.runtime.views import as_array
 from polysched.user import Schedule
 
-Pair = int | tuple[int, int]
+Extents = int | tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -38,7 +45,7 @@ class ConvolutionCode:
         size: the sizes.
         finish: what is added to the sums, and the activation.
         dtype: the element type.
-        block: output channels side by side in prepared weights; 0 for HWIO.
+        block: output channels side by side in prepared weights; 0 if they are not blocked.
         is_parallel: whether it runs on several threads.
     """
 
@@ -50,11 +57,11 @@ class ConvolutionCode:
 
     def kernel(self) -> Kernel:
         """The kernel that a call schedules."""
-        return conv2d_kernel(self.size, self.finish, dtype=self.dtype, block=self.block)
+        return convolution_kernel(self.size, self.finish, dtype=self.dtype, block=self.block)
 
     def schedule(self, machine: Machine | str | None = None) -> Schedule:
         """The schedule that a call compiles, to be shown, edited or exported."""
-        return conv2d_schedule(self.kernel(), machine, 2 if self.is_parallel else 1)
+        return convolution_schedule(self.kernel(), machine, 2 if self.is_parallel else 1)
 
 
 def conv2d(  # noqa: PLR0913  (options by keyword)
@@ -62,9 +69,9 @@ def conv2d(  # noqa: PLR0913  (options by keyword)
     weight: Any,
     bias: Any = None,
     *,
-    stride: Pair = 1,
-    padding: Pair | Padding = 0,
-    dilation: Pair = 1,
+    stride: Extents = 1,
+    padding: Extents | Padding = 0,
+    dilation: Extents = 1,
     groups: int = 1,
     activation: str | None = None,
     residual: Any = None,
@@ -79,8 +86,9 @@ def conv2d(  # noqa: PLR0913  (options by keyword)
     first call of each combination of sizes and options proves and compiles a kernel, which stays on
     disk. ``ps.prepare(weight)`` saves copying the weights in each call.
 
-    The kernel is declared by :func:`polysched.library.conv2d.conv2d` and scheduled by
-    ``ps.library.conv2d_schedule``. ``conv2d_code(x, weight, ...).schedule()`` of
+    The kernel is declared by
+    :func:`polysched.library.convolution.kernel.convolution_kernel` and scheduled by
+    ``ps.library.convolution_schedule``. ``convolution_code(x, weight, ...).schedule()`` of
     :mod:`polysched.library.convolution.call`, with the arguments of a call, is its schedule:
     ``ps.show(schedule)``, ``schedule.trace()``, further steps and ``ps.export`` work on it.
 
@@ -112,27 +120,99 @@ def conv2d(  # noqa: PLR0913  (options by keyword)
         CallError: an argument does not fit. Nothing has been written then.
     """
     options = Options(stride, padding, dilation, groups, activation, layout, threads)
-    arrays = _arrays(x, weight, bias, residual)
+    return _convolved(2, _arrays(2, x, weight, bias, residual), weight, out, options)
+
+
+def conv1d(  # noqa: PLR0913  (options by keyword)
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    *,
+    stride: Extents = 1,
+    padding: Extents | Padding = 0,
+    dilation: Extents = 1,
+    groups: int = 1,
+    activation: str | None = None,
+    residual: Any = None,
+    layout: str = "NWC",
+    out: Any = None,
+    threads: int | None = None,
+) -> NumpyArray:
+    """Compute ``activation(convolution(x, weight) + bias + residual)`` over one dimension.
+
+    As :func:`conv2d`, for ``x`` of ``(images, width, channels)`` and weights ``(width, channels /
+    groups, channels out)``; with ``layout="NCW"``, ``(images, channels, width)`` and ``(channels
+    out, channels / groups, width)``.
+
+    Raises:
+        CallError: an argument does not fit. Nothing has been written then.
+    """
+    options = Options(stride, padding, dilation, groups, activation, layout, threads)
+    return _convolved(1, _arrays(1, x, weight, bias, residual), weight, out, options)
+
+
+def conv3d(  # noqa: PLR0913  (options by keyword)
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    *,
+    stride: Extents = 1,
+    padding: Extents | Padding = 0,
+    dilation: Extents = 1,
+    groups: int = 1,
+    activation: str | None = None,
+    residual: Any = None,
+    layout: str = "NDHWC",
+    out: Any = None,
+    threads: int | None = None,
+) -> NumpyArray:
+    """Compute ``activation(convolution(x, weight) + bias + residual)`` over three dimensions.
+
+    As :func:`conv2d`, for ``x`` of ``(images, depth, height, width, channels)`` and weights
+    ``(depth, height, width, channels / groups, channels out)``; with ``layout="NCDHW"``,
+    ``(images, channels, depth, height, width)`` and ``(channels out, channels / groups, depth,
+    height, width)``. Strides, dilations and paddings are numbers, or triples for planes, rows and
+    columns.
+
+    Raises:
+        CallError: an argument does not fit. Nothing has been written then.
+    """
+    options = Options(stride, padding, dilation, groups, activation, layout, threads)
+    return _convolved(3, _arrays(3, x, weight, bias, residual), weight, out, options)
+
+
+def _convolved(
+    dimensions: int, arrays: dict[str, NumpyArray], weight: Any, out: Any, options: Options
+) -> NumpyArray:
     if out is not None:
-        _require_separate(arrays, out)
-    plan = _planned(arrays, weight, out, options)
-    in_place = out is not None and layout == "NHWC"
+        _require_separate(dimensions, arrays, out)
+    plan = _planned(dimensions, arrays, weight, out, options)
+    in_place = out is not None and not plan.is_first
     result = out if in_place else np.empty(plan.shape, plan.dtype)
     if result.size:
         plan.run(arrays, result)
-    if layout == "NHWC":
+    if not plan.is_first:
         return result
+    moved = result.transpose(0, dimensions + 1, *range(1, dimensions + 1))
     if out is None:
-        return result.transpose(0, 3, 1, 2)
-    np.copyto(out, result.transpose(0, 3, 1, 2))
+        return moved
+    np.copyto(out, moved)
     return out  # type: ignore[no-any-return]
 
 
-def conv2d_code(
+def convolution_code(
     x: Any, weight: Any, bias: Any = None, *, residual: Any = None, **options: Any
 ) -> ConvolutionCode:
-    """The code that :func:`conv2d` runs for these arguments; ``out`` is not one of them."""
-    return _planned(_arrays(x, weight, bias, residual), weight, None, Options(**options)).code
+    """The code that a convolution runs for these arguments; ``out`` is not one of them.
+
+    The dimensions of ``x`` decide between :func:`conv1d`, :func:`conv2d` and :func:`conv3d`.
+    """
+    dimensions = as_array(x, "convolution_code: array 'x'").ndim - 2
+    if dimensions not in LAYOUTS:
+        raise CallError("convolution_code: expected 'x' with 3, 4 or 5 dimensions")
+    asked = Options(**{"layout": LAYOUTS[dimensions][0], **options})
+    arrays = _arrays(dimensions, x, weight, bias, residual)
+    return _planned(dimensions, arrays, weight, None, asked).code
 
 
 @dataclass(frozen=True)
@@ -142,7 +222,8 @@ class Plan:
     Attributes:
         code: the code.
         dtype: the element type.
-        shape: the shape of the result, in NHWC.
+        shape: the shape of the result, channels last.
+        is_first: whether images and results are given with channels first.
         moved: for each array, the order of its axes in the kernel; None if they have this order.
         shapes: for each array and the result, the shape in the kernel.
         team: arguments of the kernel about threads.
@@ -152,6 +233,7 @@ class Plan:
     code: ConvolutionCode
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
+    is_first: bool
     moved: tuple[tuple[int, ...] | None, ...]
     shapes: tuple[tuple[int, ...], ...]
     team: Mapping[str, int]
@@ -174,35 +256,43 @@ class Plan:
         return compiled_convolution(self.code)
 
 
-def _arrays(x: Any, weight: Any, bias: Any, residual: Any) -> dict[str, NumpyArray]:
+def _arrays(
+    dimensions: int, x: Any, weight: Any, bias: Any, residual: Any
+) -> dict[str, NumpyArray]:
     """The arrays in the order of the kernel's arguments, by name."""
     filter = weight.array if isinstance(weight, PreparedWeight) else weight
     given = {"x": x, "weight": filter, "bias": bias, "residual": residual}
     return {
-        name: value if type(value) is np.ndarray else as_array(value, f"conv2d: array '{name}'")
+        name: value
+        if type(value) is np.ndarray
+        else as_array(value, f"conv{dimensions}d: array '{name}'")
         for name, value in given.items()
         if value is not None or name in ("x", "weight")
     }
 
 
-def _require_separate(arrays: Mapping[str, NumpyArray], out: Any) -> None:
+def _require_separate(dimensions: int, arrays: Mapping[str, NumpyArray], out: Any) -> None:
     """Check that ``out`` is an array that overlaps no input."""
+    who = f"conv{dimensions}d"
     if not isinstance(out, np.ndarray):
-        raise CallError(f"conv2d: out is of type {type(out).__name__}; expected a numpy array")
+        raise CallError(f"{who}: out is of type {type(out).__name__}; expected a numpy array")
     for name, array in arrays.items():
         if share_memory(array, out):
             raise CallError(
-                f"conv2d: arrays '{name}' and 'out' overlap in memory, and 'out' is written; "
+                f"{who}: arrays '{name}' and 'out' overlap in memory, and 'out' is written; "
                 "expected separate memory: pass a copy of one of them"
             )
 
 
-def _planned(arrays: Mapping[str, NumpyArray], weight: Any, out: Any, options: Options) -> Plan:
+def _planned(
+    dimensions: int, arrays: Mapping[str, NumpyArray], weight: Any, out: Any, options: Options
+) -> Plan:
     layouts = [(name, layout_of(array)) for name, array in arrays.items()]
     if out is not None:
         layouts.append(("out", layout_of(out)))
     prepared = weight.properties if isinstance(weight, PreparedWeight) else None
-    return _plan(tuple(layouts), prepared, _Asked(repr(tuple(vars(options).values())), options))
+    asked = _Asked(repr(tuple(vars(options).values())), options)
+    return _plan(dimensions, tuple(layouts), prepared, asked)
 
 
 @dataclass(frozen=True)
@@ -215,21 +305,24 @@ class _Asked:
 
 @lru_cache(maxsize=512)
 def _plan(
-    layouts: tuple[tuple[str, Layout], ...], prepared: Prepared | None, asked: _Asked
+    dimensions: int,
+    layouts: tuple[tuple[str, Layout], ...],
+    prepared: Prepared | None,
+    asked: _Asked,
 ) -> Plan:
-    request = checked(dict(layouts), prepared, asked.options)
+    request = checked(dimensions, dict(layouts), prepared, asked.options)
     zeros = _zeros(request.size)
     code = _code(request, zeros)
-    size, is_moved = code.size, asked.options.layout == "NCHW"
-    filter_order = (2, 3, 1, 0) if is_moved and prepared is None else None
-    image_order = (0, 2, 3, 1) if is_moved else None
+    size, is_first = code.size, request.is_first
+    filter_order = channels_last_order(dimensions) if is_first and prepared is None else None
+    image_order = (0, *range(2, 2 + dimensions), 1) if is_first else None
     orders = {"x": image_order, "weight": filter_order, "bias": None, "residual": image_order}
     filter = dict(layouts)["weight"][1]
-    result = (size.images, size.height, size.width, size.channels_out)
+    result = (size.images, *size.pixels, size.channels_out)
     shapes = {
         "x": _image_shape(request.size if zeros else size),
         "weight": tuple(filter[axis] for axis in filter_order) if filter_order else filter,
-        "bias": result[3:],
+        "bias": result[-1:],
         "residual": result,
         "out": result,
     }
@@ -238,6 +331,7 @@ def _plan(
         code,
         request.dtype,
         request.shape,
+        is_first,
         tuple(orders[name] for name in names),
         tuple(shapes[name] for name in (*names, "out")),
         MappingProxyType({"threads": request.threads} if code.is_parallel else {}),
@@ -246,7 +340,7 @@ def _plan(
 
 
 def _image_shape(size: Convolution) -> tuple[int, ...]:
-    return size.images, size.image_height, size.image_width, size.channels_in
+    return size.images, *size.image, size.channels_in
 
 
 def _zeros(size: Convolution) -> Padding | None:
@@ -255,26 +349,22 @@ def _zeros(size: Convolution) -> Padding | None:
     The taps over such an image have too few values for the loops of a register tile, so it is
     copied between zeros. None for other images.
     """
-    rows = (size.filter_height - 1) * size.dilations[0] + 1
-    columns = (size.filter_width - 1) * size.dilations[1] + 1
-    is_small = size.image_height < rows or size.image_width < columns
+    is_small = any(extent < span for extent, span in zip(size.image, size.spans, strict=True))
     if not is_small and not size.has_bare_pixels:
         return None
-    (top, bottom), (left, right) = size.padding
-    return (top, max(bottom, 0)), (left, max(right, 0))
+    return tuple((first, max(last, 0)) for first, last in size.paddings)
 
 
 def _code(request: Request, zeros: Padding | None) -> ConvolutionCode:
     size, machine = request.size, load_machine(None)
     if zeros is not None:
-        (_, bottom), (_, right) = size.padding
-        size = replace(size, padding=((0, min(bottom, 0)), (0, min(right, 0))))
+        size = replace(size, padding=tuple((0, min(last, 0)) for _, last in size.paddings))
     is_parallel = request.threads > 1 and is_worth_threads(size.products, machine)
-    is_product = (size.filter_height, size.filter_width, *size.strides) == (1, 1, 1, 1)
-    if is_product and size.padding == ((0, 0), (0, 0)) and not is_parallel:
+    is_product = {*size.filter, *size.strides} == {1}
+    if is_product and not any(map(any, size.paddings)) and not is_parallel:
         # Without neighbors, all pixels are one row, of which fewer tiles are cut off.
-        pixels = size.images * size.height * size.width
-        size = replace(size, images=1, height=1, width=pixels)
+        ones = (1,) * (len(size.pixels) - 1)
+        size = replace(size, images=1, pixels=(*ones, size.images * prod(size.pixels)))
     dtype = as_dtype(request.dtype)
     return ConvolutionCode(size, request.finish, dtype, request.block, is_parallel)
 

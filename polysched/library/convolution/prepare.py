@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from polysched.runtime.views import as_array
 
 NumpyArray = np.ndarray[Any, Any]
 
-LAYOUTS = ("NHWC", "NCHW")
+LAYOUTS = MappingProxyType({1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")})
+"""Channels-last and channels-first layout by the number of dimensions of an image."""
 
 
 @dataclass(frozen=True)
@@ -25,13 +27,13 @@ class Prepared:
     """The properties of prepared weights.
 
     Attributes:
-        shape: the shape in the order HWIO.
+        shape: the shape in the order HWIO (WIO, DHWIO).
         groups: the number of groups.
         layout: the layout of the images.
-        block: output channels side by side; 0 for weights that keep the order HWIO.
+        block: output channels side by side; 0 for weights that keep this order.
     """
 
-    shape: tuple[int, int, int, int]
+    shape: tuple[int, ...]
     groups: int
     layout: str
     block: int
@@ -39,11 +41,11 @@ class Prepared:
 
 @dataclass(frozen=True, eq=False)
 class PreparedWeight:
-    """Weights for :func:`polysched.conv2d`, made by :func:`polysched.prepare`.
+    """Weights for a convolution, made by :func:`polysched.prepare`.
 
     Attributes:
-        array: the weights: ``[channels / block, height, width, group_in, block]``, filled up with
-            zeros, or HWIO.
+        array: the weights: ``[channels / block, *filter, group_in, block]``, filled up with
+            zeros, or ``[*filter, group_in, channels]``.
         properties: the shape, the groups and the order.
     """
 
@@ -51,26 +53,32 @@ class PreparedWeight:
     properties: Prepared
 
 
-def prepare(weight: Any, *, groups: int = 1, layout: str = "NHWC") -> PreparedWeight:
+def prepare(weight: Any, *, groups: int = 1, layout: str | None = None) -> PreparedWeight:
     """Copy the weights of a convolution into the order in which its kernel reads them.
 
-    :func:`polysched.conv2d` takes the result in place of the weights, for images of any size. Later
-    changes of ``weight`` have no effect on it. Weights of several groups keep their order.
+    :func:`polysched.conv1d`, :func:`polysched.conv2d` and :func:`polysched.conv3d` take the result
+    in place of the weights, for images of any size. Later changes of ``weight`` have no effect on
+    it. Weights of several groups keep their order.
 
     Args:
-        weight: an array of float32 or float64: HWIO, or OIHW with ``layout="NCHW"``.
+        weight: an array of float32 or float64: WIO, HWIO or DHWIO; with a channels-first layout
+            OIW, OIHW or OIDHW.
         groups: the number of groups of the convolution.
-        layout: ``"NHWC"`` or ``"NCHW"``.
+        layout: the layout of the images, as the convolution takes it; by default channels-last.
 
     Raises:
         CallError: an argument does not fit.
     """
-    require_layout("prepare", layout)
     given = as_array(weight, "prepare: array 'weight'")
-    require_floats("prepare", "weight", given.dtype, given.shape, 4)
-    rows, columns, group_in, channels = weight_shape("prepare", given.shape, layout)
-    hwio = (rows, columns, group_in, channels)
-    array = given if layout == "NHWC" else given.transpose(2, 3, 1, 0)
+    if given.ndim - 2 not in LAYOUTS:
+        raise CallError(f"prepare: 'weight' has shape {given.shape}; expected 3, 4 or 5 dimensions")
+    dimensions = given.ndim - 2
+    layout = LAYOUTS[dimensions][0] if layout is None else layout
+    is_first = is_channels_first("prepare", layout, dimensions)
+    require_floats("prepare", "weight", given.dtype, given.shape, given.ndim)
+    stored = weight_shape("prepare", given.shape, is_first=is_first)
+    channels = stored[-1]
+    array = given.transpose(channels_last_order(dimensions)) if is_first else given
     count = group_count("prepare", groups)
     if channels % count:
         raise CallError(
@@ -78,37 +86,44 @@ def prepare(weight: Any, *, groups: int = 1, layout: str = "NHWC") -> PreparedWe
         )
     if count > 1:
         return PreparedWeight(
-            aligned_copy(np.ascontiguousarray(array)), Prepared(hwio, count, layout, 0)
+            aligned_copy(np.ascontiguousarray(array)), Prepared(stored, count, layout, 0)
         )
     vectors, lanes = channel_tile(channels, load_machine(None), as_dtype(array.dtype))
     block = vectors * lanes
     blocks = -(-channels // block)
-    packed = aligned_zeros((blocks, rows, columns, group_in, block), array.dtype)
+    packed = aligned_zeros((blocks, *stored[:-1], block), array.dtype)
     for number in range(blocks):
         part = array[..., number * block : (number + 1) * block]
-        packed[number, ..., : part.shape[3]] = part
-    return PreparedWeight(packed, Prepared(hwio, 1, layout, block))
+        packed[number, ..., : part.shape[-1]] = part
+    return PreparedWeight(packed, Prepared(stored, 1, layout, block))
 
 
-def weight_shape(who: str, shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
-    """The shape of weights in the order HWIO.
+def channels_last_order(dimensions: int) -> tuple[int, ...]:
+    """The order of axes that makes weights HWIO of weights OIHW, likewise for other dimensions."""
+    return (*range(2, 2 + dimensions), 1, 0)
+
+
+def weight_shape(who: str, shape: tuple[int, ...], *, is_first: bool) -> tuple[int, ...]:
+    """The shape of weights in the order HWIO, given with output channels first or last.
 
     Raises:
         CallError: a dimension is empty.
     """
     if 0 in shape:
         raise CallError(f"{who}: 'weight' has shape {shape}; expected positive extents")
-    return shape if layout == "NHWC" else (*shape[2:], shape[1], shape[0])
+    return (*shape[2:], shape[1], shape[0]) if is_first else shape
 
 
-def require_layout(who: str, layout: object) -> None:
-    """Check a layout.
+def is_channels_first(who: str, layout: object, dimensions: int) -> bool:
+    """Whether a layout of images has channels before the pixels.
 
     Raises:
-        CallError: it is unknown.
+        CallError: it is no layout of images with so many dimensions.
     """
-    if not isinstance(layout, str) or layout not in LAYOUTS:
-        raise CallError(f"{who}: layout={layout!r}; expected 'NHWC' or 'NCHW'")
+    last, first = LAYOUTS[dimensions]
+    if not isinstance(layout, str) or layout not in (last, first):
+        raise CallError(f"{who}: layout={layout!r}; expected {last!r} or {first!r}")
+    return layout == first
 
 
 def group_count(who: str, groups: object) -> int:

@@ -11,7 +11,7 @@ import pytest
 import polysched as ps
 from polysched.errors import CallError
 from polysched.legality.check import check
-from polysched.library.convolution.call import conv2d_code
+from polysched.library.convolution.call import convolution_code
 
 NumpyArray = np.ndarray[Any, Any]
 
@@ -32,27 +32,35 @@ def exact(
     weight: NumpyArray,
     bias: Any = 0,
     *,
-    stride: tuple[int, int] = (1, 1),
-    padding: Any = ((0, 0), (0, 0)),
-    dilation: tuple[int, int] = (1, 1),
+    stride: tuple[int, ...] | None = None,
+    padding: Any = None,
+    dilation: tuple[int, ...] | None = None,
     groups: int = 1,
     activation: str | None = None,
     residual: Any = 0,
 ) -> NumpyArray:
     """One shifted, strided matrix product in f64 for each tap and group, of a padded copy."""
-    padded = np.pad(x.astype("f8"), ((0, 0), *padding, (0, 0)))
-    rows, columns, group_in, channels = weight.shape
-    span = [(size - 1) * step + 1 for size, step in zip(weight.shape, dilation, strict=False)]
-    height, width = ((padded.shape[1 + i] - span[i]) // stride[i] + 1 for i in range(2))
-    total = np.zeros((len(x), height, width, channels))
+    *taps, group_in, channels = weight.shape
+    ones = (1,) * len(taps)
+    strides, dilations = stride or ones, dilation or ones
+    padded = np.pad(x.astype("f8"), ((0, 0), *(padding or ((0, 0),) * len(taps)), (0, 0)))
+    sizes = zip(padded.shape[1:-1], taps, dilations, strides, strict=True)
+    pixels = [(size - (tap - 1) * apart - 1) // step + 1 for size, tap, apart, step in sizes]
+    total = np.zeros((len(x), *pixels, channels))
     group_out = channels // groups
-    for ky, kx, group in product(range(rows), range(columns), range(groups)):
+    for *tap, group in product(*map(range, taps), range(groups)):
         seen = slice(group * group_in, (group + 1) * group_in)
         made = slice(group * group_out, (group + 1) * group_out)
-        image = padded[:, ky * dilation[0] :: stride[0], kx * dilation[1] :: stride[1], seen]
-        total[..., made] += image[:, :height, :width] @ weight[ky, kx, :, made].astype("f8")
+        steps = zip(tap, dilations, strides, pixels, strict=True)
+        first = [slice(at * apart, at * apart + n * step, step) for at, apart, step, n in steps]
+        image = padded[(slice(None), *first, seen)]
+        total[..., made] += image @ weight[tuple(tap)][:, made].astype("f8")
     result: NumpyArray = ACTIVATIONS[activation](total + bias + residual)
     return result
+
+
+CONVOLUTIONS: dict[int, Any] = {3: ps.conv1d, 4: ps.conv2d, 5: ps.conv3d}
+CHANNELS_FIRST = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
 
 
 def assert_right(
@@ -60,26 +68,27 @@ def assert_right(
 ) -> None:
     """Weights as they are and prepared, both layouts, and a given ``out``."""
     right = exact(x, weight, 0 if bias is None else bias, **options)
+    call, layout = CONVOLUTIONS[x.ndim], CHANNELS_FIRST[x.ndim]
     groups = options.get("groups", 1)
-    close = {"rtol": 0, "atol": 4e-5 if x.dtype == np.float32 else 1e-12}
+    close = 4e-5 if x.dtype == np.float32 else 1e-12
     for given in (weight, ps.prepare(weight, groups=groups)):
-        found = ps.conv2d(x, given, bias, **options)
+        found = call(x, given, bias, **options)
         assert found.dtype == x.dtype
-        np.testing.assert_allclose(found, right, **close)
+        np.testing.assert_allclose(found, right, rtol=0, atol=close)
     out = np.full(right.shape, np.nan, x.dtype)
-    assert ps.conv2d(x, weight, bias, out=out, **options) is out
-    np.testing.assert_array_equal(out, ps.conv2d(x, weight, bias, **options))
+    assert call(x, weight, bias, out=out, **options) is out
+    np.testing.assert_array_equal(out, call(x, weight, bias, **options))
     if "residual" in options:
-        options["residual"] = np.ascontiguousarray(options["residual"].transpose(0, 3, 1, 2))
-    images = np.ascontiguousarray(x.transpose(0, 3, 1, 2))
-    filters = np.ascontiguousarray(weight.transpose(3, 2, 0, 1))
-    out = np.full(right.transpose(0, 3, 1, 2).shape, np.nan, x.dtype)
-    for given in (filters, ps.prepare(filters, groups=groups, layout="NCHW")):
-        assert ps.conv2d(images, given, bias, layout="NCHW", out=out, **options) is out
-        np.testing.assert_allclose(out.transpose(0, 2, 3, 1), right, **close)
-    found = ps.conv2d(images, filters, bias, layout="NCHW", **options)
-    np.testing.assert_array_equal(found, ps.conv2d(images, filters, bias, layout="NCHW", **options))
-    np.testing.assert_allclose(found.transpose(0, 2, 3, 1), right, **close)
+        options["residual"] = np.ascontiguousarray(np.moveaxis(options["residual"], -1, 1))
+    images = np.ascontiguousarray(np.moveaxis(x, -1, 1))
+    filters = np.ascontiguousarray(np.moveaxis(weight, (-1, -2), (0, 1)))
+    out = np.full(np.moveaxis(right, -1, 1).shape, np.nan, x.dtype)
+    for weights in (filters, ps.prepare(filters, groups=groups, layout=layout)):
+        assert call(images, weights, bias, layout=layout, out=out, **options) is out
+        np.testing.assert_allclose(np.moveaxis(out, 1, -1), right, rtol=0, atol=close)
+    found = call(images, filters, bias, layout=layout, **options)
+    np.testing.assert_array_equal(found, call(images, filters, bias, layout=layout, **options))
+    np.testing.assert_allclose(np.moveaxis(found, 1, -1), right, rtol=0, atol=close)
 
 
 @pytest.mark.parametrize(
@@ -100,6 +109,13 @@ def assert_right(
         ),
         ((2, 1, 1, 8), (3, 3, 8, 16), {"padding": ((1, 1), (1, 1))}),
         ((2, 4, 6, 20), (1, 1, 5, 8), {"padding": ((2, 1), (0, 0)), "groups": 4}),
+        ((2, 19, 5), (4, 5, 20), {"padding": ((1, 2),), "stride": (2,), "activation": "relu"}),
+        ((3, 9, 16), (1, 16, 40), {}),
+        ((1, 12, 24), (3, 1, 24), {"groups": 24, "dilation": (2,), "padding": ((2, 2),)}),
+        ((1, 4, 5, 6, 3), (3, 3, 3, 3, 20), {"padding": ((1, 1),) * 3, "stride": (1, 2, 1)}),
+        ((2, 3, 4, 5, 8), (1, 1, 1, 8, 12), {"activation": "silu"}),
+        ((1, 2, 4, 7, 8), (2, 1, 3, 2, 8), {"groups": 4, "padding": ((1, 0), (0, 0), (2, 1))}),
+        ((1, 1, 2, 2, 4), (3, 3, 3, 4, 8), {"padding": ((1, 1), (1, 1), (1, 1))}),
     ],
 )
 def test_sizes_and_options(
@@ -116,6 +132,13 @@ def test_double_precision_with_a_residual() -> None:
     assert_right(x, weight, **options)
 
 
+def test_residuals_in_one_and_three_dimensions() -> None:
+    for pixels in ((9,), (2, 3, 4)):
+        filter = (3,) * len(pixels)
+        options = {"padding": ((1, 1),) * len(pixels), "residual": numbers(1, *pixels, 10)}
+        assert_right(numbers(1, *pixels, 4), numbers(*filter, 4, 10), numbers(10), **options)
+
+
 def test_paddings_as_numbers_and_pairs() -> None:
     x, weight = numbers(1, 6, 7, 4), numbers(3, 3, 4, 8)
     whole = ps.conv2d(x, weight, padding=((1, 1), (1, 1)))
@@ -128,8 +151,8 @@ def test_paddings_as_numbers_and_pairs() -> None:
 @pytest.mark.parametrize("groups", [1, 64])
 def test_threads(groups: int) -> None:
     x, weight = numbers(2, 40, 41, 64), numbers(3, 3, 64 // groups, 64)
-    assert conv2d_code(x, weight, padding=1, groups=groups, threads=2).is_parallel
-    assert not conv2d_code(x[:, :1], weight, padding=1, groups=groups, threads=1).is_parallel
+    assert convolution_code(x, weight, padding=1, groups=groups, threads=2).is_parallel
+    assert not convolution_code(x[:, :1], weight, padding=1, groups=groups, threads=1).is_parallel
     options = {"padding": 1, "groups": groups}
     one = ps.conv2d(x, weight, threads=1, **options)  # type: ignore[arg-type]
     np.testing.assert_array_equal(ps.conv2d(x, weight, threads=2, **options), one)  # type: ignore[arg-type]
@@ -170,7 +193,7 @@ def test_no_image() -> None:
 @pytest.mark.parametrize("groups", [1, 4, 32])
 def test_schedules_are_shown_and_proved(machine: str, groups: int) -> None:
     x, weight = numbers(1, 9, 9, 32), numbers(3, 3, 32 // groups, 64)
-    code = conv2d_code(x, weight, padding=1, groups=groups, activation="relu")
+    code = convolution_code(x, weight, padding=1, groups=groups, activation="relu")
     schedule = code.schedule(machine)
     assert check(schedule).is_legal
     assert "vectorize" in schedule.trace()
@@ -233,6 +256,15 @@ OUT = np.zeros((2, 4, 5, 12), "f4")
         (lambda: ps.conv2d(X, W, threads=0), "threads=0"),
         (lambda: ps.conv2d(X, ps.prepare(W), layout="NCHW"), "prepared with layout='NHWC'"),
         (lambda: ps.conv2d(X, ps.prepare(W), groups=2), "prepared with .* groups=1; expected"),
+        (lambda: ps.conv1d(X, W), r"conv1d: 'x' has shape \(2, 6, 7, 8\); expected 3 dimensions"),
+        (lambda: ps.conv3d(X, W), "conv3d: 'x' has shape .* expected 5 dimensions"),
+        (lambda: ps.conv1d(X[0], W[0], layout="NHWC"), "conv1d: layout='NHWC'; expected 'NWC' or"),
+        (lambda: ps.conv1d(X[0], W[0], stride=(1, 1)), "expected an integer >= 1, or a tuple of o"),
+        (lambda: ps.conv1d(X[0], W[0], dilation=4), "the image has 7 columns and 0 of padding"),
+        (lambda: ps.conv1d(X[0], ps.prepare(W)), "prepared of shape .* expected 3 dimensions"),
+        (lambda: ps.conv3d(X[None], W[None], padding=(1, 1)), "or a tuple of 3 of them"),
+        (lambda: ps.conv3d(X[None], W[None], padding=((1, 1),)), "pairs for planes and rows and"),
+        (lambda: ps.prepare(W[0, 0]), r"prepare: 'weight' has shape \(8, 12\); expected 3, 4 or"),
         (lambda: ps.prepare(W, groups=5), "prepare: groups=5 does not divide the 12 output"),
         (lambda: ps.prepare(W.astype("i1")), "prepare: 'weight' has elements of type int8"),
         (lambda: ps.prepare(W, layout="OIHW"), "prepare: layout='OIHW'; expected"),

@@ -1,0 +1,109 @@
+"""Declare convolutions over any number of dimensions, with stride, dilation, groups and padding.
+
+Images are stored with channels last and filters with output channels last, so that output channels
+are lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, f32
+from polysched.ir.expr.expressions import Expression, Index, Operand
+from polysched.library.convolution.size import AXES, PLAIN, Convolution, Finish
+from polysched.library.matmul.kernel.epilogue import ACTIVATIONS
+
+
+def convolution_kernel(
+    size: Convolution, finish: Finish = PLAIN, *, dtype: DType | str = f32, block: int = 0
+) -> Kernel:
+    """Declare a convolution; sums have any order.
+
+    In two dimensions ``out[n, y, x, c] = activation(bias[c] + residual[n, y, x, c] + the sum over
+    ky, kx, k of filter[ky, kx, k, c] * input[n, y*stride + ky*dilation - top, x*stride +
+    kx*dilation - left, k])``. One dimension lacks ``y`` and ``ky``, three have ``z`` and ``kz``
+    before them. Arrays, C-contiguous, with the image's extents where two are named here:
+    ``input[images, height, width, channels_in]``, ``filter[filter_height, filter_width,
+    channels_in / groups, channels_out]``, ``bias[channels_out]`` and ``residual`` if asked for,
+    and ``out``, both ``[images, *pixels, channels_out]``. With groups ``k`` counts the channels of
+    the group of ``c``. The statements are ``init``, ``update`` and, with a residual, an activation
+    or pixels that read only padding, ``epilogue``; where a group has several channels, a loop ``g``
+    goes over the groups and ``c`` over the channels of a group. Taps over the padding do not run,
+    which was measured against copying images between zeros: 1.05 to 1.15 times as fast for 3x3
+    filters of ResNet-50, 1.0 to 1.7 times for depthwise ones.
+
+    Args:
+        size: the sizes.
+        finish: what is added to the sums, and the activation.
+        dtype: elements of all arrays.
+        block: if positive, the filter is ``filter[c / block, ky, kx, k, c % block]``, with so many
+            output channels side by side. Only without groups.
+    """
+    build = KernelBuilder(size.name)
+    axes = AXES[-len(size.pixels) :]
+    extents = (size.images, *size.pixels, size.channels_out)
+    image = (size.images, *size.image, size.channels_in)
+    input = build.input("input", dtype, image, dimensions=" ".join(("n", *axes, "k")))
+    taps = {f"k{axis}": extent for axis, extent in zip(axes, size.filter, strict=True)}
+    taps["k"] = size.group_in
+    blocks = {"c_block": -(-size.channels_out // block)} if block else {}
+    stored = {**blocks, **taps, "c": block or size.channels_out}
+    filter = build.input("filter", dtype, tuple(stored.values()), dimensions=" ".join(stored))
+    offset = build.input("bias", dtype, (size.channels_out,)) if finish.bias else None
+    residual = build.input("residual", dtype, extents) if finish.residual else None
+    dimensions = " ".join(("n", *axes, "c"))
+    out = build.output("out", dtype, extents, dimensions=dimensions)
+    # Where no tap follows the bias, the epilogue alone reads it: `compute_at` needs a reader.
+    is_plain = not finish.residual and finish.activation is None
+    has_epilogue = not is_plain or size.has_bare_pixels
+    sums = build.temporary("sums", dtype, extents, dimensions=dimensions) if has_epilogue else out
+    space = dict(zip(("n", *axes), extents, strict=False))
+    has_loop = size.groups > 1 and size.group_out > 1
+    if has_loop:
+        space["g"] = size.groups
+    space["c"] = size.group_out if has_loop else size.channels_out
+    outer = 1 + len(axes)
+
+    def channel(of_channels: tuple[Index, ...]) -> tuple[Expression, Operand]:
+        """The output channel, and the first input channel that it reads."""
+        if not has_loop:
+            (own,) = of_channels
+            return own, own * size.group_in if size.groups > 1 else 0
+        group, within = of_channels
+        return group * size.group_out + within, group * size.group_in
+
+    with build.loops(**space) as at, build.statement("init"):
+        c, _ = channel(at[outer:])
+        sums[(*at[:outer], c)] = 0 if offset is None else offset[c]
+    with build.loops(**space, **taps) as at, ExitStack() as guards:
+        n, pixel, (*tap, k) = at[0], at[1:outer], at[len(space) :]
+        steps = zip(pixel, size.strides, tap, size.dilations, size.paddings, strict=True)
+        place = [
+            out_at * stride + tap_at * dilation - first
+            for out_at, stride, tap_at, dilation, (first, _) in steps
+        ]
+        for condition in _inside(size, place):
+            guards.enter_context(build.where(condition))
+        c, first_channel = channel(at[outer : len(space)])
+        weight = filter[(c // block, *tap, k, c % block)] if block else filter[(*tap, k, c)]
+        with build.statement("update", order="any"):
+            sums[(n, *pixel, c)] += weight * input[(n, *place, first_channel + k)]
+    if has_epilogue:
+        with build.loops(**space) as at, build.statement("epilogue"):
+            c, _ = channel(at[outer:])
+            pixel = (*at[:outer], c)
+            total = sums[pixel] if residual is None else sums[pixel] + residual[pixel]
+            out[pixel] = ACTIVATIONS[finish.activation](total) if finish.activation else total
+    return build.kernel()
+
+
+def _inside(size: Convolution, place: list[Expression]) -> Iterator[Expression]:
+    """Conditions under which a filter tap is not over the padding."""
+    for at, extent, (first, last) in zip(place, size.image, size.paddings, strict=True):
+        if first > 0:
+            yield at >= 0
+        if last > 0:
+            yield at < extent
