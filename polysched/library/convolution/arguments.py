@@ -6,6 +6,7 @@ All checks but that of overlapping memory depend on layouts only, so their resul
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from polysched.runtime.array_layout import (
 )
 from polysched.runtime.threads import number_of_threads, usable_threads
 
+_LARGEST = np.iinfo(np.int64).max
 _IN_PLACE = ALIGNED | C_CONTIGUOUS | WRITEABLE
 
 
@@ -105,6 +107,8 @@ def checked(
     filter = _filter_shape(who, layouts["weight"][1], prepared, options.layout, groups, is_first)
     size = _size(who, images, filter, groups, options)
     shape = (images[0], *size.pixels, size.channels_out)
+    if prod(shape) * dtype.itemsize > _LARGEST:
+        raise CallError(f"{who}: the result has shape {shape}; expected less than 2**63 bytes")
     given = (shape[0], shape[-1], *shape[1:-1]) if is_first else shape
     for name, extents in (("bias", shape[-1:]), ("residual", given), ("out", given)):
         if name in layouts and (layouts[name][1] != extents or layouts[name][0] != dtype):

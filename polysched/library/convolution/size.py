@@ -140,13 +140,15 @@ class Convolution:
 
     @property
     def has_bare_pixels(self) -> bool:
-        """Whether an output pixel reads nothing of the image, only padding."""
-        axes = zip(self.pixels, self.image, self.filter, strict=True)
+        """Whether an output pixel may read nothing of the image, only padding.
+
+        If a dilation is larger than the image, the taps of some pixels may skip it.
+        """
+        axes = zip(self.pixels, self.image, self.spans, strict=True)
         steps = zip(axes, self.strides, self.dilations, self.paddings, strict=True)
         return any(
-            not any(0 <= at * stride + tap * dilation - first < extent for tap in range(taps))
-            for (outputs, extent, taps), stride, dilation, (first, _) in steps
-            for at in range(outputs)
+            dilation > extent or first >= span or (outputs - 1) * stride - first >= extent
+            for (outputs, extent, span), stride, dilation, (first, _) in steps
         )
 
     def _of_each(self, value: int | tuple[int, ...]) -> tuple[int, ...]:

@@ -256,6 +256,7 @@ OUT = np.zeros((2, 4, 5, 12), "f4")
         (lambda: ps.conv2d(X, W, threads=0), "threads=0"),
         (lambda: ps.conv2d(X, ps.prepare(W), layout="NCHW"), "prepared with layout='NHWC'"),
         (lambda: ps.conv2d(X, ps.prepare(W), groups=2), "prepared with .* groups=1; expected"),
+        (lambda: ps.conv2d(X, W, padding=10**10), "the result has shape .* less than 2\\*\\*63"),
         (lambda: ps.conv1d(X, W), r"conv1d: 'x' has shape \(2, 6, 7, 8\); expected 3 dimensions"),
         (lambda: ps.conv3d(X, W), "conv3d: 'x' has shape .* expected 5 dimensions"),
         (lambda: ps.conv1d(X[0], W[0], layout="NHWC"), "conv1d: layout='NHWC'; expected 'NWC' or"),
