@@ -10,15 +10,22 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 from polysched.ir.core.kernel import Kernel
-from polysched.ir.declare.builder import KernelBuilder
-from polysched.ir.expr.dtypes import DType, f32
+from polysched.ir.declare.builder import ArrayHandle, KernelBuilder
+from polysched.ir.declare.declarations import Bound
+from polysched.ir.expr.dtypes import DType, as_dtype, f32
 from polysched.ir.expr.expressions import Expression, Index, Operand
+from polysched.ir.expr.functions import cast
+from polysched.library.convolution.format import Format, plain_format
 from polysched.library.convolution.size import AXES, PLAIN, Convolution, Finish
 from polysched.library.matmul.kernel.epilogue import ACTIVATIONS
 
 
 def convolution_kernel(
-    size: Convolution, finish: Finish = PLAIN, *, dtype: DType | str = f32, block: int = 0
+    size: Convolution,
+    finish: Finish = PLAIN,
+    *,
+    dtype: DType | str | Format = f32,
+    block: int = 0,
 ) -> Kernel:
     """Declare a convolution; sums have any order.
 
@@ -38,28 +45,41 @@ def convolution_kernel(
     Args:
         size: the sizes.
         finish: what is added to the sums, and the activation.
-        dtype: elements of all arrays.
+        dtype: elements of all arrays; or a format, of which several types need ``block``. Images
+            of another type than that of the products, or with an odd channel, are first copied to
+            ``image`` by the statements ``widen`` and ``fill``. A scale, the bias and the residual
+            have the type of the result, but a bias has that of the sums if it is their start.
         block: if positive, the filter is ``filter[c / block, ky, kx, k, c % block]``, with so many
-            output channels side by side. Only without groups.
+            output channels side by side. Only without groups. If the format has several terms, the
+            filter is ``filter[c / block, ky, kx, k / terms, c % block, k % terms]``.
     """
+    form = dtype if isinstance(dtype, Format) else plain_format(as_dtype(dtype))
     build = KernelBuilder(size.name)
     axes = AXES[-len(size.pixels) :]
     extents = (size.images, *size.pixels, size.channels_out)
     image = (size.images, *size.image, size.channels_in)
-    input = build.input("input", dtype, image, dimensions=" ".join(("n", *axes, "k")))
+    input = build.input("input", form.stored, image, dimensions=" ".join(("n", *axes, "k")))
     taps = {f"k{axis}": extent for axis, extent in zip(axes, size.filter, strict=True)}
-    taps["k"] = size.group_in
+    taps["k"] = -(-size.group_in // form.terms)
     blocks = {"c_block": -(-size.channels_out // block)} if block else {}
-    stored = {**blocks, **taps, "c": block or size.channels_out}
-    filter = build.input("filter", dtype, tuple(stored.values()), dimensions=" ".join(stored))
-    offset = build.input("bias", dtype, (size.channels_out,)) if finish.bias else None
-    residual = build.input("residual", dtype, extents) if finish.residual else None
+    terms: dict[str, int] = {"t": form.terms} if form.terms > 1 else {}
+    stored = {**blocks, **taps, "c": block or size.channels_out, **terms}
+    filter = build.input(
+        "filter", form.multiplied, tuple(stored.values()), dimensions=" ".join(stored)
+    )
+    channels = (size.channels_out,)
+    scale = build.input("scale", form.result, channels) if finish.scale else None
+    offset = build.input("bias", form.result, channels) if finish.bias else None
+    residual = build.input("residual", form.result, extents) if finish.residual else None
     dimensions = " ".join(("n", *axes, "c"))
-    out = build.output("out", dtype, extents, dimensions=dimensions)
+    out = build.output("out", form.result, extents, dimensions=dimensions)
     # Where no tap follows the bias, the epilogue alone reads it: `compute_at` needs a reader.
-    is_plain = not finish.residual and finish.activation is None
+    is_plain = not finish.residual and finish.activation is None and form.result == form.total
     has_epilogue = not is_plain or size.has_bare_pixels
-    sums = build.temporary("sums", dtype, extents, dimensions=dimensions) if has_epilogue else out
+    total = form.total
+    sums = build.temporary("sums", total, extents, dimensions=dimensions) if has_epilogue else out
+    start = None if finish.scale else offset
+    seen = _widened(build, form, input, image, axes)
     space = dict(zip(("n", *axes), extents, strict=False))
     has_loop = size.groups > 1 and size.group_out > 1
     if has_loop:
@@ -77,9 +97,13 @@ def convolution_kernel(
 
     with build.loops(**space) as at, build.statement("init"):
         c, _ = channel(at[outer:])
-        sums[(*at[:outer], c)] = 0 if offset is None else offset[c]
-    with build.loops(**space, **taps) as at, ExitStack() as guards:
-        n, pixel, (*tap, k) = at[0], at[1:outer], at[len(space) :]
+        sums[(*at[:outer], c)] = (
+            0 if start is None else (start[c] if form.result == total else cast(start[c], total))
+        )
+    with build.loops(**space, **taps, **terms) as at, ExitStack() as guards:
+        n, pixel = at[0], at[1:outer]
+        *tap, k = at[len(space) : len(space) + len(taps)]
+        term = at[len(space) + len(taps) :]
         steps = zip(pixel, size.strides, tap, size.dilations, size.paddings, strict=True)
         place = [
             out_at * stride + tap_at * dilation - first
@@ -88,16 +112,50 @@ def convolution_kernel(
         for condition in _inside(size, place):
             guards.enter_context(build.where(condition))
         c, first_channel = channel(at[outer : len(space)])
-        weight = filter[(c // block, *tap, k, c % block)] if block else filter[(*tap, k, c)]
+        place_in = (c // block, *tap, k, c % block) if block else (*tap, k, c)
+        weight = filter[(*place_in, *term)]
+        channel_in = form.terms * k + term[0] if term else first_channel + k
         with build.statement("update", order="any"):
-            sums[(n, *pixel, c)] += weight * input[(n, *place, first_channel + k)]
+            factors = weight, seen[(n, *place, channel_in)]
+            # An operator converts half types itself, and instructions expect no conversion.
+            if form.multiplied.is_integer:
+                factors = cast(factors[0], total), cast(factors[1], total)
+            sums[(n, *pixel, c)] += factors[0] * factors[1]
     if has_epilogue:
         with build.loops(**space) as at, build.statement("epilogue"):
             c, _ = channel(at[outer:])
             pixel = (*at[:outer], c)
-            total = sums[pixel] if residual is None else sums[pixel] + residual[pixel]
-            out[pixel] = ACTIVATIONS[finish.activation](total) if finish.activation else total
+            value: Expression = sums[pixel]
+            if scale is not None:
+                value = cast(value, form.result) * scale[c]
+                value = value if offset is None else value + offset[c]
+            value = value if residual is None else value + residual[pixel]
+            out[pixel] = ACTIVATIONS[finish.activation](value) if finish.activation else value
     return build.kernel()
+
+
+def _widened(
+    build: KernelBuilder,
+    form: Format,
+    input: ArrayHandle,
+    image: tuple[int, ...],
+    axes: str,
+) -> ArrayHandle:
+    """Declare the copy of the images in the type of the products, filled up to whole groups."""
+    *outer, channels = image
+    filled = -(-channels // form.terms) * form.terms
+    if form.stored == form.multiplied and filled == channels:
+        return input
+    names = ("n", *axes)
+    dimensions = " ".join((*names, "k"))
+    copy = build.temporary("image", form.multiplied, (*outer, filled), dimensions=dimensions)
+    space: dict[str, Bound] = dict(zip(names, outer, strict=True))
+    with build.loops(**space, k=channels) as at, build.statement("widen"):
+        copy[at] = cast(input[at], form.multiplied)
+    if filled > channels:
+        with build.loops(**space, k=(channels, filled)) as at, build.statement("fill"):
+            copy[at] = 0
+    return copy
 
 
 def _inside(size: Convolution, place: list[Expression]) -> Iterator[Expression]:

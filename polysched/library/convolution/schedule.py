@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import prod
 
 from polysched.errors import ScheduleError
+from polysched.instructions.lookup import sum_of_products
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.core.tree import path
 from polysched.ir.expr.dtypes import DType
@@ -84,23 +85,26 @@ def convolution_schedule(
     is_packed = "filter" in kernel.arrays and "c_block" in kernel.arrays["filter"].dimensions
     blocks = ("c_block",) if is_packed else ()
     names = (*(f"k{axis}" for axis in axes), "k")
-    taps = extents_of(kernel, "filter", " ".join((*blocks, *names, "c")), _MAKER)
+    terms = ("t",) if "t" in kernel.statements["update"].indices else ()
+    taps = extents_of(kernel, "filter", " ".join((*blocks, *names, "c", *terms)), _MAKER)
     channels_in = extents_of(kernel, "input", " ".join(("n", *axes, "k")), _MAKER)["k"]
-    groups = channels_in // taps["k"]
+    groups = 1 if terms else channels_in // taps["k"]
     has_loop = "g" in kernel.statements["update"].indices
     channels = out["c"] // groups if has_loop else out["c"]
     target = as_machine(machine)
-    tile = tile_for(out.get("y", 1), out["x"], channels, target, kernel.arrays["out"].dtype)
+    tile = tile_for(out.get("y", 1), out["x"], channels, target, _sums(kernel))
     if is_packed and taps["c"] != tile.channels:
         raise ScheduleError(
             f"{kernel.name}: the filter has blocks of {taps['c']} channels; expected "
             f"{tile.channels}, the channels of a register tile of {target.name}"
         )
     order = _order(axes, groups, has_loop)
-    schedule = _tiled(Schedule(kernel), tile, order, names)
+    schedule = _tiled(Schedule(kernel), tile, order, names, terms)
+    copies = [name for name in _COPIES if name in kernel.statements]
     inner = {
-        statement: [f"{statement}.{loop}" for loop in _inside(schedule, statement, names)]
+        statement: [f"{statement}.{loop}" for loop in _inside(schedule, statement, names, terms)]
         for statement in kernel.statements
+        if statement not in copies
     }
     pixels = out["n"] * prod(out[axis] for axis in axes)
     products = pixels * out["c"] * prod(taps[name] for name in names)
@@ -110,16 +114,48 @@ def convolution_schedule(
             into = "rows" if number == len(others) - 1 else f"rows_{number}"
             schedule, shared = schedule.collapse(shared, loop, into=into), into
         schedule = schedule.parallel(shared)
+        for copy in copies:
+            loop = f"{copy}_rows"
+            schedule = schedule.collapse(f"{copy}.n", f"{copy}.{axes[0]}", into=loop).parallel(loop)
     is_reused = pixels > _REUSED * tile.rows * tile.columns
     if groups == 1 and out["c"] > tile.channels and is_reused and not is_packed:
         schedule = schedule.pack("filter", at="c_tile", order=(*names, "c"))
         schedule = schedule.vectorize("filter_packed.c", tile.lanes)
-    for loops in inner.values():
+    for statement, loops in inner.items():
         schedule = schedule.vectorize(loops[-1], tile.lanes).unroll(*loops)
+        if terms and statement == "update":
+            instruction = _instruction(kernel, taps["t"], tile.lanes, target)
+            schedule = schedule.unroll("update.t").tensorize(f"{loops[-1]}v", instruction)
+    for copy in copies:
+        schedule = schedule.vectorize(f"{copy}.k", tile.lanes)
     return schedule.unroll("update.k", factor=2) if taps["k"] > 1 else schedule
 
 
 _MAKER = "convolution_kernel"
+
+_COPIES = ("widen", "fill")
+"""Statements that copy the images before the taps run."""
+
+
+def _sums(kernel: Kernel) -> DType:
+    """The type of the sums."""
+    return kernel.arrays["sums" if "sums" in kernel.arrays else "out"].dtype
+
+
+def _instruction(kernel: Kernel, terms: int, lanes: int, machine: Machine) -> str:
+    """The instruction that adds the terms of a vector of sums.
+
+    Raises:
+        ScheduleError: the machine has none.
+    """
+    dtype = kernel.arrays["filter"].dtype
+    name = sum_of_products((dtype, dtype), terms, lanes, machine.enabled_features)
+    if name is None:
+        raise ScheduleError(
+            f"{kernel.name}: {machine.name} has no instruction that adds {terms} products of "
+            f"{dtype} to a sum; expected a kernel with one term, of Format(terms=1)"
+        )
+    return name
 
 
 def _axes(kernel: Kernel) -> tuple[str, ...]:
@@ -167,11 +203,15 @@ def _shared_loops(order: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _tiled(
-    schedule: Schedule, tile: Tile, order: tuple[str, ...], names: tuple[str, ...]
+    schedule: Schedule,
+    tile: Tile,
+    order: tuple[str, ...],
+    names: tuple[str, ...],
+    terms: tuple[str, ...],
 ) -> Schedule:
     """Tile the output around the reduction over ``names``, and promote its sums to registers."""
     has_epilogue = "epilogue" in schedule.kernel.statements
-    taps = [f"update.{tap}" for tap in names]
+    taps, last = ([f"update.{loop}" for loop in loops] for loops in (names, terms))
     statement = "epilogue" if has_epilogue else "update"
     factors = {"c": tile.channels, "x": tile.columns}
     if "y_tile" in order:
@@ -182,14 +222,16 @@ def _tiled(
     tiles = [f"{statement}.{loop}" for loop in order]
     inside = [f"{loop}_in" for loop in reversed(("c", "x", "y")) if loop in factors]
     if not has_epilogue:
-        schedule = schedule.reorder(*tiles, *taps, *inside).compute_at("init", at="x_tile")
+        schedule = schedule.reorder(*tiles, *taps, *inside, *last).compute_at("init", at="x_tile")
         return schedule.promote("out", at="x_tile", lanes=tile.lanes)
     schedule = schedule.reorder(*tiles, *inside).compute_at("sums", at="x_tile")
-    pixels = [f"update.{loop}" for loop in _inside(schedule, "update", names)]
-    return schedule.reorder(*taps, *pixels).promote("sums", at="x_tile")
+    pixels = [f"update.{loop}" for loop in _inside(schedule, "update", names, terms)]
+    return schedule.reorder(*taps, *pixels, *last).promote("sums", at="x_tile")
 
 
-def _inside(schedule: Schedule, statement: str, taps: tuple[str, ...]) -> list[str]:
+def _inside(
+    schedule: Schedule, statement: str, taps: tuple[str, ...], terms: tuple[str, ...]
+) -> list[str]:
     """The loops over a register tile's rows, columns and channels, in this order."""
     loops = [loop.name for loop in path(schedule.program.tree, statement)]
-    return [loop for loop in loops[loops.index("x_tile") + 1 :] if loop not in taps]
+    return [loop for loop in loops[loops.index("x_tile") + 1 :] if loop not in (*taps, *terms)]

@@ -157,14 +157,16 @@ class Convolution:
 
 @dataclass(frozen=True)
 class Finish:
-    """Operations on the sums of a convolution: ``activation(sums + bias + residual)``.
+    """Operations on the sums of a convolution: ``activation(sums * scale + bias + residual)``.
 
     Attributes:
+        scale: whether the sums of each output channel are multiplied by a number.
         bias: whether a bias is added.
         residual: whether an array with the shape of the output is added.
         activation: a name of :data:`polysched.library.matmul.kernel.epilogue.ACTIVATIONS`, or None.
     """
 
+    scale: bool = False
     bias: bool = False
     residual: bool = False
     activation: str | None = None
