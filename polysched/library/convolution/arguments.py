@@ -13,15 +13,16 @@ import numpy as np
 
 from polysched.errors import CallError
 from polysched.integers import as_integer
+from polysched.ir.expr.dtypes import DType, as_dtype
 from polysched.library.convolution.prepare import (
     Prepared,
     group_count,
     is_channels_first,
-    require_floats,
+    require_elements,
     weight_shape,
 )
 from polysched.library.convolution.size import AXIS_NAMES, Convolution, Finish, Padding
-from polysched.library.matmul.kernel.epilogue import ACTIVATIONS
+from polysched.library.matmul.kernel.epilogue import ACTIVATIONS, OF_INTEGERS
 from polysched.runtime.array_layout import (
     ALIGNED,
     C_CONTIGUOUS,
@@ -55,8 +56,9 @@ class Request:
     Attributes:
         size: the sizes; one image where there is none.
         finish: what is added to the sums, and the activation.
-        block: output channels side by side in the weights; 0 for weights that are not blocked.
-        dtype: the type of all elements.
+        weight: the type of the weights.
+        image: the type of the images.
+        result: the type of the result.
         shape: the shape of the result, channels last.
         is_first: whether images and results are given with channels first.
         threads: the most threads to use.
@@ -64,8 +66,9 @@ class Request:
 
     size: Convolution
     finish: Finish
-    block: int
-    dtype: np.dtype[Any]
+    weight: DType
+    image: DType
+    result: np.dtype[Any]
     shape: tuple[int, ...]
     is_first: bool
     threads: int
@@ -88,48 +91,60 @@ def checked(
     who = f"conv{dimensions}d"
     is_first = is_channels_first(who, options.layout, dimensions)
     dtype = layouts["x"][0]
-    blocked = 1 if prepared and prepared.block else 0
     if prepared and len(prepared.shape) != dimensions + 2:
         raise CallError(
             f"{who}: 'weight' was prepared of shape {prepared.shape}; expected {dimensions + 2} "
             "dimensions"
         )
-    for name, expected in (("x", dimensions + 2), ("weight", dimensions + 2 + blocked)):
-        require_floats(who, name, layouts[name][0], layouts[name][1], expected)
+    weight, extents = layouts["weight"][:2]
+    weight, extents = (prepared.dtype, prepared.shape) if prepared else (weight, extents)
+    require_elements(who, "x", dtype, layouts["x"][1], dimensions + 2)
+    require_elements(who, "weight", weight, extents, dimensions + 2)
     groups = group_count(who, options.groups)
-    if layouts["weight"][0] != dtype:
+    needed = np.dtype(np.int8) if dtype == np.uint8 else dtype
+    if weight != needed:
         raise CallError(
-            f"{who}: 'weight' has elements of type {layouts['weight'][0]}; expected {dtype}, as "
-            "'x' has"
+            f"{who}: 'weight' has elements of type {weight}, and 'x' of {dtype}; expected weights "
+            f"of {needed}"
         )
+    is_exact = dtype.kind in "iu"
+    scaled = "scale" in layouts
+    if scaled and not is_exact:
+        raise CallError(f"{who}: 'x' has elements of type {dtype}; expected a scale for int8 only")
+    single = np.dtype(np.float32)
+    result = (single if scaled else np.dtype(np.int32)) if is_exact else dtype
     x = layouts["x"][1]
     images = (x[0], *x[2:], x[1]) if is_first else x
     filter = _filter_shape(who, layouts["weight"][1], prepared, options.layout, groups, is_first)
     size = _size(who, images, filter, groups, options)
     shape = (images[0], *size.pixels, size.channels_out)
-    if prod(shape) * dtype.itemsize > _LARGEST:
+    if prod(shape) * result.itemsize > _LARGEST:
         raise CallError(f"{who}: the result has shape {shape}; expected less than 2**63 bytes")
     given = (shape[0], shape[-1], *shape[1:-1]) if is_first else shape
-    for name, extents in (("bias", shape[-1:]), ("residual", given), ("out", given)):
-        if name in layouts and (layouts[name][1] != extents or layouts[name][0] != dtype):
+    expected = {"bias": shape[-1:], "residual": given, "out": given}
+    if scaled:
+        expected["scale"] = layouts["scale"][1] and shape[-1:]
+    for name, extents in expected.items():
+        if name in layouts and (layouts[name][1] != extents or layouts[name][0] != result):
             raise CallError(
                 f"{who}: '{name}' has shape {layouts[name][1]} and elements of type "
-                f"{layouts[name][0]}; expected {extents} and {dtype}"
+                f"{layouts[name][0]}; expected {extents} and {result}"
             )
     if "out" in layouts and layouts["out"][2] & _IN_PLACE != _IN_PLACE:
         _, extents, flags, strides = layouts["out"]
-        fault = fault_of_output(flags, extents, strides, dtype.itemsize, contiguous=True)
+        fault = fault_of_output(flags, extents, strides, result.itemsize, contiguous=True)
         raise CallError(f"{who}: out {fault}; compute a new array and copy it")
     activation = options.activation
-    if activation is not None and activation not in ACTIVATIONS:
+    known = OF_INTEGERS if result == np.int32 else ACTIVATIONS
+    if activation is not None and activation not in known:
         raise CallError(
-            f"{who}: activation={activation!r}; expected None or one of "
-            f"{', '.join(sorted(ACTIVATIONS))}"
+            f"{who}: activation={activation!r} for a result of {result}; expected None or one of "
+            f"{', '.join(sorted(known))}"
         )
     threads = options.threads
     count = usable_threads() if threads is None else number_of_threads(who, threads)
-    finish = Finish("bias" in layouts, "residual" in layouts, activation)
-    return Request(size, finish, prepared.block if prepared else 0, dtype, shape, is_first, count)
+    finish = Finish(scaled, "bias" in layouts, "residual" in layouts, activation)
+    return Request(size, finish, as_dtype(weight), as_dtype(dtype), result, shape, is_first, count)
 
 
 def _filter_shape(

@@ -52,10 +52,15 @@ def multiplied_as(
         machine: the machine that the code is for.
     """
     single, pair, total = _MULTIPLIED[weight]
-    is_paired = pair is not None and groups == 1
-    if is_paired and sum_of_products((pair, pair), 2, lanes, machine.enabled_features):
-        return pair, total, 2
-    return single, total, 1
+    if pair is None or groups > 1:
+        return single, total, 1
+    is_known = sum_of_products((pair, pair), 2, lanes, machine.enabled_features)
+    return (pair, total, 2) if is_known else (single, total, 1)
+
+
+def total_of(weight: DType) -> DType:
+    """The type of the sums of products with these weights."""
+    return _MULTIPLIED[weight][2]
 
 
 _MULTIPLIED: Mapping[DType, tuple[DType, DType | None, DType]] = MappingProxyType(
@@ -70,4 +75,4 @@ _MULTIPLIED: Mapping[DType, tuple[DType, DType | None, DType]] = MappingProxyTyp
 """For each type of weights: the types of single and of paired terms, and that of the sums."""
 
 WEIGHTS = tuple(_MULTIPLIED)
-"""The types that weights may have."""
+"""The types that weights may have. Images have the same type, but u8 too with weights of i8."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import ArrayHandle, KernelBuilder
@@ -55,37 +56,14 @@ def convolution_kernel(
     """
     form = dtype if isinstance(dtype, Format) else plain_format(as_dtype(dtype))
     build = KernelBuilder(size.name)
-    axes = AXES[-len(size.pixels) :]
-    extents = (size.images, *size.pixels, size.channels_out)
-    image = (size.images, *size.image, size.channels_in)
-    input = build.input("input", form.stored, image, dimensions=" ".join(("n", *axes, "k")))
-    taps = {f"k{axis}": extent for axis, extent in zip(axes, size.filter, strict=True)}
-    taps["k"] = -(-size.group_in // form.terms)
-    blocks = {"c_block": -(-size.channels_out // block)} if block else {}
-    terms: dict[str, int] = {"t": form.terms} if form.terms > 1 else {}
-    stored = {**blocks, **taps, "c": block or size.channels_out, **terms}
-    filter = build.input(
-        "filter", form.multiplied, tuple(stored.values()), dimensions=" ".join(stored)
-    )
-    channels = (size.channels_out,)
-    scale = build.input("scale", form.result, channels) if finish.scale else None
-    offset = build.input("bias", form.result, channels) if finish.bias else None
-    residual = build.input("residual", form.result, extents) if finish.residual else None
-    dimensions = " ".join(("n", *axes, "c"))
-    out = build.output("out", form.result, extents, dimensions=dimensions)
-    # Where no tap follows the bias, the epilogue alone reads it: `compute_at` needs a reader.
-    is_plain = not finish.residual and finish.activation is None and form.result == form.total
-    has_epilogue = not is_plain or size.has_bare_pixels
-    total = form.total
-    sums = build.temporary("sums", total, extents, dimensions=dimensions) if has_epilogue else out
-    start = None if finish.scale else offset
-    seen = _widened(build, form, input, image, axes)
-    space = dict(zip(("n", *axes), extents, strict=False))
+    arrays = _arrays(build, size, finish, form, block)
+    axes, total = AXES[-len(size.pixels) :], form.total
+    outer = 1 + len(axes)
     has_loop = size.groups > 1 and size.group_out > 1
+    space = dict(zip(("n", *axes), (size.images, *size.pixels), strict=True))
     if has_loop:
         space["g"] = size.groups
     space["c"] = size.group_out if has_loop else size.channels_out
-    outer = 1 + len(axes)
 
     def channel(of_channels: tuple[Index, ...]) -> tuple[Expression, Operand]:
         """The output channel, and the first input channel that it reads."""
@@ -95,15 +73,19 @@ def convolution_kernel(
         group, within = of_channels
         return group * size.group_out + within, group * size.group_in
 
+    image = _widened(build, size, form, arrays.input)
+    sums, out, offset = arrays.sums, arrays.out, arrays.bias
     with build.loops(**space) as at, build.statement("init"):
         c, _ = channel(at[outer:])
-        sums[(*at[:outer], c)] = (
-            0 if start is None else (start[c] if form.result == total else cast(start[c], total))
-        )
-    with build.loops(**space, **taps, **terms) as at, ExitStack() as guards:
-        n, pixel = at[0], at[1:outer]
-        *tap, k = at[len(space) : len(space) + len(taps)]
-        term = at[len(space) + len(taps) :]
+        start: Operand = 0
+        if offset is not None and arrays.scale is None:
+            start = offset[c] if form.result == total else cast(offset[c], total)
+        sums[(*at[:outer], c)] = start
+    taps = {**_taps(size, form), **_terms(form)}
+    with build.loops(**space, **taps) as at, ExitStack() as guards:
+        pixel = at[1:outer]
+        *tap, k = at[len(space) :][: len(axes) + 1]
+        term = at[len(space) + len(axes) + 1 :]
         steps = zip(pixel, size.strides, tap, size.dilations, size.paddings, strict=True)
         place = [
             out_at * stride + tap_at * dilation - first
@@ -112,41 +94,83 @@ def convolution_kernel(
         for condition in _inside(size, place):
             guards.enter_context(build.where(condition))
         c, first_channel = channel(at[outer : len(space)])
-        place_in = (c // block, *tap, k, c % block) if block else (*tap, k, c)
-        weight = filter[(*place_in, *term)]
-        channel_in = form.terms * k + term[0] if term else first_channel + k
+        filtered = (c // block, *tap, k, c % block) if block else (*tap, k, c)
+        weight = arrays.filter[(*filtered, *term)]
+        element = image[(at[0], *place, form.terms * k + term[0] if term else first_channel + k)]
         with build.statement("update", order="any"):
-            factors = weight, seen[(n, *place, channel_in)]
             # An operator converts half types itself, and instructions expect no conversion.
-            if form.multiplied.is_integer:
-                factors = cast(factors[0], total), cast(factors[1], total)
-            sums[(n, *pixel, c)] += factors[0] * factors[1]
-    if has_epilogue:
+            is_narrow = form.multiplied.is_integer
+            product = cast(weight, total) * cast(element, total) if is_narrow else weight * element
+            sums[(*at[:outer], c)] += product
+    if sums is not out:
         with build.loops(**space) as at, build.statement("epilogue"):
             c, _ = channel(at[outer:])
             pixel = (*at[:outer], c)
             value: Expression = sums[pixel]
-            if scale is not None:
-                value = cast(value, form.result) * scale[c]
+            if arrays.scale is not None:
+                value = cast(value, form.result) * arrays.scale[c]
                 value = value if offset is None else value + offset[c]
-            value = value if residual is None else value + residual[pixel]
+            value = value if arrays.residual is None else value + arrays.residual[pixel]
             out[pixel] = ACTIVATIONS[finish.activation](value) if finish.activation else value
     return build.kernel()
 
 
+@dataclass(frozen=True)
+class _Arrays:
+    """The arrays of a convolution; ``sums`` is ``out`` where no operation follows them."""
+
+    input: ArrayHandle
+    filter: ArrayHandle
+    scale: ArrayHandle | None
+    bias: ArrayHandle | None
+    residual: ArrayHandle | None
+    out: ArrayHandle
+    sums: ArrayHandle
+
+
+def _arrays(
+    build: KernelBuilder, size: Convolution, finish: Finish, form: Format, block: int
+) -> _Arrays:
+    axes, channels = AXES[-len(size.pixels) :], (size.channels_out,)
+    extents = (size.images, *size.pixels, *channels)
+    dimensions = " ".join(("n", *axes, "c"))
+    image = (size.images, *size.image, size.channels_in)
+    input = build.input("input", form.stored, image, dimensions=" ".join(("n", *axes, "k")))
+    blocks = {"c_block": -(-size.channels_out // block)} if block else {}
+    stored = {**blocks, **_taps(size, form), "c": block or size.channels_out, **_terms(form)}
+    shape, names = tuple(stored.values()), " ".join(stored)
+    filter = build.input("filter", form.multiplied, shape, dimensions=names)
+    scale = build.input("scale", form.result, channels) if finish.scale else None
+    bias = build.input("bias", form.result, channels) if finish.bias else None
+    residual = build.input("residual", form.result, extents) if finish.residual else None
+    out = sums = build.output("out", form.result, extents, dimensions=dimensions)
+    # Where no tap follows the bias, the epilogue alone reads it: `compute_at` needs a reader.
+    is_plain = not finish.residual and finish.activation is None and form.result == form.total
+    if not is_plain or size.has_bare_pixels:
+        sums = build.temporary("sums", form.total, extents, dimensions=dimensions)
+    return _Arrays(input, filter, scale, bias, residual, out, sums)
+
+
+def _taps(size: Convolution, form: Format) -> dict[str, int]:
+    """The loops over the filter's extents and the groups of input channels, with their extents."""
+    names = (f"k{axis}" for axis in AXES[-len(size.pixels) :])
+    return {**dict(zip(names, size.filter, strict=True)), "k": -(-size.group_in // form.terms)}
+
+
+def _terms(form: Format) -> dict[str, int]:
+    """The loop over the terms of an instruction."""
+    return {"t": form.terms} if form.terms > 1 else {}
+
+
 def _widened(
-    build: KernelBuilder,
-    form: Format,
-    input: ArrayHandle,
-    image: tuple[int, ...],
-    axes: str,
+    build: KernelBuilder, size: Convolution, form: Format, input: ArrayHandle
 ) -> ArrayHandle:
     """Declare the copy of the images in the type of the products, filled up to whole groups."""
-    *outer, channels = image
+    names, outer = ("n", *AXES[-len(size.pixels) :]), (size.images, *size.image)
+    channels = size.channels_in
     filled = -(-channels // form.terms) * form.terms
     if form.stored == form.multiplied and filled == channels:
         return input
-    names = ("n", *axes)
     dimensions = " ".join((*names, "k"))
     copy = build.temporary("image", form.multiplied, (*outer, filled), dimensions=dimensions)
     space: dict[str, Bound] = dict(zip(names, outer, strict=True))

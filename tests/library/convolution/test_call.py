@@ -209,15 +209,27 @@ def test_later_changes_of_weights_do_not_reach_prepared_ones() -> None:
 
 
 X, W = numbers(2, 6, 7, 8), numbers(3, 3, 8, 12)
+X8, W8 = X.astype("i1"), W.astype("i1")
 OUT = np.zeros((2, 4, 5, 12), "f4")
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ps.conv2d(X.astype("i4"), W), "'x' has elements of type int32; expected float32"),
-        (lambda: ps.conv2d(X.astype("f2"), W), "other types are not built yet"),
-        (lambda: ps.conv2d(X, W.astype("f8")), "'weight' has elements of type float64; expected"),
+        (lambda: ps.conv2d(X.astype("i4"), W), "'x' has elements of type int32; expected f32, f64"),
+        (lambda: ps.conv2d(X.astype("f2"), W), "of float16; expected weights of float16"),
+        (lambda: ps.conv2d(X, W.astype("u1")), "'weight' has elements of type uint8; expected f32"),
+        (lambda: ps.conv2d(X, W.astype("f8")), "'weight' has elements of type float64, and 'x' of"),
+        (lambda: ps.conv2d(X.astype("u1"), W), "expected weights of int8"),
+        (lambda: ps.conv2d(X, W, scale=2), "expected a scale for int8 only"),
+        (
+            lambda: ps.conv2d(X8, W8, scale=np.ones(11, "f4")),
+            r"'scale' has shape \(11,\) .*\(12,\)",
+        ),
+        (lambda: ps.conv2d(X8, W8, scale=np.ones(12)), "'scale' has .* float64; expected"),
+        (lambda: ps.conv2d(X8, W8, X[0, 0, 0]), "'bias' has .* float32; expected .* and int32"),
+        (lambda: ps.conv2d(X8, W8, activation="tanh"), "for a result of int32; expected None or o"),
+        (lambda: ps.conv2d(X8, W8, out=OUT), "'out' has .* float32; expected .* and int32"),
         (lambda: ps.conv2d(X[0], W), r"'x' has shape \(6, 7, 8\); expected 4 dimensions"),
         (lambda: ps.conv2d(X, W[0]), "'weight' has shape .* expected 4 dimensions"),
         (lambda: ps.conv2d("no", W), "array 'x' is of type str"),
@@ -267,7 +279,7 @@ OUT = np.zeros((2, 4, 5, 12), "f4")
         (lambda: ps.conv3d(X[None], W[None], padding=((1, 1),)), "pairs for planes and rows and"),
         (lambda: ps.prepare(W[0, 0]), r"prepare: 'weight' has shape \(8, 12\); expected 3, 4 or"),
         (lambda: ps.prepare(W, groups=5), "prepare: groups=5 does not divide the 12 output"),
-        (lambda: ps.prepare(W.astype("i1")), "prepare: 'weight' has elements of type int8"),
+        (lambda: ps.prepare(W.astype("i2")), "prepare: 'weight' has elements of type int16"),
         (lambda: ps.prepare(W, layout="OIHW"), "prepare: layout='OIHW'; expected"),
     ],
 )
