@@ -47,6 +47,7 @@ class Options:
     activation: Any = None
     layout: Any = None
     threads: Any = None
+    specialize: Any = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ class Request:
         shape: the shape of the result, channels last.
         is_first: whether images and results are given with channels first.
         threads: the most threads to use.
+        sides: the zeros before and after each dimension, as they are asked for.
+        specialize: whether code for these sizes is to run; None to decide by the calls.
     """
 
     size: Convolution
@@ -72,6 +75,8 @@ class Request:
     shape: tuple[int, ...]
     is_first: bool
     threads: int
+    sides: Padding
+    specialize: bool | None
 
 
 def checked(
@@ -116,7 +121,8 @@ def checked(
     x = layouts["x"][1]
     images = (x[0], *x[2:], x[1]) if is_first else x
     filter = _filter_shape(who, layouts["weight"][1], prepared, options.layout, groups, is_first)
-    size = _size(who, images, filter, groups, options)
+    sides = _padding(who, options.padding, dimensions)
+    size = _size(who, images, filter, groups, options, sides)
     shape = (images[0], *size.pixels, size.channels_out)
     if prod(shape) * result.itemsize > _LARGEST:
         raise CallError(f"{who}: the result has shape {shape}; expected less than 2**63 bytes")
@@ -144,7 +150,11 @@ def checked(
     threads = options.threads
     count = usable_threads() if threads is None else number_of_threads(who, threads)
     finish = Finish(scaled, "bias" in layouts, "residual" in layouts, activation)
-    return Request(size, finish, as_dtype(weight), as_dtype(dtype), result, shape, is_first, count)
+    specialize = options.specialize
+    if specialize is not None and type(specialize) is not bool:
+        raise CallError(f"{who}: specialize={specialize!r}; expected True, False or None")
+    types = as_dtype(weight), as_dtype(dtype), result
+    return Request(size, finish, *types, shape, is_first, count, sides, specialize)
 
 
 def _filter_shape(
@@ -167,7 +177,12 @@ def _filter_shape(
 
 
 def _size(
-    who: str, images: tuple[int, ...], filter: tuple[int, ...], groups: int, options: Options
+    who: str,
+    images: tuple[int, ...],
+    filter: tuple[int, ...],
+    groups: int,
+    options: Options,
+    sides: Padding,
 ) -> Convolution:
     """The sizes of the convolution.
 
@@ -191,7 +206,6 @@ def _size(
         for name in ("stride", "dilation")
     )
     pixels, padding = [], []
-    sides = _padding(who, options.padding, dimensions)
     for axis, (name, (first, last)) in enumerate(zip(AXIS_NAMES[-dimensions:], sides, strict=True)):
         image, span = images[1 + axis], (taps[axis] - 1) * dilations[axis] + 1
         if image < 1 or image + first + last < span:

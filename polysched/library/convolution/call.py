@@ -33,13 +33,16 @@ def conv2d(  # noqa: PLR0913  (options by keyword)
     layout: str = "NHWC",
     out: Any = None,
     threads: int | None = None,
+    specialize: bool | None = None,
 ) -> NumpyArray:
     """Compute ``activation(convolution(x, weight) * scale + bias + residual)``.
 
     As in ``torch.nn.functional.conv2d``, the filter is not mirrored and ``padding`` adds zeros.
-    Taps over the padding do not run: a weight of NaN or infinity has no effect there. The
-    first call of each combination of sizes and options proves and compiles a kernel, which stays on
-    disk. ``ps.prepare(weight)`` saves copying the weights in each call.
+    Unless the image is smaller than the filter, taps over the padding do not run: a weight of NaN
+    or infinity has no effect there. The first call of each combination of channels, filter and
+    options proves and compiles a kernel for images of any number and size, which stays on disk.
+    After four calls with one size, a background thread makes code for that size. ``ps.prepare(weight)``
+    saves copying the weights in each call.
 
     The kernel is declared by
     :func:`polysched.library.convolution.kernel.convolution_kernel` and scheduled by
@@ -73,6 +76,8 @@ def conv2d(  # noqa: PLR0913  (options by keyword)
         out: the array for the result, contiguous; by default a new array.
         threads: the most threads to use; by default as many as there are usable cores. A small
             convolution uses a single thread.
+        specialize: True to make the code for these sizes at once, False never to make it; None to
+            make it in the background after a few calls. Its sums may be rounded otherwise.
 
     Returns:
         the result; ``out`` if that was given.
@@ -80,7 +85,7 @@ def conv2d(  # noqa: PLR0913  (options by keyword)
     Raises:
         CallError: an argument does not fit. Nothing has been written then.
     """
-    options = Options(stride, padding, dilation, groups, activation, layout, threads)
+    options = Options(stride, padding, dilation, groups, activation, layout, threads, specialize)
     return _convolved(2, _arrays(2, x, weight, scale, bias, residual), weight, out, options)
 
 
@@ -99,6 +104,7 @@ def conv1d(  # noqa: PLR0913  (options by keyword)
     layout: str = "NWC",
     out: Any = None,
     threads: int | None = None,
+    specialize: bool | None = None,
 ) -> NumpyArray:
     """Compute ``activation(convolution(x, weight) + bias + residual)`` over one dimension.
 
@@ -109,7 +115,7 @@ def conv1d(  # noqa: PLR0913  (options by keyword)
     Raises:
         CallError: an argument does not fit. Nothing has been written then.
     """
-    options = Options(stride, padding, dilation, groups, activation, layout, threads)
+    options = Options(stride, padding, dilation, groups, activation, layout, threads, specialize)
     return _convolved(1, _arrays(1, x, weight, scale, bias, residual), weight, out, options)
 
 
@@ -128,6 +134,7 @@ def conv3d(  # noqa: PLR0913  (options by keyword)
     layout: str = "NDHWC",
     out: Any = None,
     threads: int | None = None,
+    specialize: bool | None = None,
 ) -> NumpyArray:
     """Compute ``activation(convolution(x, weight) + bias + residual)`` over three dimensions.
 
@@ -140,7 +147,7 @@ def conv3d(  # noqa: PLR0913  (options by keyword)
     Raises:
         CallError: an argument does not fit. Nothing has been written then.
     """
-    options = Options(stride, padding, dilation, groups, activation, layout, threads)
+    options = Options(stride, padding, dilation, groups, activation, layout, threads, specialize)
     return _convolved(3, _arrays(3, x, weight, scale, bias, residual), weight, out, options)
 
 

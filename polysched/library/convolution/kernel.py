@@ -27,6 +27,7 @@ def convolution_kernel(
     *,
     dtype: DType | str | Format = f32,
     block: int = 0,
+    any_size: bool = False,
 ) -> Kernel:
     """Declare a convolution; sums have any order.
 
@@ -53,14 +54,23 @@ def convolution_kernel(
         block: if positive, the filter is ``filter[c / block, ky, kx, k, c % block]``, with so many
             output channels side by side. Only without groups. If the format has several terms, the
             filter is ``filter[c / block, ky, kx, k / terms, c % block, k % terms]``.
+        any_size: whether the numbers of images, of output pixels and of the image's rows and
+            columns are parameters: ``images``, ``pixels_y``, ``image_y`` and so on. The images are
+            at least as large as the filter, and every pixel reads some of its image. The padding
+            after an image must not be negative.
     """
     form = dtype if isinstance(dtype, Format) else plain_format(as_dtype(dtype))
     build = KernelBuilder(size.name)
-    arrays = _arrays(build, size, finish, form, block)
+    extents = (
+        _parameters(build, size) if any_size else Extents(size.images, size.pixels, size.image)
+    )
+    arrays = _arrays(build, size, extents, finish, form, block)
     axes, total = AXES[-len(size.pixels) :], form.total
     outer = 1 + len(axes)
     has_loop = size.groups > 1 and size.group_out > 1
-    space = dict(zip(("n", *axes), (size.images, *size.pixels), strict=True))
+    space: dict[str, Bound] = dict(
+        zip(("n", *axes), (extents.images, *extents.pixels), strict=True)
+    )
     if has_loop:
         space["g"] = size.groups
     space["c"] = size.group_out if has_loop else size.channels_out
@@ -73,7 +83,7 @@ def convolution_kernel(
         group, within = of_channels
         return group * size.group_out + within, group * size.group_in
 
-    image = _widened(build, size, form, arrays.input)
+    image = _widened(build, size, extents, form, arrays.input)
     sums, out, offset = arrays.sums, arrays.out, arrays.bias
     with build.loops(**space) as at, build.statement("init"):
         c, _ = channel(at[outer:])
@@ -91,7 +101,7 @@ def convolution_kernel(
             out_at * stride + tap_at * dilation - first
             for out_at, stride, tap_at, dilation, (first, _) in steps
         ]
-        for condition in _inside(size, place):
+        for condition in _inside(size, extents, place):
             guards.enter_context(build.where(condition))
         c, first_channel = channel(at[outer : len(space)])
         filtered = (c // block, *tap, k, c % block) if block else (*tap, k, c)
@@ -116,6 +126,31 @@ def convolution_kernel(
 
 
 @dataclass(frozen=True)
+class Extents:
+    """The extents of a convolution that may be parameters: images, output pixels and images."""
+
+    images: Operand
+    pixels: tuple[Operand, ...]
+    image: tuple[Operand, ...]
+
+
+def _parameters(build: KernelBuilder, size: Convolution) -> Extents:
+    """Declare the extents as parameters, of images that are at least as large as the filter."""
+    images = build.parameter("images", minimum=1)
+    pixels, image = [], []
+    steps = zip(AXES[-len(size.pixels) :], size.strides, size.spans, size.paddings, strict=True)
+    for axis, stride, span, padding in steps:
+        count = build.parameter(f"pixels_{axis}", minimum=1)
+        extent = build.parameter(f"image_{axis}", minimum=span)
+        last = count * stride - stride + span
+        build.assume(last <= extent + sum(padding))
+        build.assume(extent + sum(padding) < last + stride)
+        pixels.append(count)
+        image.append(extent)
+    return Extents(images, tuple(pixels), tuple(image))
+
+
+@dataclass(frozen=True)
 class _Arrays:
     """The arrays of a convolution; ``sums`` is ``out`` where no operation follows them."""
 
@@ -129,12 +164,17 @@ class _Arrays:
 
 
 def _arrays(
-    build: KernelBuilder, size: Convolution, finish: Finish, form: Format, block: int
+    build: KernelBuilder,
+    size: Convolution,
+    sizes: Extents,
+    finish: Finish,
+    form: Format,
+    block: int,
 ) -> _Arrays:
     axes, channels = AXES[-len(size.pixels) :], (size.channels_out,)
-    extents = (size.images, *size.pixels, *channels)
+    extents = (sizes.images, *sizes.pixels, *channels)
     dimensions = " ".join(("n", *axes, "c"))
-    image = (size.images, *size.image, size.channels_in)
+    image = (sizes.images, *sizes.image, size.channels_in)
     input = build.input("input", form.stored, image, dimensions=" ".join(("n", *axes, "k")))
     blocks = {"c_block": -(-size.channels_out // block)} if block else {}
     stored = {**blocks, **_taps(size, form), "c": block or size.channels_out, **_terms(form)}
@@ -146,7 +186,8 @@ def _arrays(
     out = sums = build.output("out", form.result, extents, dimensions=dimensions)
     # Where no tap follows the bias, the epilogue alone reads it: `compute_at` needs a reader.
     is_plain = not finish.residual and finish.activation is None and form.result == form.total
-    if not is_plain or size.has_bare_pixels:
+    is_any = not isinstance(sizes.images, int)
+    if not is_plain or (not is_any and size.has_bare_pixels):
         sums = build.temporary("sums", form.total, extents, dimensions=dimensions)
     return _Arrays(input, filter, scale, bias, residual, out, sums)
 
@@ -163,10 +204,10 @@ def _terms(form: Format) -> dict[str, int]:
 
 
 def _widened(
-    build: KernelBuilder, size: Convolution, form: Format, input: ArrayHandle
+    build: KernelBuilder, size: Convolution, sizes: Extents, form: Format, input: ArrayHandle
 ) -> ArrayHandle:
     """Declare the copy of the images in the type of the products, filled up to whole groups."""
-    names, outer = ("n", *AXES[-len(size.pixels) :]), (size.images, *size.image)
+    names, outer = ("n", *AXES[-len(size.pixels) :]), (sizes.images, *sizes.image)
     channels = size.channels_in
     filled = -(-channels // form.terms) * form.terms
     if form.stored == form.multiplied and filled == channels:
@@ -182,9 +223,9 @@ def _widened(
     return copy
 
 
-def _inside(size: Convolution, place: list[Expression]) -> Iterator[Expression]:
+def _inside(size: Convolution, sizes: Extents, place: list[Expression]) -> Iterator[Expression]:
     """Conditions under which a filter tap is not over the padding."""
-    for at, extent, (first, last) in zip(place, size.image, size.paddings, strict=True):
+    for at, extent, (first, last) in zip(place, sizes.image, size.paddings, strict=True):
         if first > 0:
             yield at >= 0
         if last > 0:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
+from itertools import count
 from math import prod
 from types import MappingProxyType
 from typing import Any
@@ -28,7 +29,8 @@ from polysched.library.convolution.schedule import (
     convolution_schedule,
     is_worth_threads,
 )
-from polysched.library.convolution.size import Convolution, Finish, Padding
+from polysched.library.convolution.size import AXES, Convolution, Finish, Padding
+from polysched.library.matmul.generic.specialize import Specializer
 from polysched.lower import compile
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
@@ -48,6 +50,8 @@ class ConvolutionCode:
         form: the element types.
         block: output channels side by side in prepared weights; 0 if they are not blocked.
         is_parallel: whether it runs on several threads.
+        any_size: whether the code is for images of any number and size; those of ``size`` are then
+            without effect.
     """
 
     size: Convolution
@@ -55,10 +59,13 @@ class ConvolutionCode:
     form: Format
     block: int
     is_parallel: bool
+    any_size: bool = False
 
     def kernel(self) -> Kernel:
         """The kernel that a call schedules."""
-        return convolution_kernel(self.size, self.finish, dtype=self.form, block=self.block)
+        return convolution_kernel(
+            self.size, self.finish, dtype=self.form, block=self.block, any_size=self.any_size
+        )
 
     def schedule(self, machine: Machine | str | None = None) -> Schedule:
         """The schedule that a call compiles, to be shown, edited or exported."""
@@ -79,6 +86,9 @@ class Plan:
         team: arguments of the kernel about threads.
         zeros: the padding of an image that is copied between zeros; None if the kernel skips it.
         packs: whether the weights are copied as ``prepare`` does, in each call.
+        generic: the code for images of any size.
+        specialize: whether ``code`` runs at once (True), never, or after some calls (None).
+        calls: counts the calls.
     """
 
     code: ConvolutionCode
@@ -90,6 +100,9 @@ class Plan:
     team: Mapping[str, int]
     zeros: Padding | None
     packs: bool
+    generic: ConvolutionCode
+    specialize: bool | None
+    calls: Iterator[int] = field(default_factory=count, compare=False)
 
     def run(self, arrays: Mapping[str, NumpyArray], result: NumpyArray) -> None:
         """Compute the result; arrays in another order or with gaps are copied."""
@@ -106,12 +119,35 @@ class Plan:
         if self.zeros is not None:
             padded = np.pad(inputs[0], ((0, 0), *self.zeros, (0, 0)))
             inputs[0] = padded.reshape(_image_shape(self.code.size))
-        self.kernel(*inputs, result.reshape(self.shapes[-1]), **self.team)
+        out = result.reshape(self.shapes[-1])
+        if self._is_specialized():
+            self.kernel(*inputs, out, **self.team)
+        else:
+            compiled_convolution(self.generic)(*inputs, out, **self.extents, **self.team)
 
     @cached_property
     def kernel(self) -> CompiledKernel:
-        """The kernel; the sizes that share its code compile it once."""
+        """The kernel for the sizes of this call; plans that share its code compile it once."""
         return compiled_convolution(self.code)
+
+    @cached_property
+    def extents(self) -> dict[str, int]:
+        """The parameters of the kernel for any size."""
+        size = self.code.size
+        extents = {"images": size.images}
+        for axis, pixels, image in zip(
+            AXES[-len(size.pixels) :], size.pixels, size.image, strict=True
+        ):
+            extents |= {f"pixels_{axis}": pixels, f"image_{axis}": image}
+        return extents
+
+    def _is_specialized(self) -> bool:
+        """Count a call; returns whether the code for these sizes is to run."""
+        if self.specialize is not None:
+            return self.specialize
+        if next(self.calls) == GENERIC_CALLS:
+            SPECIALIZER.submit(self.code, partial(compiled_convolution, self.code))
+        return SPECIALIZER.is_done(self.code)
 
 
 def planned(
@@ -173,6 +209,8 @@ def _plan(
         MappingProxyType({"threads": request.threads} if code.is_parallel else {}),
         zeros,
         packs,
+        _for_any_size(code, None if zeros else request.sides),
+        request.specialize,
     )
 
 
@@ -186,7 +224,8 @@ def _zeros(size: Convolution) -> Padding | None:
     The taps over such an image have too few values for the loops of a register tile, so it is
     copied between zeros. None for other images.
     """
-    is_small = any(extent < span for extent, span in zip(size.image, size.spans, strict=True))
+    steps = zip(size.image, size.spans, size.paddings, strict=True)
+    is_small = any(extent < span or max(padding) >= span for extent, span, padding in steps)
     if not is_small and not size.has_bare_pixels:
         return None
     return tuple((first, max(last, 0)) for first, last in size.paddings)
@@ -210,6 +249,16 @@ def _code(request: Request, zeros: Padding | None, *, is_prepared: bool) -> Conv
     return ConvolutionCode(size, request.finish, form, block, is_parallel)
 
 
+def _for_any_size(code: ConvolutionCode, sides: Padding | None) -> ConvolutionCode:
+    """The code for images of any number and size, with the given padding or none."""
+    size = code.size
+    padding = sides or ((0, 0),) * len(size.pixels)
+    pixels = tuple(sum(zeros) + 1 for zeros in padding)
+    return replace(
+        code, size=replace(size, images=1, pixels=pixels, padding=padding), any_size=True
+    )
+
+
 def _filter_shape(code: ConvolutionCode) -> tuple[int, ...]:
     """The shape of the filter in the kernel."""
     size, terms = code.size, code.form.terms
@@ -223,6 +272,12 @@ def _filter_shape(code: ConvolutionCode) -> tuple[int, ...]:
 def _contiguous(array: NumpyArray) -> NumpyArray:
     array = np.ascontiguousarray(array)
     return array if array.flags.aligned else aligned_copy(array)
+
+
+GENERIC_CALLS = 4
+"""Calls of one kind that run the code for any size before that for its sizes is compiled."""
+
+SPECIALIZER = Specializer()
 
 
 @lru_cache(maxsize=256)

@@ -81,13 +81,14 @@ def convolution_schedule(
     if threads < 1:
         raise ScheduleError(f"{kernel.name}: threads is {threads}; expected at least 1")
     axes = _axes(kernel)
-    out = extents_of(kernel, "out", " ".join(("n", *axes, "c")), _MAKER)
+    any_size = bool(kernel.parameters)
+    out = extents_of(kernel, "out", " ".join(("n", *axes, "c")), _MAKER, _MANY)
     is_packed = "filter" in kernel.arrays and "c_block" in kernel.arrays["filter"].dimensions
     blocks = ("c_block",) if is_packed else ()
     names = (*(f"k{axis}" for axis in axes), "k")
     terms = ("t",) if "t" in kernel.statements["update"].indices else ()
     taps = extents_of(kernel, "filter", " ".join((*blocks, *names, "c", *terms)), _MAKER)
-    channels_in = extents_of(kernel, "input", " ".join(("n", *axes, "k")), _MAKER)["k"]
+    channels_in = extents_of(kernel, "input", " ".join(("n", *axes, "k")), _MAKER, _MANY)["k"]
     groups = 1 if terms else channels_in // taps["k"]
     has_loop = "g" in kernel.statements["update"].indices
     channels = out["c"] // groups if has_loop else out["c"]
@@ -109,14 +110,15 @@ def convolution_schedule(
     pixels = out["n"] * prod(out[axis] for axis in axes)
     products = pixels * out["c"] * prod(taps[name] for name in names)
     if threads > 1 and is_worth_threads(products, target):
-        shared, *others = (f"update.{loop}" for loop in _shared_loops(order))
+        loops = _shared_loops(order)
+        # Parametric extents cannot be collapsed: their product is not affine.
+        shared, *others = (f"update.{loop}" for loop in (loops[-1:] if any_size else loops))
         for number, loop in enumerate(others):
             into = "rows" if number == len(others) - 1 else f"rows_{number}"
             schedule, shared = schedule.collapse(shared, loop, into=into), into
         schedule = schedule.parallel(shared)
         for copy in copies:
-            loop = f"{copy}_rows"
-            schedule = schedule.collapse(f"{copy}.n", f"{copy}.{axes[0]}", into=loop).parallel(loop)
+            schedule = schedule.parallel(f"{copy}.{axes[0]}")
     is_reused = pixels > _REUSED * tile.rows * tile.columns
     if groups == 1 and out["c"] > tile.channels and is_reused and not is_packed:
         schedule = schedule.pack("filter", at="c_tile", order=(*names, "c"))
@@ -132,6 +134,9 @@ def convolution_schedule(
 
 
 _MAKER = "convolution_kernel"
+
+_MANY = 1 << 16
+"""Images or pixels that are assumed where their number is a parameter."""
 
 _COPIES = ("widen", "fill")
 """Statements that copy the images before the taps run."""

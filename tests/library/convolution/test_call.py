@@ -11,7 +11,9 @@ import pytest
 import polysched as ps
 from polysched.errors import CallError
 from polysched.legality.check import check
+from polysched.library.convolution.arguments import Options
 from polysched.library.convolution.call import convolution_code
+from polysched.library.convolution.plan import GENERIC_CALLS, SPECIALIZER, planned
 
 NumpyArray = np.ndarray[Any, Any]
 
@@ -71,8 +73,8 @@ def assert_right(
     call, layout = CONVOLUTIONS[x.ndim], CHANNELS_FIRST[x.ndim]
     groups = options.get("groups", 1)
     close = 4e-5 if x.dtype == np.float32 else 1e-12
-    for given in (weight, ps.prepare(weight, groups=groups)):
-        found = call(x, given, bias, **options)
+    for given, specialize in ((weight, None), (ps.prepare(weight, groups=groups), True)):
+        found = call(x, given, bias, specialize=specialize, **options)
         assert found.dtype == x.dtype
         np.testing.assert_allclose(found, right, rtol=0, atol=close)
     out = np.full(right.shape, np.nan, x.dtype)
@@ -83,8 +85,10 @@ def assert_right(
     images = np.ascontiguousarray(np.moveaxis(x, -1, 1))
     filters = np.ascontiguousarray(np.moveaxis(weight, (-1, -2), (0, 1)))
     out = np.full(np.moveaxis(right, -1, 1).shape, np.nan, x.dtype)
-    for weights in (filters, ps.prepare(filters, groups=groups, layout=layout)):
-        assert call(images, weights, bias, layout=layout, out=out, **options) is out
+    prepared = ps.prepare(filters, groups=groups, layout=layout)
+    for weights, specialize in ((filters, False), (prepared, None)):
+        given = {"layout": layout, "specialize": specialize, **options}
+        assert call(images, weights, bias, out=out, **given) is out
         np.testing.assert_allclose(np.moveaxis(out, 1, -1), right, rtol=0, atol=close)
     found = call(images, filters, bias, layout=layout, **options)
     np.testing.assert_array_equal(found, call(images, filters, bias, layout=layout, **options))
@@ -156,6 +160,32 @@ def test_threads(groups: int) -> None:
     options = {"padding": 1, "groups": groups}
     one = ps.conv2d(x, weight, threads=1, **options)  # type: ignore[arg-type]
     np.testing.assert_array_equal(ps.conv2d(x, weight, threads=2, **options), one)  # type: ignore[arg-type]
+
+
+def test_new_sizes_run_by_the_same_code() -> None:
+    weight, bias = numbers(3, 3, 4, 20), numbers(20)
+    options = {"padding": ((1, 2), (0, 1)), "stride": (2, 1), "activation": "relu"}
+    codes = set()
+    for shape in ((1, 3, 3), (2, 4, 9), (1, 11, 14), (3, 8, 25)):
+        x = numbers(*shape, 4)
+        found = ps.conv2d(x, weight, bias, specialize=False, **options)  # type: ignore[arg-type]
+        np.testing.assert_allclose(found, exact(x, weight, bias, **options), atol=2e-5)  # type: ignore[arg-type]
+        codes.add(
+            planned(2, {"x": x, "weight": weight}, weight, None, Options(layout="NHWC")).generic
+        )
+    assert len(codes) == 1
+
+
+def test_code_for_a_size_follows_after_some_calls() -> None:
+    x, weight = numbers(1, 7, 8, 3), numbers(2, 2, 3, 8)
+    options = Options(layout="NHWC")
+    right = ps.conv2d(x, weight)
+    for _ in range(GENERIC_CALLS):
+        np.testing.assert_allclose(ps.conv2d(x, weight), right, atol=1e-6)
+    plan = planned(2, {"x": x, "weight": weight}, weight, None, options)
+    SPECIALIZER.wait()
+    assert SPECIALIZER.is_done(plan.code)
+    np.testing.assert_allclose(ps.conv2d(x, weight), right, atol=1e-6)
 
 
 def test_arrays_with_gaps_are_copied() -> None:
@@ -252,7 +282,10 @@ OUT = np.zeros((2, 4, 5, 12), "f4")
         (lambda: ps.conv2d(X[:, :0], W, padding=9), "the image has 0 rows and 18 of padding"),
         (lambda: ps.conv2d(X, W, layout="CHWN"), "layout='CHWN'; expected 'NHWC' or 'NCHW'"),
         (lambda: ps.conv2d(X, W, layout=None), "layout=None; expected"),  # type: ignore[arg-type]
-        (lambda: ps.conv2d(X, W, activation="swish"), "activation='swish' for a result of float32; expected"),
+        (
+            lambda: ps.conv2d(X, W, activation="swish"),
+            "activation='swish' for a result of float32; expected",
+        ),
         (lambda: ps.conv2d(X, W, W[0, 0, 0, :5]), r"'bias' has shape \(5,\) .* expected \(12,\)"),
         (lambda: ps.conv2d(X, W, np.ones(12)), "'bias' has shape .* type float64"),
         (lambda: ps.conv2d(X, W, residual=X), "'residual' has shape"),
@@ -266,6 +299,7 @@ OUT = np.zeros((2, 4, 5, 12), "f4")
             "overlap",
         ),
         (lambda: ps.conv2d(X, W, threads=0), "threads=0"),
+        (lambda: ps.conv2d(X, W, specialize=1), "specialize=1; expected True, False or None"),  # type: ignore[arg-type]
         (lambda: ps.conv2d(X, ps.prepare(W), layout="NCHW"), "prepared with layout='NHWC'"),
         (lambda: ps.conv2d(X, ps.prepare(W), groups=2), "prepared with .* groups=1; expected"),
         (lambda: ps.conv2d(X, W, padding=10**10), "the result has shape .* less than 2\\*\\*63"),

@@ -47,8 +47,9 @@ def test_half_types(
     )
     call = ps.conv1d if len(shape) == 3 else ps.conv2d
     right = exact(x, weight, bias.astype("f8"), **options, activation="relu")
-    for given in (weight, ps.prepare(weight, groups=options.get("groups", 1))):
-        found = call(x, given, bias, **options, activation="relu")
+    prepared = ps.prepare(weight, groups=options.get("groups", 1))
+    for given, specialize in ((weight, None), (prepared, True)):
+        found = call(x, given, bias, specialize=specialize, **options, activation="relu")
         assert found.dtype == dtype.numpy()
         np.testing.assert_array_equal(found, right.astype("f4").astype(dtype.numpy()))
 
@@ -64,8 +65,9 @@ def test_bytes(
     right = exact(x, weight, bias, **options)
     sums = exact(x, weight, **options)
     scale = np.linspace(0.001, 0.01, filter[-1], dtype="f4")
-    for given in (weight, ps.prepare(weight, groups=options.get("groups", 1))):
-        found = call(x, given, bias, **options)
+    prepared = ps.prepare(weight, groups=options.get("groups", 1))
+    for given, specialize in ((weight, None), (prepared, True)):
+        found = call(x, given, bias, specialize=specialize, **options)
         assert found.dtype == np.int32
         np.testing.assert_array_equal(found, right)
         found = call(x, given, bias.astype("f4"), scale=scale, **options, activation="relu")
