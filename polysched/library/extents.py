@@ -41,13 +41,12 @@ def extents_of(
         ScheduleError: the kernel has no such array.
     """
     declared = kernel.arrays.get(array)
-    extents = {
-        name: int(extent.value) if isinstance(extent, Constant) else unknown
-        for name, extent in (
-            zip(declared.dimensions, declared.shape, strict=True) if declared else ()
-        )
-        if isinstance(extent, Constant) or unknown is not None
-    }
+    shape = zip(declared.dimensions, declared.shape, strict=True) if declared else ()
+    extents = {}
+    for name, extent in shape:
+        value = int(extent.value) if isinstance(extent, Constant) else unknown
+        if value is not None:
+            extents[name] = value
     if extents.keys() != set(dimensions.split()):
         raise ScheduleError(
             f"kernel '{kernel.name}' has no array '{array}' with the dimensions {dimensions} of "

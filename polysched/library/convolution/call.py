@@ -41,8 +41,8 @@ def conv2d(  # noqa: PLR0913  (options by keyword)
     Unless the image is smaller than the filter, taps over the padding do not run: a weight of NaN
     or infinity has no effect there. The first call of each combination of channels, filter and
     options proves and compiles a kernel for images of any number and size, which stays on disk.
-    After four calls with one size, a background thread makes code for that size. ``ps.prepare(weight)``
-    saves copying the weights in each call.
+    After four calls with one size, a background thread makes code for that size.
+    ``ps.prepare(weight)`` saves copying the weights in each call.
 
     The kernel is declared by
     :func:`polysched.library.convolution.kernel.convolution_kernel` and scheduled by

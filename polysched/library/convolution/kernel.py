@@ -61,12 +61,9 @@ def convolution_kernel(
     """
     form = dtype if isinstance(dtype, Format) else plain_format(as_dtype(dtype))
     build = KernelBuilder(size.name)
-    extents = (
-        _parameters(build, size) if any_size else Extents(size.images, size.pixels, size.image)
-    )
+    extents = _extents(build, size, any_size=any_size)
     arrays = _arrays(build, size, extents, finish, form, block)
     axes, total = AXES[-len(size.pixels) :], form.total
-    outer = 1 + len(axes)
     has_loop = size.groups > 1 and size.group_out > 1
     space: dict[str, Bound] = dict(
         zip(("n", *axes), (extents.images, *extents.pixels), strict=True)
@@ -86,14 +83,14 @@ def convolution_kernel(
     image = _widened(build, size, extents, form, arrays.input)
     sums, out, offset = arrays.sums, arrays.out, arrays.bias
     with build.loops(**space) as at, build.statement("init"):
-        c, _ = channel(at[outer:])
+        c, _ = channel(at[1 + len(axes) :])
         start: Operand = 0
         if offset is not None and arrays.scale is None:
             start = offset[c] if form.result == total else cast(offset[c], total)
-        sums[(*at[:outer], c)] = start
+        sums[(*at[: 1 + len(axes)], c)] = start
     taps = {**_taps(size, form), **_terms(form)}
     with build.loops(**space, **taps) as at, ExitStack() as guards:
-        pixel = at[1:outer]
+        pixel = at[1 : 1 + len(axes)]
         *tap, k = at[len(space) :][: len(axes) + 1]
         term = at[len(space) + len(axes) + 1 :]
         steps = zip(pixel, size.strides, tap, size.dilations, size.paddings, strict=True)
@@ -103,7 +100,7 @@ def convolution_kernel(
         ]
         for condition in _inside(size, extents, place):
             guards.enter_context(build.where(condition))
-        c, first_channel = channel(at[outer : len(space)])
+        c, first_channel = channel(at[1 + len(axes) : len(space)])
         filtered = (c // block, *tap, k, c % block) if block else (*tap, k, c)
         weight = arrays.filter[(*filtered, *term)]
         element = image[(at[0], *place, form.terms * k + term[0] if term else first_channel + k)]
@@ -111,11 +108,11 @@ def convolution_kernel(
             # An operator converts half types itself, and instructions expect no conversion.
             is_narrow = form.multiplied.is_integer
             product = cast(weight, total) * cast(element, total) if is_narrow else weight * element
-            sums[(*at[:outer], c)] += product
+            sums[(*at[: 1 + len(axes)], c)] += product
     if sums is not out:
         with build.loops(**space) as at, build.statement("epilogue"):
-            c, _ = channel(at[outer:])
-            pixel = (*at[:outer], c)
+            c, _ = channel(at[1 + len(axes) :])
+            pixel = (*at[: 1 + len(axes)], c)
             value: Expression = sums[pixel]
             if arrays.scale is not None:
                 value = cast(value, form.result) * arrays.scale[c]
@@ -134,8 +131,10 @@ class Extents:
     image: tuple[Operand, ...]
 
 
-def _parameters(build: KernelBuilder, size: Convolution) -> Extents:
-    """Declare the extents as parameters, of images that are at least as large as the filter."""
+def _extents(build: KernelBuilder, size: Convolution, *, any_size: bool) -> Extents:
+    """The extents, as literals or as parameters of images that are as large as the filter."""
+    if not any_size:
+        return Extents(size.images, size.pixels, size.image)
     images = build.parameter("images", minimum=1)
     pixels, image = [], []
     steps = zip(AXES[-len(size.pixels) :], size.strides, size.spans, size.paddings, strict=True)

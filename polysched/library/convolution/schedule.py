@@ -110,9 +110,9 @@ def convolution_schedule(
     pixels = out["n"] * prod(out[axis] for axis in axes)
     products = pixels * out["c"] * prod(taps[name] for name in names)
     if threads > 1 and is_worth_threads(products, target):
-        loops = _shared_loops(order)
+        outer = _shared_loops(order)
         # Parametric extents cannot be collapsed: their product is not affine.
-        shared, *others = (f"update.{loop}" for loop in (loops[-1:] if any_size else loops))
+        shared, *others = (f"update.{loop}" for loop in (outer[-1:] if any_size else outer))
         for number, loop in enumerate(others):
             into = "rows" if number == len(others) - 1 else f"rows_{number}"
             schedule, shared = schedule.collapse(shared, loop, into=into), into
