@@ -97,7 +97,7 @@ if TYPE_CHECKING:
         UnknownLegalityError,
         Verdict,
     )
-    from polysched.library.convolution.call import conv2d
+    from polysched.library.convolution.call import conv1d, conv2d, conv3d
     from polysched.library.convolution.prepare import PreparedWeight, prepare
     from polysched.library.matmul.dispatch.call import matmul
     from polysched.library.matmul.dispatch.computed import Computed, Input, computed
@@ -125,7 +125,9 @@ _LAZY = MappingProxyType(
         "check": "polysched.legality.check",
         "compile": "polysched.user",
         "computed": "polysched.library.matmul.dispatch.computed",
+        "conv1d": "polysched.library.convolution.call",
         "conv2d": "polysched.library.convolution.call",
+        "conv3d": "polysched.library.convolution.call",
         "einsum": "polysched.frontends.einsum.call",
         "explain_loops": "polysched.legality.reports.loop_properties",
         "export": "polysched.lower",
@@ -211,7 +213,9 @@ __all__ = [
     "check",
     "compile",
     "computed",
+    "conv1d",
     "conv2d",
+    "conv3d",
     "einsum",
     "equal",
     "exp",

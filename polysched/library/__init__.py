@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polysched.library.convolution.schedule import conv2d_schedule
+    from polysched.library.convolution.schedule import convolution_schedule
     from polysched.library.gemv import gemv_kernel, gemv_schedule
     from polysched.library.quantized import quantized_gemv_kernel, quantized_gemv_schedule
     from polysched.library.reduce import reduce_kernel, reduce_schedule
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LAZY = MappingProxyType(
     {
-        "conv2d_schedule": "convolution.schedule",
+        "convolution_schedule": "convolution.schedule",
         "gemv_kernel": "gemv",
         "gemv_schedule": "gemv",
         "quantized_gemv_kernel": "quantized",
@@ -31,7 +31,6 @@ _LAZY = MappingProxyType(
 """Functions by module; a module is imported when one of its functions is used."""
 
 _MODULES = (
-    "conv2d",
     "convolution",
     "gemv",
     "matmul",
@@ -56,7 +55,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "conv2d_schedule",
+    "convolution_schedule",
     "gemv_kernel",
     "gemv_schedule",
     "quantized_gemv_kernel",

@@ -25,7 +25,9 @@ def require_sizes(maker: str, *, least: int = 0, **sizes: object) -> None:
             raise KernelError(f"{maker}: {name} is {size!r}; expected an integer >= {least}")
 
 
-def extents_of(kernel: Kernel, array: str, dimensions: str, maker: str) -> dict[str, int]:
+def extents_of(
+    kernel: Kernel, array: str, dimensions: str, maker: str, unknown: int | None = None
+) -> dict[str, int]:
     """The extents of an array by the names of its dimensions.
 
     Args:
@@ -33,18 +35,18 @@ def extents_of(kernel: Kernel, array: str, dimensions: str, maker: str) -> dict[
         array: the name of the array.
         dimensions: the names of its dimensions, in any order.
         maker: the function that declares such kernels, for the message.
+        unknown: what to take for an extent that is a parameter; by default it is an error.
 
     Raises:
         ScheduleError: the kernel has no such array.
     """
     declared = kernel.arrays.get(array)
-    extents = {
-        name: int(extent.value)
-        for name, extent in (
-            zip(declared.dimensions, declared.shape, strict=True) if declared else ()
-        )
-        if isinstance(extent, Constant)
-    }
+    shape = zip(declared.dimensions, declared.shape, strict=True) if declared else ()
+    extents = {}
+    for name, extent in shape:
+        value = int(extent.value) if isinstance(extent, Constant) else unknown
+        if value is not None:
+            extents[name] = value
     if extents.keys() != set(dimensions.split()):
         raise ScheduleError(
             f"kernel '{kernel.name}' has no array '{array}' with the dimensions {dimensions} of "

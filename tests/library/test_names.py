@@ -9,8 +9,9 @@ import pytest
 from polysched.errors import KernelError, MachineError
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.dtypes import DType, f64
-from polysched.library.conv2d import Convolution, Finish, conv2d
-from polysched.library.convolution.schedule import conv2d_schedule
+from polysched.library.convolution.kernel import convolution_kernel
+from polysched.library.convolution.schedule import convolution_schedule
+from polysched.library.convolution.size import Convolution, Finish
 from polysched.library.gemv import gemv_kernel, gemv_schedule
 from polysched.library.quantized import quantized_gemv_kernel, quantized_gemv_schedule
 from polysched.library.reduce import reduce_kernel, reduce_schedule
@@ -19,14 +20,16 @@ from polysched.machine.load import load_machine
 from polysched.user import Schedule
 
 KERNELS = (
-    lambda dtype: conv2d(Convolution(1, 6, 7, 8, 40), Finish(activation="relu"), dtype=dtype),
+    lambda dtype: convolution_kernel(
+        Convolution(1, (6, 7), 8, 40, (3, 3)), Finish(activation="relu"), dtype=dtype
+    ),
     lambda dtype: gemv_kernel(30, 70, dtype=dtype),
     lambda dtype: reduce_kernel("max", 30, 70, dtype=dtype),
     lambda dtype: reduce_kernel("sum", 30, 70, dtype=dtype),
     lambda dtype: softmax_kernel(30, 70, dtype=dtype),
 )
 SCHEDULES = (
-    (KERNELS[0](f64), conv2d_schedule),
+    (KERNELS[0](f64), convolution_schedule),
     (KERNELS[1](f64), gemv_schedule),
     (KERNELS[2](f64), reduce_schedule),
     (KERNELS[4](f64), softmax_schedule),

@@ -1,4 +1,4 @@
-"""Arguments of ``conv2d``: the checks, and the sizes that follow from them.
+"""Arguments of convolutions: the checks, and the sizes that follow from them.
 
 All checks but that of overlapping memory depend on layouts only, so their result can be kept.
 """
@@ -6,21 +6,23 @@ All checks but that of overlapping memory depend on layouts only, so their resul
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from polysched.errors import CallError
 from polysched.integers import as_integer
-from polysched.library.conv2d import Convolution, Finish, Padding
+from polysched.ir.expr.dtypes import DType, as_dtype
 from polysched.library.convolution.prepare import (
     Prepared,
     group_count,
-    require_floats,
-    require_layout,
+    is_channels_first,
+    require_elements,
     weight_shape,
 )
-from polysched.library.matmul.kernel.epilogue import ACTIVATIONS
+from polysched.library.convolution.size import AXIS_NAMES, Convolution, Finish, Padding
+from polysched.library.matmul.kernel.epilogue import ACTIVATIONS, OF_INTEGERS
 from polysched.runtime.array_layout import (
     ALIGNED,
     C_CONTIGUOUS,
@@ -30,20 +32,22 @@ from polysched.runtime.array_layout import (
 )
 from polysched.runtime.threads import number_of_threads, usable_threads
 
+_LARGEST = np.iinfo(np.int64).max
 _IN_PLACE = ALIGNED | C_CONTIGUOUS | WRITEABLE
 
 
 @dataclass(frozen=True)
 class Options:
-    """The keyword arguments of ``conv2d`` that are no arrays, as they are given."""
+    """The keyword arguments of a convolution that are no arrays, as they are given."""
 
     stride: Any = 1
     padding: Any = 0
     dilation: Any = 1
     groups: Any = 1
     activation: Any = None
-    layout: Any = "NHWC"
+    layout: Any = None
     threads: Any = None
+    specialize: Any = None
 
 
 @dataclass(frozen=True)
@@ -53,24 +57,35 @@ class Request:
     Attributes:
         size: the sizes; one image where there is none.
         finish: what is added to the sums, and the activation.
-        block: output channels side by side in the weights; 0 for HWIO.
-        dtype: the type of all elements.
-        shape: the shape of the result, in NHWC.
+        weight: the type of the weights.
+        image: the type of the images.
+        result: the type of the result.
+        shape: the shape of the result, channels last.
+        is_first: whether images and results are given with channels first.
         threads: the most threads to use.
+        sides: the zeros before and after each dimension, as they are asked for.
+        specialize: whether code for these sizes is to run; None to decide by the calls.
     """
 
     size: Convolution
     finish: Finish
-    block: int
-    dtype: np.dtype[Any]
+    weight: DType
+    image: DType
+    result: np.dtype[Any]
     shape: tuple[int, ...]
+    is_first: bool
     threads: int
+    sides: Padding
+    specialize: bool | None
 
 
-def checked(layouts: dict[str, Layout], prepared: Prepared | None, options: Options) -> Request:
+def checked(
+    dimensions: int, layouts: dict[str, Layout], prepared: Prepared | None, options: Options
+) -> Request:
     """Check the arguments of a call.
 
     Args:
+        dimensions: dimensions of an image: 1, 2 or 3.
         layouts: the layouts of the arrays by name.
         prepared: the properties of prepared weights.
         options: the other arguments.
@@ -78,70 +93,96 @@ def checked(layouts: dict[str, Layout], prepared: Prepared | None, options: Opti
     Raises:
         CallError: an argument does not fit.
     """
-    layout = options.layout
-    require_layout("conv2d", layout)
+    who = f"conv{dimensions}d"
+    is_first = is_channels_first(who, options.layout, dimensions)
     dtype = layouts["x"][0]
-    for name, dimensions in (("x", 4), ("weight", 5 if prepared and prepared.block else 4)):
-        require_floats("conv2d", name, layouts[name][0], layouts[name][1], dimensions)
-    groups = group_count("conv2d", options.groups)
-    if layouts["weight"][0] != dtype:
+    if prepared and len(prepared.shape) != dimensions + 2:
         raise CallError(
-            f"conv2d: 'weight' has elements of type {layouts['weight'][0]}; expected {dtype}, as "
-            "'x' has"
+            f"{who}: 'weight' was prepared of shape {prepared.shape}; expected {dimensions + 2} "
+            "dimensions"
         )
-    images = channels_last(layouts["x"][1], layout)
-    filter = _filter_shape(layouts["weight"][1], prepared, layout, groups)
-    size = _size(images, filter, groups, options)
-    shape = (images[0], size.height, size.width, size.channels_out)
-    given = as_given(shape, layout)
-    for name, expected in (("bias", shape[3:]), ("residual", given), ("out", given)):
-        if name in layouts and (layouts[name][1] != expected or layouts[name][0] != dtype):
+    weight, extents = layouts["weight"][:2]
+    weight, extents = (prepared.dtype, prepared.shape) if prepared else (weight, extents)
+    require_elements(who, "x", dtype, layouts["x"][1], dimensions + 2)
+    require_elements(who, "weight", weight, extents, dimensions + 2)
+    groups = group_count(who, options.groups)
+    needed = np.dtype(np.int8) if dtype == np.uint8 else dtype
+    if weight != needed:
+        raise CallError(
+            f"{who}: 'weight' has elements of type {weight}, and 'x' of {dtype}; expected weights "
+            f"of {needed}"
+        )
+    is_exact = dtype.kind in "iu"
+    scaled = "scale" in layouts
+    if scaled and not is_exact:
+        raise CallError(f"{who}: 'x' has elements of type {dtype}; expected a scale for int8 only")
+    single = np.dtype(np.float32)
+    result = (single if scaled else np.dtype(np.int32)) if is_exact else dtype
+    x = layouts["x"][1]
+    images = (x[0], *x[2:], x[1]) if is_first else x
+    filter = _filter_shape(who, layouts["weight"][1], prepared, options.layout, groups, is_first)
+    sides = _padding(who, options.padding, dimensions)
+    size = _size(who, images, filter, groups, options, sides)
+    shape = (images[0], *size.pixels, size.channels_out)
+    if prod(shape) * result.itemsize > _LARGEST:
+        raise CallError(f"{who}: the result has shape {shape}; expected less than 2**63 bytes")
+    given = (shape[0], shape[-1], *shape[1:-1]) if is_first else shape
+    expected = {"bias": shape[-1:], "residual": given, "out": given}
+    if scaled:
+        expected["scale"] = layouts["scale"][1] and shape[-1:]
+    for name, extents in expected.items():
+        if name in layouts and (layouts[name][1] != extents or layouts[name][0] != result):
             raise CallError(
-                f"conv2d: '{name}' has shape {layouts[name][1]} and elements of type "
-                f"{layouts[name][0]}; expected {expected} and {dtype}"
+                f"{who}: '{name}' has shape {layouts[name][1]} and elements of type "
+                f"{layouts[name][0]}; expected {extents} and {result}"
             )
     if "out" in layouts and layouts["out"][2] & _IN_PLACE != _IN_PLACE:
         _, extents, flags, strides = layouts["out"]
-        fault = fault_of_output(flags, extents, strides, dtype.itemsize, contiguous=True)
-        raise CallError(f"conv2d: out {fault}; compute a new array and copy it")
+        fault = fault_of_output(flags, extents, strides, result.itemsize, contiguous=True)
+        raise CallError(f"{who}: out {fault}; compute a new array and copy it")
     activation = options.activation
-    if activation is not None and activation not in ACTIVATIONS:
+    known = OF_INTEGERS if result == np.int32 else ACTIVATIONS
+    if activation is not None and activation not in known:
         raise CallError(
-            f"conv2d: activation={activation!r}; expected None or one of "
-            f"{', '.join(sorted(ACTIVATIONS))}"
+            f"{who}: activation={activation!r} for a result of {result}; expected None or one of "
+            f"{', '.join(sorted(known))}"
         )
     threads = options.threads
-    count = usable_threads() if threads is None else number_of_threads("conv2d", threads)
-    finish = Finish("bias" in layouts, "residual" in layouts, activation)
-    return Request(size, finish, prepared.block if prepared else 0, dtype, shape, count)
-
-
-def channels_last(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
-    """A shape in the order of ``layout``, in NHWC."""
-    return shape if layout == "NHWC" else (shape[0], *shape[2:], shape[1])
-
-
-def as_given(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
-    """A shape in NHWC, in the order of ``layout``."""
-    return shape if layout == "NHWC" else (shape[0], shape[3], *shape[1:3])
+    count = usable_threads() if threads is None else number_of_threads(who, threads)
+    finish = Finish(scaled, "bias" in layouts, "residual" in layouts, activation)
+    specialize = options.specialize
+    if specialize is not None and type(specialize) is not bool:
+        raise CallError(f"{who}: specialize={specialize!r}; expected True, False or None")
+    types = as_dtype(weight), as_dtype(dtype), result
+    return Request(size, finish, *types, shape, is_first, count, sides, specialize)
 
 
 def _filter_shape(
-    shape: tuple[int, ...], prepared: Prepared | None, layout: str, groups: int
+    who: str,
+    shape: tuple[int, ...],
+    prepared: Prepared | None,
+    layout: str,
+    groups: int,
+    is_first: bool,
 ) -> tuple[int, ...]:
     """The shape of the weights in the order HWIO."""
     if prepared is None:
-        return weight_shape("conv2d", shape, layout)
+        return weight_shape(who, shape, is_first=is_first)
     if prepared.layout != layout or prepared.groups != groups:
         raise CallError(
-            f"conv2d: 'weight' was prepared with layout={prepared.layout!r} and "
+            f"{who}: 'weight' was prepared with layout={prepared.layout!r} and "
             f"groups={prepared.groups}; expected {layout!r} and {groups}, as in this call"
         )
     return prepared.shape
 
 
 def _size(
-    images: tuple[int, ...], filter: tuple[int, ...], groups: int, options: Options
+    who: str,
+    images: tuple[int, ...],
+    filter: tuple[int, ...],
+    groups: int,
+    options: Options,
+    sides: Padding,
 ) -> Convolution:
     """The sizes of the convolution.
 
@@ -149,63 +190,63 @@ def _size(
         CallError: the channels do not fit, the filter is larger than the padded image, or a stride,
             a dilation or a padding is no valid number.
     """
-    channels, (rows, columns, group_in, channels_out) = images[3], filter
+    channels, (*taps, group_in, channels_out), dimensions = images[-1], filter, len(images) - 2
     if channels % groups or channels_out % groups:
         which, number = ("weight", channels_out) if channels % groups == 0 else ("x", channels)
         raise CallError(
-            f"conv2d: groups={groups} does not divide the {number} channels of '{which}'"
+            f"{who}: groups={groups} does not divide the {number} channels of '{which}'"
         )
     if channels != group_in * groups:
         raise CallError(
-            f"conv2d: 'x' has {channels} channels and 'weight' {group_in} input channels in each "
+            f"{who}: 'x' has {channels} channels and 'weight' {group_in} input channels in each "
             f"of {groups} groups; expected {group_in * groups} channels of 'x'"
         )
-    strides, dilations = (_pair(name, getattr(options, name), 1) for name in ("stride", "dilation"))
-    extents, padding = [], []
-    for axis, (first, last) in enumerate(_padding(options.padding)):
-        name = ("rows", "columns")[axis]
-        image, span = images[1 + axis], (filter[axis] - 1) * dilations[axis] + 1
+    strides, dilations = (
+        _numbers(who, name, getattr(options, name), dimensions, 1)
+        for name in ("stride", "dilation")
+    )
+    pixels, padding = [], []
+    for axis, (name, (first, last)) in enumerate(zip(AXIS_NAMES[-dimensions:], sides, strict=True)):
+        image, span = images[1 + axis], (taps[axis] - 1) * dilations[axis] + 1
         if image < 1 or image + first + last < span:
             raise CallError(
-                f"conv2d: the image has {image} {name} and {first + last} of padding; expected at "
+                f"{who}: the image has {image} {name} and {first + last} of padding; expected at "
                 f"least 1 and with the padding {span}, the {name} under the filter"
             )
         extent = (image + first + last - span) // strides[axis] + 1
-        extents.append(extent)
+        pixels.append(extent)
         # Rows that no output pixel reads count as negative padding.
         padding.append((first, (extent - 1) * strides[axis] + span - image - first))
     return Convolution(
         images=max(images[0], 1),
-        height=extents[0],
-        width=extents[1],
+        pixels=tuple(pixels),
         channels_in=channels,
         channels_out=channels_out,
-        filter_height=rows,
-        filter_width=columns,
+        filter=tuple(taps),
         stride=strides,
         dilation=dilations,
         groups=groups,
-        padding=(padding[0], padding[1]),
+        padding=tuple(padding),
     )
 
 
-def _pair(name: str, given: Any, least: int) -> tuple[int, int]:
-    """A number for rows and a number for columns."""
-    both = tuple(given) if isinstance(given, tuple | list) else (given, given)
-    numbers = [number for value in both if (number := as_integer(value)) is not None]
-    if len(both) != 2 or len(numbers) != 2 or min(numbers) < least:
-        raise CallError(
-            f"conv2d: {name}={given!r}; expected an integer >= {least}, or a pair of them"
-        )
-    return numbers[0], numbers[1]
+def _numbers(who: str, name: str, given: Any, count: int, least: int) -> tuple[int, ...]:
+    """A number for each of ``count`` dimensions, or for each side of one."""
+    values = tuple(given) if isinstance(given, tuple | list) else (given,) * count
+    numbers = [number for value in values if (number := as_integer(value)) is not None]
+    if len(values) != count or len(numbers) != count or min(numbers) < least:
+        many = {1: "a tuple of one", 2: "a pair of them"}.get(count, f"a tuple of {count} of them")
+        raise CallError(f"{who}: {name}={given!r}; expected an integer >= {least}, or {many}")
+    return tuple(numbers)
 
 
-def _padding(given: Any) -> Padding:
-    """The zeros before and after the rows, and before and after the columns."""
+def _padding(who: str, given: Any, dimensions: int) -> Padding:
+    """For each dimension, the zeros before and after the image."""
     if isinstance(given, tuple | list) and any(isinstance(side, tuple | list) for side in given):
-        sides = [_pair("padding", side, 0) for side in given]
-        if len(sides) != 2:
-            raise CallError(f"conv2d: padding={given!r}; expected pairs for rows and columns")
-        return sides[0], sides[1]
-    rows, columns = _pair("padding", given, 0)
-    return (rows, rows), (columns, columns)
+        if len(given) != dimensions:
+            names = " and ".join(AXIS_NAMES[-dimensions:])
+            raise CallError(f"{who}: padding={given!r}; expected pairs for {names}")
+        sides = (_numbers(who, "padding", side, 2, 0) for side in given)
+    else:
+        sides = ((zeros, zeros) for zeros in _numbers(who, "padding", given, dimensions, 0))
+    return tuple((first, last) for first, last in sides)

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from polysched.errors import CallError
+from polysched.errors import CallError, KernelError
 from polysched.integers import as_integer
-from polysched.ir.expr.dtypes import as_dtype
+from polysched.ir.expr.dtypes import as_dtype, u8
+from polysched.library.convolution.format import WEIGHTS, multiplied_as, total_of
 from polysched.library.convolution.schedule import channel_tile
+from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.memory import aligned_copy, aligned_zeros
 from polysched.runtime.views import as_array
 
 NumpyArray = np.ndarray[Any, Any]
 
-LAYOUTS = ("NHWC", "NCHW")
+LAYOUTS = MappingProxyType({1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")})
+"""Channels-last and channels-first layout by the number of dimensions of an image."""
 
 
 @dataclass(frozen=True)
@@ -25,13 +30,15 @@ class Prepared:
     """The properties of prepared weights.
 
     Attributes:
-        shape: the shape in the order HWIO.
+        shape: the shape in the order HWIO (WIO, DHWIO).
+        dtype: the element type of the given weights.
         groups: the number of groups.
         layout: the layout of the images.
-        block: output channels side by side; 0 for weights that keep the order HWIO.
+        block: output channels side by side; 0 for weights that keep this order.
     """
 
-    shape: tuple[int, int, int, int]
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
     groups: int
     layout: str
     block: int
@@ -39,11 +46,13 @@ class Prepared:
 
 @dataclass(frozen=True, eq=False)
 class PreparedWeight:
-    """Weights for :func:`polysched.conv2d`, made by :func:`polysched.prepare`.
+    """Weights for a convolution, made by :func:`polysched.prepare`.
 
     Attributes:
-        array: the weights: ``[channels / block, height, width, group_in, block]``, filled up with
-            zeros, or HWIO.
+        array: the weights: ``[channels / block, *filter, group_in, block]``, filled up with
+            zeros, or ``[*filter, group_in, channels]``; in the type in which they are multiplied,
+            in pairs ``[channels / block, *filter, group_in / 2, block, 2]`` where an instruction
+            adds two products.
         properties: the shape, the groups and the order.
     """
 
@@ -51,64 +60,91 @@ class PreparedWeight:
     properties: Prepared
 
 
-def prepare(weight: Any, *, groups: int = 1, layout: str = "NHWC") -> PreparedWeight:
+def prepare(weight: Any, *, groups: int = 1, layout: str | None = None) -> PreparedWeight:
     """Copy the weights of a convolution into the order in which its kernel reads them.
 
-    :func:`polysched.conv2d` takes the result in place of the weights, for images of any size. Later
-    changes of ``weight`` have no effect on it. Weights of several groups keep their order.
+    :func:`polysched.conv1d`, :func:`polysched.conv2d` and :func:`polysched.conv3d` take the result
+    in place of the weights, for images of any size. Later changes of ``weight`` have no effect on
+    it. Weights of several groups keep their order.
 
     Args:
-        weight: an array of float32 or float64: HWIO, or OIHW with ``layout="NCHW"``.
+        weight: an array of float32, float64, bfloat16, float16 or int8: WIO, HWIO or
+            DHWIO; with a channels-first layout OIW, OIHW or OIDHW.
         groups: the number of groups of the convolution.
-        layout: ``"NHWC"`` or ``"NCHW"``.
+        layout: the layout of the images, as the convolution takes it; by default channels-last.
 
     Raises:
         CallError: an argument does not fit.
     """
-    require_layout("prepare", layout)
     given = as_array(weight, "prepare: array 'weight'")
-    require_floats("prepare", "weight", given.dtype, given.shape, 4)
-    rows, columns, group_in, channels = weight_shape("prepare", given.shape, layout)
-    hwio = (rows, columns, group_in, channels)
-    array = given if layout == "NHWC" else given.transpose(2, 3, 1, 0)
+    if given.ndim - 2 not in LAYOUTS:
+        raise CallError(f"prepare: 'weight' has shape {given.shape}; expected 3, 4 or 5 dimensions")
+    dimensions = given.ndim - 2
+    layout = LAYOUTS[dimensions][0] if layout is None else layout
+    is_first = is_channels_first("prepare", layout, dimensions)
+    require_elements("prepare", "weight", given.dtype, given.shape, given.ndim)
+    stored = weight_shape("prepare", given.shape, is_first=is_first)
+    channels = stored[-1]
+    array = given.transpose(channels_last_order(dimensions)) if is_first else given
     count = group_count("prepare", groups)
     if channels % count:
         raise CallError(
             f"prepare: groups={count} does not divide the {channels} output channels of 'weight'"
         )
-    if count > 1:
-        return PreparedWeight(
-            aligned_copy(np.ascontiguousarray(array)), Prepared(hwio, count, layout, 0)
-        )
-    vectors, lanes = channel_tile(channels, load_machine(None), as_dtype(array.dtype))
+    packed, block = stored_weights(array, count, load_machine(None))
+    return PreparedWeight(packed, Prepared(stored, given.dtype, count, layout, block))
+
+
+def stored_weights(array: NumpyArray, groups: int, machine: Machine) -> tuple[NumpyArray, int]:
+    """A copy of weights as a kernel reads them, and its output channels side by side.
+
+    Args:
+        array: the weights ``[*filter, group_in, channels]``.
+        groups: the number of groups.
+        machine: the machine that runs the kernel.
+    """
+    *taps, group_in, channels = array.shape
+    weight = as_dtype(array.dtype)
+    vectors, lanes = channel_tile(channels, machine, total_of(weight))
+    multiplied, _, terms = multiplied_as(weight, lanes, groups, machine)
+    array = array.astype(multiplied.numpy(), copy=False)
+    if groups > 1:
+        return aligned_copy(np.ascontiguousarray(array)), 0
     block = vectors * lanes
-    blocks = -(-channels // block)
-    packed = aligned_zeros((blocks, rows, columns, group_in, block), array.dtype)
-    for number in range(blocks):
-        part = array[..., number * block : (number + 1) * block]
-        packed[number, ..., : part.shape[3]] = part
-    return PreparedWeight(packed, Prepared(hwio, 1, layout, block))
+    blocks, steps = -(-channels // block), -(-group_in // terms)
+    packed = aligned_zeros((blocks, *taps, steps, block, terms), array.dtype)
+    for number, term in product(range(blocks), range(terms)):
+        part = array[..., term::terms, number * block : (number + 1) * block]
+        packed[number, ..., : part.shape[-2], : part.shape[-1], term] = part
+    return packed.reshape(packed.shape[:-1]) if terms == 1 else packed, block
 
 
-def weight_shape(who: str, shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
-    """The shape of weights in the order HWIO.
+def channels_last_order(dimensions: int) -> tuple[int, ...]:
+    """The order of axes that makes weights HWIO of weights OIHW, likewise for other dimensions."""
+    return (*range(2, 2 + dimensions), 1, 0)
+
+
+def weight_shape(who: str, shape: tuple[int, ...], *, is_first: bool) -> tuple[int, ...]:
+    """The shape of weights in the order HWIO, given with output channels first or last.
 
     Raises:
         CallError: a dimension is empty.
     """
     if 0 in shape:
         raise CallError(f"{who}: 'weight' has shape {shape}; expected positive extents")
-    return shape if layout == "NHWC" else (*shape[2:], shape[1], shape[0])
+    return (*shape[2:], shape[1], shape[0]) if is_first else shape
 
 
-def require_layout(who: str, layout: object) -> None:
-    """Check a layout.
+def is_channels_first(who: str, layout: object, dimensions: int) -> bool:
+    """Whether a layout of images has channels before the pixels.
 
     Raises:
-        CallError: it is unknown.
+        CallError: it is no layout of images with so many dimensions.
     """
-    if not isinstance(layout, str) or layout not in LAYOUTS:
-        raise CallError(f"{who}: layout={layout!r}; expected 'NHWC' or 'NCHW'")
+    last, first = LAYOUTS[dimensions]
+    if not isinstance(layout, str) or layout not in (last, first):
+        raise CallError(f"{who}: layout={layout!r}; expected {last!r} or {first!r}")
+    return layout == first
 
 
 def group_count(who: str, groups: object) -> int:
@@ -123,18 +159,23 @@ def group_count(who: str, groups: object) -> int:
     return number
 
 
-def require_floats(
+def require_elements(
     who: str, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], dimensions: int
 ) -> None:
-    """Check that an array has floating-point numbers and so many dimensions.
+    """Check that an array has a type that is convolved, and so many dimensions.
 
     Raises:
         CallError: it has others.
     """
-    if dtype not in (np.float32, np.float64):
+    allowed = (*WEIGHTS, u8) if name == "x" else WEIGHTS
+    try:
+        is_known = as_dtype(dtype) in allowed
+    except KernelError:
+        is_known = False
+    if not is_known:
         raise CallError(
-            f"{who}: '{name}' has elements of type {dtype}; expected float32 or float64, "
-            "other types are not built yet: convert it with .astype(...)"
+            f"{who}: '{name}' has elements of type {dtype}; expected "
+            f"{', '.join(map(str, allowed))}: convert it with .astype(...)"
         )
     if len(shape) != dimensions:
         raise CallError(f"{who}: '{name}' has shape {shape}; expected {dimensions} dimensions")

@@ -8,11 +8,14 @@ registers for the whole reduction. The choices follow the schedules measured in
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from polysched.errors import ScheduleError
+from polysched.instructions.lookup import sum_of_products
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.core.tree import path
 from polysched.ir.expr.dtypes import DType
+from polysched.library.convolution.size import AXES
 from polysched.library.extents import extents_of
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
@@ -60,10 +63,10 @@ def _even_part(extent: int, most: int) -> int:
     return -(-extent // parts)
 
 
-def conv2d_schedule(
+def convolution_schedule(
     kernel: Kernel, machine: Machine | str | None = None, threads: int = 1
 ) -> Schedule:
-    """Schedule a kernel of :func:`polysched.library.conv2d.conv2d`.
+    """Schedule a kernel of :func:`polysched.library.convolution.kernel.convolution_kernel`.
 
     Args:
         kernel: the convolution.
@@ -76,35 +79,105 @@ def conv2d_schedule(
         MachineError: there is no such machine.
     """
     if threads < 1:
-        raise ScheduleError(f"conv2d: threads is {threads}; expected at least 1")
-    out = extents_of(kernel, "out", "n y x c", "conv2d")
+        raise ScheduleError(f"{kernel.name}: threads is {threads}; expected at least 1")
+    axes = _axes(kernel)
+    any_size = bool(kernel.parameters)
+    out = extents_of(kernel, "out", " ".join(("n", *axes, "c")), _MAKER, _MANY)
     is_packed = "filter" in kernel.arrays and "c_block" in kernel.arrays["filter"].dimensions
-    blocks = "c_block " if is_packed else ""
-    taps = extents_of(kernel, "filter", f"{blocks}ky kx k c", "conv2d")
-    groups = extents_of(kernel, "input", "n y x k", "conv2d")["k"] // taps["k"]
+    blocks = ("c_block",) if is_packed else ()
+    names = (*(f"k{axis}" for axis in axes), "k")
+    terms = ("t",) if "t" in kernel.statements["update"].indices else ()
+    taps = extents_of(kernel, "filter", " ".join((*blocks, *names, "c", *terms)), _MAKER)
+    channels_in = extents_of(kernel, "input", " ".join(("n", *axes, "k")), _MAKER, _MANY)["k"]
+    groups = 1 if terms else channels_in // taps["k"]
     has_loop = "g" in kernel.statements["update"].indices
     channels = out["c"] // groups if has_loop else out["c"]
     target = as_machine(machine)
-    tile = tile_for(out["y"], out["x"], channels, target, kernel.arrays["out"].dtype)
+    tile = tile_for(out.get("y", 1), out["x"], channels, target, _sums(kernel))
     if is_packed and taps["c"] != tile.channels:
         raise ScheduleError(
-            f"conv2d: the filter has blocks of {taps['c']} channels; expected {tile.channels}, "
-            f"the channels of a register tile of {target.name}"
+            f"{kernel.name}: the filter has blocks of {taps['c']} channels; expected "
+            f"{tile.channels}, the channels of a register tile of {target.name}"
         )
-    schedule = _tiled(Schedule(kernel), tile, _order(groups, has_loop))
-
-    pixels = out["n"] * out["y"] * out["x"]
-    products = pixels * out["c"] * taps["ky"] * taps["kx"] * taps["k"]
+    order = _order(axes, groups, has_loop)
+    schedule = _tiled(Schedule(kernel), tile, order, names, terms)
+    copies = [name for name in _COPIES if name in kernel.statements]
+    inner = {
+        statement: [f"{statement}.{loop}" for loop in _inside(schedule, statement, names, terms)]
+        for statement in kernel.statements
+        if statement not in copies
+    }
+    pixels = out["n"] * prod(out[axis] for axis in axes)
+    products = pixels * out["c"] * prod(taps[name] for name in names)
     if threads > 1 and is_worth_threads(products, target):
-        schedule = schedule.collapse("update.n", "y_tile", into="rows").parallel("rows")
+        outer = _shared_loops(order)
+        # Parametric extents cannot be collapsed: their product is not affine.
+        shared, *others = (f"update.{loop}" for loop in (outer[-1:] if any_size else outer))
+        for number, loop in enumerate(others):
+            into = "rows" if number == len(others) - 1 else f"rows_{number}"
+            schedule, shared = schedule.collapse(shared, loop, into=into), into
+        schedule = schedule.parallel(shared)
+        for copy in copies:
+            schedule = schedule.parallel(f"{copy}.{axes[0]}")
     is_reused = pixels > _REUSED * tile.rows * tile.columns
     if groups == 1 and out["c"] > tile.channels and is_reused and not is_packed:
-        schedule = schedule.pack("filter", at="c_tile", order=("ky", "kx", "k", "c"))
+        schedule = schedule.pack("filter", at="c_tile", order=(*names, "c"))
         schedule = schedule.vectorize("filter_packed.c", tile.lanes)
-    for statement in kernel.statements:
-        inner = [f"{statement}.{loop}" for loop in _inside(schedule, statement)]
-        schedule = schedule.vectorize(inner[-1], tile.lanes).unroll(*inner)
+    for statement, loops in inner.items():
+        schedule = schedule.vectorize(loops[-1], tile.lanes).unroll(*loops)
+        if terms and statement == "update":
+            instruction = _instruction(kernel, taps["t"], tile.lanes, target)
+            schedule = schedule.unroll("update.t").tensorize(f"{loops[-1]}v", instruction)
+    for copy in copies:
+        schedule = schedule.vectorize(f"{copy}.k", tile.lanes)
     return schedule.unroll("update.k", factor=2) if taps["k"] > 1 else schedule
+
+
+_MAKER = "convolution_kernel"
+
+_MANY = 1 << 16
+"""Images or pixels that are assumed where their number is a parameter."""
+
+_COPIES = ("widen", "fill")
+"""Statements that copy the images before the taps run."""
+
+
+def _sums(kernel: Kernel) -> DType:
+    """The type of the sums."""
+    return kernel.arrays["sums" if "sums" in kernel.arrays else "out"].dtype
+
+
+def _instruction(kernel: Kernel, terms: int, lanes: int, machine: Machine) -> str:
+    """The instruction that adds the terms of a vector of sums.
+
+    Raises:
+        ScheduleError: the machine has none.
+    """
+    dtype = kernel.arrays["filter"].dtype
+    name = sum_of_products((dtype, dtype), terms, lanes, machine.enabled_features)
+    if name is None:
+        raise ScheduleError(
+            f"{kernel.name}: {machine.name} has no instruction that adds {terms} products of "
+            f"{dtype} to a sum; expected a kernel with one term, of Format(terms=1)"
+        )
+    return name
+
+
+def _axes(kernel: Kernel) -> tuple[str, ...]:
+    """The dimensions of an image, outermost first.
+
+    Raises:
+        ScheduleError: the kernel is no convolution.
+    """
+    out = kernel.arrays.get("out")
+    dimensions = out.dimensions if out else ()
+    axes = dimensions[1:-1]
+    if dimensions != ("n", *AXES[-len(axes) :], "c"):
+        raise ScheduleError(
+            f"kernel '{kernel.name}' has no array 'out' with the dimensions n [z] [y] x c; "
+            f"expected a kernel of {_MAKER}()"
+        )
+    return axes
 
 
 def is_worth_threads(products: int, machine: Machine) -> bool:
@@ -120,34 +193,50 @@ Measured on Zen 4, time without packing over time with it: 1.06 for a filter of 
 """
 
 
-def _order(groups: int, has_loop: bool) -> tuple[str, ...]:
+def _order(axes: tuple[str, ...], groups: int, has_loop: bool) -> tuple[str, ...]:
     """The order of the tile loops. Groups have small filters, so the input is read only once."""
+    planes = (*axes[:-2], *("y_tile" for _ in axes[-2:-1]))
     if groups == 1:
-        return ("c_tile", "n", "y_tile", "x_tile")
-    return ("n", "y_tile", *(("g",) if has_loop else ()), "c_tile", "x_tile")
+        return ("c_tile", "n", *planes, "x_tile")
+    return ("n", *planes, *(("g",) if has_loop else ()), "c_tile", "x_tile")
 
 
-def _tiled(schedule: Schedule, tile: Tile, order: tuple[str, ...]) -> Schedule:
-    """Tile the output around the reduction, and promote its sums to registers."""
+def _shared_loops(order: tuple[str, ...]) -> tuple[str, ...]:
+    """The tile loops that threads share: from the images to the rows, without rows to the end."""
+    last = order.index("y_tile") + 1 if "y_tile" in order else len(order)
+    return order[order.index("n") : last]
+
+
+def _tiled(
+    schedule: Schedule,
+    tile: Tile,
+    order: tuple[str, ...],
+    names: tuple[str, ...],
+    terms: tuple[str, ...],
+) -> Schedule:
+    """Tile the output around the reduction over ``names``, and promote its sums to registers."""
     has_epilogue = "epilogue" in schedule.kernel.statements
-    taps = [f"update.{tap}" for tap in _TAPS]
+    taps, last = ([f"update.{loop}" for loop in loops] for loops in (names, terms))
     statement = "epilogue" if has_epilogue else "update"
-    for loop, factor in (("c", tile.channels), ("x", tile.columns), ("y", tile.rows)):
+    factors = {"c": tile.channels, "x": tile.columns}
+    if "y_tile" in order:
+        factors["y"] = tile.rows
+    for loop, factor in factors.items():
         pair = (f"{loop}_tile", f"{loop}_in")
         schedule = schedule.split(f"{statement}.{loop}", factor, into=pair)
-    tiles, inside = [f"{statement}.{loop}" for loop in order], ("y_in", "x_in", "c_in")
+    tiles = [f"{statement}.{loop}" for loop in order]
+    inside = [f"{loop}_in" for loop in reversed(("c", "x", "y")) if loop in factors]
     if not has_epilogue:
-        schedule = schedule.reorder(*tiles, *taps, *inside).compute_at("init", at="x_tile")
+        schedule = schedule.reorder(*tiles, *taps, *inside, *last).compute_at("init", at="x_tile")
         return schedule.promote("out", at="x_tile", lanes=tile.lanes)
     schedule = schedule.reorder(*tiles, *inside).compute_at("sums", at="x_tile")
-    pixels = [f"update.{loop}" for loop in _inside(schedule, "update")]
-    return schedule.reorder(*taps, *pixels).promote("sums", at="x_tile")
+    pixels = [f"update.{loop}" for loop in _inside(schedule, "update", names, terms)]
+    return schedule.reorder(*taps, *pixels, *last).promote("sums", at="x_tile")
 
 
-_TAPS = ("ky", "kx", "k")
-
-
-def _inside(schedule: Schedule, statement: str) -> list[str]:
+def _inside(
+    schedule: Schedule, statement: str, taps: tuple[str, ...], terms: tuple[str, ...]
+) -> list[str]:
     """The loops over a register tile's rows, columns and channels, in this order."""
     loops = [loop.name for loop in path(schedule.program.tree, statement)]
-    return [loop for loop in loops[loops.index("x_tile") + 1 :] if loop not in _TAPS]
+    return [loop for loop in loops[loops.index("x_tile") + 1 :] if loop not in (*taps, *terms)]

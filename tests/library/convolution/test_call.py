@@ -11,7 +11,9 @@ import pytest
 import polysched as ps
 from polysched.errors import CallError
 from polysched.legality.check import check
-from polysched.library.convolution.call import conv2d_code
+from polysched.library.convolution.arguments import Options
+from polysched.library.convolution.call import convolution_code
+from polysched.library.convolution.plan import GENERIC_CALLS, SPECIALIZER, planned
 
 NumpyArray = np.ndarray[Any, Any]
 
@@ -32,27 +34,35 @@ def exact(
     weight: NumpyArray,
     bias: Any = 0,
     *,
-    stride: tuple[int, int] = (1, 1),
-    padding: Any = ((0, 0), (0, 0)),
-    dilation: tuple[int, int] = (1, 1),
+    stride: tuple[int, ...] | None = None,
+    padding: Any = None,
+    dilation: tuple[int, ...] | None = None,
     groups: int = 1,
     activation: str | None = None,
     residual: Any = 0,
 ) -> NumpyArray:
     """One shifted, strided matrix product in f64 for each tap and group, of a padded copy."""
-    padded = np.pad(x.astype("f8"), ((0, 0), *padding, (0, 0)))
-    rows, columns, group_in, channels = weight.shape
-    span = [(size - 1) * step + 1 for size, step in zip(weight.shape, dilation, strict=False)]
-    height, width = ((padded.shape[1 + i] - span[i]) // stride[i] + 1 for i in range(2))
-    total = np.zeros((len(x), height, width, channels))
+    *taps, group_in, channels = weight.shape
+    ones = (1,) * len(taps)
+    strides, dilations = stride or ones, dilation or ones
+    padded = np.pad(x.astype("f8"), ((0, 0), *(padding or ((0, 0),) * len(taps)), (0, 0)))
+    sizes = zip(padded.shape[1:-1], taps, dilations, strides, strict=True)
+    pixels = [(size - (tap - 1) * apart - 1) // step + 1 for size, tap, apart, step in sizes]
+    total = np.zeros((len(x), *pixels, channels))
     group_out = channels // groups
-    for ky, kx, group in product(range(rows), range(columns), range(groups)):
+    for *tap, group in product(*map(range, taps), range(groups)):
         seen = slice(group * group_in, (group + 1) * group_in)
         made = slice(group * group_out, (group + 1) * group_out)
-        image = padded[:, ky * dilation[0] :: stride[0], kx * dilation[1] :: stride[1], seen]
-        total[..., made] += image[:, :height, :width] @ weight[ky, kx, :, made].astype("f8")
+        steps = zip(tap, dilations, strides, pixels, strict=True)
+        first = [slice(at * apart, at * apart + n * step, step) for at, apart, step, n in steps]
+        image = padded[(slice(None), *first, seen)]
+        total[..., made] += image @ weight[tuple(tap)][:, made].astype("f8")
     result: NumpyArray = ACTIVATIONS[activation](total + bias + residual)
     return result
+
+
+CONVOLUTIONS: dict[int, Any] = {3: ps.conv1d, 4: ps.conv2d, 5: ps.conv3d}
+CHANNELS_FIRST = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
 
 
 def assert_right(
@@ -60,26 +70,33 @@ def assert_right(
 ) -> None:
     """Weights as they are and prepared, both layouts, and a given ``out``."""
     right = exact(x, weight, 0 if bias is None else bias, **options)
+    call, layout = CONVOLUTIONS[x.ndim], CHANNELS_FIRST[x.ndim]
     groups = options.get("groups", 1)
-    close = {"rtol": 0, "atol": 4e-5 if x.dtype == np.float32 else 1e-12}
-    for given in (weight, ps.prepare(weight, groups=groups)):
-        found = ps.conv2d(x, given, bias, **options)
+    packed = ps.prepare(weight, groups=groups)
+    # Only images of an even number of rows run the code for any size: it compiles slowly.
+    is_specialized = bool(x.shape[1] % 2)
+    options["specialize"] = is_specialized
+    close = 4e-5 if x.dtype == np.float32 else 1e-12
+    for given, specialize in ((weight, is_specialized), (packed, True)):
+        found = call(x, given, bias, **{**options, "specialize": specialize})
         assert found.dtype == x.dtype
-        np.testing.assert_allclose(found, right, **close)
+        np.testing.assert_allclose(found, right, rtol=0, atol=close)
     out = np.full(right.shape, np.nan, x.dtype)
-    assert ps.conv2d(x, weight, bias, out=out, **options) is out
-    np.testing.assert_array_equal(out, ps.conv2d(x, weight, bias, **options))
+    assert call(x, weight, bias, out=out, **options) is out
+    np.testing.assert_array_equal(out, call(x, weight, bias, **options))
     if "residual" in options:
-        options["residual"] = np.ascontiguousarray(options["residual"].transpose(0, 3, 1, 2))
-    images = np.ascontiguousarray(x.transpose(0, 3, 1, 2))
-    filters = np.ascontiguousarray(weight.transpose(3, 2, 0, 1))
-    out = np.full(right.transpose(0, 3, 1, 2).shape, np.nan, x.dtype)
-    for given in (filters, ps.prepare(filters, groups=groups, layout="NCHW")):
-        assert ps.conv2d(images, given, bias, layout="NCHW", out=out, **options) is out
-        np.testing.assert_allclose(out.transpose(0, 2, 3, 1), right, **close)
-    found = ps.conv2d(images, filters, bias, layout="NCHW", **options)
-    np.testing.assert_array_equal(found, ps.conv2d(images, filters, bias, layout="NCHW", **options))
-    np.testing.assert_allclose(found.transpose(0, 2, 3, 1), right, **close)
+        options["residual"] = np.ascontiguousarray(np.moveaxis(options["residual"], -1, 1))
+    images = np.ascontiguousarray(np.moveaxis(x, -1, 1))
+    filters = np.ascontiguousarray(np.moveaxis(weight, (-1, -2), (0, 1)))
+    out = np.full(np.moveaxis(right, -1, 1).shape, np.nan, x.dtype)
+    prepared = ps.prepare(filters, groups=groups, layout=layout)
+    for weights, specialize in ((filters, is_specialized), (prepared, True)):
+        given = {**options, "layout": layout, "specialize": specialize}
+        assert call(images, weights, bias, out=out, **given) is out
+        np.testing.assert_allclose(np.moveaxis(out, 1, -1), right, rtol=0, atol=close)
+    found = call(images, filters, bias, layout=layout, **options)
+    np.testing.assert_array_equal(found, call(images, filters, bias, layout=layout, **options))
+    np.testing.assert_allclose(np.moveaxis(found, 1, -1), right, rtol=0, atol=close)
 
 
 @pytest.mark.parametrize(
@@ -100,6 +117,13 @@ def assert_right(
         ),
         ((2, 1, 1, 8), (3, 3, 8, 16), {"padding": ((1, 1), (1, 1))}),
         ((2, 4, 6, 20), (1, 1, 5, 8), {"padding": ((2, 1), (0, 0)), "groups": 4}),
+        ((2, 19, 5), (4, 5, 20), {"padding": ((1, 2),), "stride": (2,), "activation": "relu"}),
+        ((3, 9, 16), (1, 16, 40), {}),
+        ((1, 12, 24), (3, 1, 24), {"groups": 24, "dilation": (2,), "padding": ((2, 2),)}),
+        ((1, 4, 5, 6, 3), (3, 3, 3, 3, 20), {"padding": ((1, 1),) * 3, "stride": (1, 2, 1)}),
+        ((2, 3, 4, 5, 8), (1, 1, 1, 8, 12), {"activation": "silu"}),
+        ((1, 2, 4, 7, 8), (2, 1, 3, 2, 8), {"groups": 4, "padding": ((1, 0), (0, 0), (2, 1))}),
+        ((1, 1, 2, 2, 4), (3, 3, 3, 4, 8), {"padding": ((1, 1), (1, 1), (1, 1))}),
     ],
 )
 def test_sizes_and_options(
@@ -111,9 +135,17 @@ def test_sizes_and_options(
 def test_double_precision_with_a_residual() -> None:
     x, weight = numbers(2, 6, 7, 8, dtype="f8"), numbers(3, 3, 8, 37, dtype="f8")
     residual = numbers(2, 6, 7, 37, dtype="f8")
-    options = {"padding": ((1, 1), (1, 1)), "residual": residual, "activation": "tanh"}
-    assert_right(x, weight, numbers(37, dtype="f8"), **options)
-    assert_right(x, weight, **options)
+    padding = ((1, 1), (1, 1))
+    odd = {"padding": padding, "residual": residual[:, :5], "activation": "tanh"}
+    assert_right(x[:, :5], weight, numbers(37, dtype="f8"), **odd)
+    assert_right(x, weight, padding=padding, residual=residual)
+
+
+def test_residuals_in_one_and_three_dimensions() -> None:
+    for pixels in ((9,), (2, 3, 4)):
+        filter = (3,) * len(pixels)
+        options = {"padding": ((1, 1),) * len(pixels), "residual": numbers(1, *pixels, 10)}
+        assert_right(numbers(1, *pixels, 4), numbers(*filter, 4, 10), numbers(10), **options)
 
 
 def test_paddings_as_numbers_and_pairs() -> None:
@@ -128,11 +160,37 @@ def test_paddings_as_numbers_and_pairs() -> None:
 @pytest.mark.parametrize("groups", [1, 64])
 def test_threads(groups: int) -> None:
     x, weight = numbers(2, 40, 41, 64), numbers(3, 3, 64 // groups, 64)
-    assert conv2d_code(x, weight, padding=1, groups=groups, threads=2).is_parallel
-    assert not conv2d_code(x[:, :1], weight, padding=1, groups=groups, threads=1).is_parallel
+    assert convolution_code(x, weight, padding=1, groups=groups, threads=2).is_parallel
+    assert not convolution_code(x[:, :1], weight, padding=1, groups=groups, threads=1).is_parallel
     options = {"padding": 1, "groups": groups}
     one = ps.conv2d(x, weight, threads=1, **options)  # type: ignore[arg-type]
     np.testing.assert_array_equal(ps.conv2d(x, weight, threads=2, **options), one)  # type: ignore[arg-type]
+
+
+def test_new_sizes_run_by_the_same_code() -> None:
+    weight, bias = numbers(3, 3, 4, 20), numbers(20)
+    options = {"padding": ((1, 2), (0, 1)), "stride": (2, 1), "activation": "relu"}
+    codes = set()
+    for shape in ((1, 3, 3), (2, 4, 9), (1, 11, 14), (3, 8, 25)):
+        x = numbers(*shape, 4)
+        found = ps.conv2d(x, weight, bias, specialize=False, **options)  # type: ignore[arg-type]
+        np.testing.assert_allclose(found, exact(x, weight, bias, **options), atol=2e-5)  # type: ignore[arg-type]
+        codes.add(
+            planned(2, {"x": x, "weight": weight}, weight, None, Options(layout="NHWC")).generic
+        )
+    assert len(codes) == 1
+
+
+def test_code_for_a_size_follows_after_some_calls() -> None:
+    x, weight = numbers(1, 7, 8, 3), numbers(2, 2, 3, 8)
+    options = Options(layout="NHWC")
+    right = ps.conv2d(x, weight)
+    for _ in range(GENERIC_CALLS):
+        np.testing.assert_allclose(ps.conv2d(x, weight), right, atol=1e-6)
+    plan = planned(2, {"x": x, "weight": weight}, weight, None, options)
+    SPECIALIZER.wait()
+    assert SPECIALIZER.is_done(plan.code)
+    np.testing.assert_allclose(ps.conv2d(x, weight), right, atol=1e-6)
 
 
 def test_arrays_with_gaps_are_copied() -> None:
@@ -170,7 +228,7 @@ def test_no_image() -> None:
 @pytest.mark.parametrize("groups", [1, 4, 32])
 def test_schedules_are_shown_and_proved(machine: str, groups: int) -> None:
     x, weight = numbers(1, 9, 9, 32), numbers(3, 3, 32 // groups, 64)
-    code = conv2d_code(x, weight, padding=1, groups=groups, activation="relu")
+    code = convolution_code(x, weight, padding=1, groups=groups, activation="relu")
     schedule = code.schedule(machine)
     assert check(schedule).is_legal
     assert "vectorize" in schedule.trace()
@@ -186,15 +244,27 @@ def test_later_changes_of_weights_do_not_reach_prepared_ones() -> None:
 
 
 X, W = numbers(2, 6, 7, 8), numbers(3, 3, 8, 12)
+X8, W8 = X.astype("i1"), W.astype("i1")
 OUT = np.zeros((2, 4, 5, 12), "f4")
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ps.conv2d(X.astype("i4"), W), "'x' has elements of type int32; expected float32"),
-        (lambda: ps.conv2d(X.astype("f2"), W), "other types are not built yet"),
-        (lambda: ps.conv2d(X, W.astype("f8")), "'weight' has elements of type float64; expected"),
+        (lambda: ps.conv2d(X.astype("i4"), W), "'x' has elements of type int32; expected f32, f64"),
+        (lambda: ps.conv2d(X.astype("f2"), W), "of float16; expected weights of float16"),
+        (lambda: ps.conv2d(X, W.astype("u1")), "'weight' has elements of type uint8; expected f32"),
+        (lambda: ps.conv2d(X, W.astype("f8")), "'weight' has elements of type float64, and 'x' of"),
+        (lambda: ps.conv2d(X.astype("u1"), W), "expected weights of int8"),
+        (lambda: ps.conv2d(X, W, scale=2), "expected a scale for int8 only"),
+        (
+            lambda: ps.conv2d(X8, W8, scale=np.ones(11, "f4")),
+            r"'scale' has shape \(11,\) .*\(12,\)",
+        ),
+        (lambda: ps.conv2d(X8, W8, scale=np.ones(12)), "'scale' has .* float64; expected"),
+        (lambda: ps.conv2d(X8, W8, X[0, 0, 0]), "'bias' has .* float32; expected .* and int32"),
+        (lambda: ps.conv2d(X8, W8, activation="tanh"), "for a result of int32; expected None or o"),
+        (lambda: ps.conv2d(X8, W8, out=OUT), "'out' has .* float32; expected .* and int32"),
         (lambda: ps.conv2d(X[0], W), r"'x' has shape \(6, 7, 8\); expected 4 dimensions"),
         (lambda: ps.conv2d(X, W[0]), "'weight' has shape .* expected 4 dimensions"),
         (lambda: ps.conv2d("no", W), "array 'x' is of type str"),
@@ -217,7 +287,10 @@ OUT = np.zeros((2, 4, 5, 12), "f4")
         (lambda: ps.conv2d(X[:, :0], W, padding=9), "the image has 0 rows and 18 of padding"),
         (lambda: ps.conv2d(X, W, layout="CHWN"), "layout='CHWN'; expected 'NHWC' or 'NCHW'"),
         (lambda: ps.conv2d(X, W, layout=None), "layout=None; expected"),  # type: ignore[arg-type]
-        (lambda: ps.conv2d(X, W, activation="swish"), "activation='swish'; expected None or one"),
+        (
+            lambda: ps.conv2d(X, W, activation="swish"),
+            "activation='swish' for a result of float32; expected",
+        ),
         (lambda: ps.conv2d(X, W, W[0, 0, 0, :5]), r"'bias' has shape \(5,\) .* expected \(12,\)"),
         (lambda: ps.conv2d(X, W, np.ones(12)), "'bias' has shape .* type float64"),
         (lambda: ps.conv2d(X, W, residual=X), "'residual' has shape"),
@@ -231,10 +304,21 @@ OUT = np.zeros((2, 4, 5, 12), "f4")
             "overlap",
         ),
         (lambda: ps.conv2d(X, W, threads=0), "threads=0"),
+        (lambda: ps.conv2d(X, W, specialize=1), "specialize=1; expected True, False or None"),  # type: ignore[arg-type]
         (lambda: ps.conv2d(X, ps.prepare(W), layout="NCHW"), "prepared with layout='NHWC'"),
         (lambda: ps.conv2d(X, ps.prepare(W), groups=2), "prepared with .* groups=1; expected"),
+        (lambda: ps.conv2d(X, W, padding=10**10), "the result has shape .* less than 2\\*\\*63"),
+        (lambda: ps.conv1d(X, W), r"conv1d: 'x' has shape \(2, 6, 7, 8\); expected 3 dimensions"),
+        (lambda: ps.conv3d(X, W), "conv3d: 'x' has shape .* expected 5 dimensions"),
+        (lambda: ps.conv1d(X[0], W[0], layout="NHWC"), "conv1d: layout='NHWC'; expected 'NWC' or"),
+        (lambda: ps.conv1d(X[0], W[0], stride=(1, 1)), "expected an integer >= 1, or a tuple of o"),
+        (lambda: ps.conv1d(X[0], W[0], dilation=4), "the image has 7 columns and 0 of padding"),
+        (lambda: ps.conv1d(X[0], ps.prepare(W)), "prepared of shape .* expected 3 dimensions"),
+        (lambda: ps.conv3d(X[None], W[None], padding=(1, 1)), "or a tuple of 3 of them"),
+        (lambda: ps.conv3d(X[None], W[None], padding=((1, 1),)), "pairs for planes and rows and"),
+        (lambda: ps.prepare(W[0, 0]), r"prepare: 'weight' has shape \(8, 12\); expected 3, 4 or"),
         (lambda: ps.prepare(W, groups=5), "prepare: groups=5 does not divide the 12 output"),
-        (lambda: ps.prepare(W.astype("i1")), "prepare: 'weight' has elements of type int8"),
+        (lambda: ps.prepare(W.astype("i2")), "prepare: 'weight' has elements of type int16"),
         (lambda: ps.prepare(W, layout="OIHW"), "prepare: layout='OIHW'; expected"),
     ],
 )

@@ -21,7 +21,6 @@ from polysched.ir.expr.dtypes import f32, i32
 from polysched.ir.expr.expressions import Constant
 from polysched.ir.expr.functions import cast
 from polysched.legality.check import check
-from polysched.library.conv2d import Convolution
 from polysched.library.matmul.kernel.declare import matmul_kernel
 from polysched.library.matmul.plan.config import Config
 from polysched.library.matmul.schedule.build import matmul_schedule
@@ -61,7 +60,6 @@ SIZES: Mapping[str, tuple[dict[str, Any], dict[str, int]]] = {
     "linalg_product": ({}, {"m": 3, "n": 70, "k": 4}),
     "seidel": ({}, {"n": 11, "T": 5}),
     "jacobi": ({}, {"n": 23, "T": 5}),
-    "conv2d": ({"size": Convolution(1, 2, 7, 3, 35, 3, 2, stride=2), "bias": True}, {}),
     "fold_kernel": (
         {"extents": (3, 4, 21), "kept": (True, False, True), "dtype": f32},
         {},

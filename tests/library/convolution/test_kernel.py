@@ -11,8 +11,9 @@ from polysched.inspect.assembly import hot_loop, parse
 from polysched.ir.expr.dtypes import DType, f32, f64
 from polysched.ir.semantics.memory import AnyArray
 from polysched.legality.check import check
-from polysched.library.conv2d import Convolution, Finish, conv2d
-from polysched.library.convolution.schedule import Tile, conv2d_schedule, tile_for
+from polysched.library.convolution.kernel import convolution_kernel
+from polysched.library.convolution.schedule import Tile, convolution_schedule, tile_for
+from polysched.library.convolution.size import Convolution, Finish, Padding
 from polysched.lower import compile, show
 from polysched.machine.load import load_machine
 from polysched.user import Schedule
@@ -22,12 +23,32 @@ from tests.support.effort import covering
 MACHINE = load_machine("skylake-avx512")
 
 
+def planar(
+    images: int,
+    height: int,
+    width: int,
+    channels_in: int,
+    channels_out: int,
+    filter_height: int = 3,
+    filter_width: int = 3,
+    stride: int = 1,
+    dilation: int = 1,
+    groups: int = 1,
+    padding: Padding = (),
+) -> Convolution:
+    """The sizes of a convolution in two dimensions."""
+    pixels, filter = (height, width), (filter_height, filter_width)
+    return Convolution(
+        images, pixels, channels_in, channels_out, filter, stride, dilation, groups, padding
+    )
+
+
 def operands(size: Convolution, dtype: DType) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Small integers, whose sums of products are exact in any order."""
-    generator = np.random.default_rng(size.width)
+    generator = np.random.default_rng(size.pixels[-1])
     shapes: tuple[tuple[int, ...], ...] = (
-        (size.images, size.input_height, size.input_width, size.channels_in),
-        (size.filter_height, size.filter_width, size.group_in, size.channels_out),
+        (size.images, *size.image, size.channels_in),
+        (*size.filter, size.group_in, size.channels_out),
         (size.channels_out,),
     )
     input, filter, bias = (
@@ -42,20 +63,22 @@ def finish(*, bias: bool = False, relu: bool = False) -> Finish:
 
 def expected(size: Convolution, input: AnyArray, filter: AnyArray) -> AnyArray:
     """One shifted, strided matrix product for each tap and group."""
-    shape = (size.images, size.height, size.width, size.channels_out)
-    total: AnyArray = np.zeros(shape, input.dtype)
-    for ky, kx in product(range(size.filter_height), range(size.filter_width)):
-        first = (ky * size.dilation, kx * size.dilation)
-        rows, columns = (
-            slice(start, start + (count - 1) * size.stride + 1, size.stride)
-            for start, count in zip(first, (size.height, size.width), strict=True)
+    total: AnyArray = np.zeros((size.images, *size.pixels, size.channels_out), input.dtype)
+    padded = np.pad(input, ((0, 0), *size.paddings, (0, 0)))
+    for tap in product(*map(range, size.filter)):
+        steps = zip(tap, size.dilations, size.strides, size.pixels, strict=True)
+        seen = tuple(
+            slice(at * dilation, at * dilation + (count - 1) * stride + 1, stride)
+            for at, dilation, stride, count in steps
         )
         for group in range(size.groups):
-            seen, made = (
+            read, made = (
                 slice(group * channels, (group + 1) * channels)
                 for channels in (size.group_in, size.group_out)
             )
-            total[..., made] += input[:, rows, columns, seen] @ filter[ky, kx, :, made]
+            total[..., made] += (
+                padded[(slice(None), *seen, read)] @ filter[(*tap, slice(None), made)]
+            )
     return total
 
 
@@ -68,8 +91,8 @@ def assert_right(
     threads: int = 1,
 ) -> None:
     input, filter, offset = operands(size, dtype)
-    kernel = conv2d(size, finish(bias=bias, relu=relu), dtype=dtype)
-    schedule = conv2d_schedule(kernel, MACHINE, threads)
+    kernel = convolution_kernel(size, finish(bias=bias, relu=relu), dtype=dtype)
+    schedule = convolution_schedule(kernel, MACHINE, threads)
     assert check(schedule).is_legal
     right = expected(size, input, filter)
     right = right + offset if bias else right
@@ -80,30 +103,30 @@ def assert_right(
 
 @covering(2, filter=[(1, 1), (3, 3), (5, 3)], dilation=[1, 2], stride=[1, 2])
 def test_filters_strides_and_dilations(filter: tuple[int, int], stride: int, dilation: int) -> None:
-    assert_right(Convolution(2, 5, 9, 3, 20, *filter, stride, dilation), bias=True, relu=True)
+    assert_right(planar(2, 5, 9, 3, 20, *filter, stride, dilation), bias=True, relu=True)
 
 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("relu", [False, True])
 def test_bias_and_relu(bias: bool, relu: bool) -> None:
-    assert_right(Convolution(2, 3, 11, 5, 70), bias=bias, relu=relu)
+    assert_right(planar(2, 3, 11, 5, 70), bias=bias, relu=relu)
 
 
 @pytest.mark.parametrize("channels", [1, 3, 15, 17, 65])
 def test_channels_that_do_not_divide(channels: int) -> None:
-    assert_right(Convolution(1, 3, 7, 2, channels), relu=True)
+    assert_right(planar(1, 3, 7, 2, channels), relu=True)
 
 
 @pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 13), (13, 1), (7, 7), (4, 2), (5, 6)])
 def test_images_that_do_not_divide(height: int, width: int) -> None:
-    assert_right(Convolution(1, height, width, 3, 64), bias=True)
+    assert_right(planar(1, height, width, 3, 64), bias=True)
 
 
 @pytest.mark.parametrize("relu", [False, True])
 def test_filter_is_packed_where_it_is_read_often(relu: bool) -> None:
-    size = Convolution(2, 12, 12, 4, 150)
+    size = planar(2, 12, 12, 4, 150)
     assert_right(size, relu=relu)
-    schedule = conv2d_schedule(conv2d(size, finish(relu=relu)), MACHINE)
+    schedule = convolution_schedule(convolution_kernel(size, finish(relu=relu)), MACHINE)
     assert "filter_packed" in schedule.program.arrays
 
 
@@ -121,26 +144,28 @@ def test_filter_is_packed_where_it_is_read_often(relu: bool) -> None:
 )
 def test_groups(channels_in: int, channels_out: int, groups: int, relu: bool) -> None:
     """Depthwise, with several channels of the input, of the output, and both."""
-    size = Convolution(2, 5, 9, channels_in, channels_out, groups=groups)
+    size = planar(2, 5, 9, channels_in, channels_out, groups=groups)
     assert_right(size, bias=not relu, relu=relu)
 
 
 @pytest.mark.parametrize(("stride", "dilation"), [(2, 1), (1, 2), (2, 3)])
 @pytest.mark.parametrize("groups", [2, 18])
 def test_groups_with_strides_and_dilations(groups: int, stride: int, dilation: int) -> None:
-    assert_right(Convolution(1, 4, 7, 18, 36, 3, 3, stride, dilation, groups), bias=True)
+    assert_right(planar(1, 4, 7, 18, 36, 3, 3, stride, dilation, groups), bias=True)
 
 
 @pytest.mark.parametrize("groups", [4, 64])
 def test_groups_and_threads(groups: int) -> None:
-    size = Convolution(2, 60, 60, 64, 64, groups=groups)
+    size = planar(2, 60, 60, 64, 64, groups=groups)
     assert_right(size, threads=2)
-    schedule = conv2d_schedule(conv2d(size), MACHINE, 2)
+    schedule = convolution_schedule(convolution_kernel(size), MACHINE, 2)
     assert "parallel rows" in show(schedule, "loops")
 
 
 def test_a_depthwise_convolution_has_its_channels_in_lanes() -> None:
-    schedule = conv2d_schedule(conv2d(Convolution(1, 12, 60, 64, 64, groups=64)), MACHINE)
+    schedule = convolution_schedule(
+        convolution_kernel(planar(1, 12, 60, 64, 64, groups=64)), MACHINE
+    )
     loop = hot_loop(parse(show(schedule, "asm", MACHINE))[0])
     assert loop is not None
     counts = loop.counts
@@ -148,23 +173,46 @@ def test_a_depthwise_convolution_has_its_channels_in_lanes() -> None:
     assert (counts.spills, counts.gathers, counts.broadcasts, counts.masked) == (0, 0, 0, 0)
 
 
+@pytest.mark.parametrize(
+    "size",
+    [
+        Convolution(2, (20,), 6, 40, (3,), padding=((1, 1),)),
+        Convolution(1, (9,), 8, 8, (4,), stride=2, groups=8, padding=((2, 1),)),
+        Convolution(1, (3, 4, 9), 3, 20, (3, 2, 3), (2, 1, 1), (1, 2, 1), padding=((1, 1),) * 3),
+        Convolution(2, (2, 3, 8), 8, 12, (2, 1, 2), groups=4, padding=((0, 1), (0, 0), (1, 0))),
+    ],
+)
+def test_one_and_three_dimensions(size: Convolution) -> None:
+    for threads in (1, 2):
+        assert_right(size, bias=True, relu=True, threads=threads)
+
+
+@pytest.mark.parametrize("groups", [1, 32])
+@pytest.mark.parametrize("pixels", [(9000,), (6, 30, 30)])
+def test_threads_in_one_and_three_dimensions(groups: int, pixels: tuple[int, ...]) -> None:
+    size = Convolution(2, pixels, 32, 64, (3,) * len(pixels), groups=groups)
+    assert_right(size, relu=True, threads=2)
+    schedule = convolution_schedule(convolution_kernel(size), MACHINE, 2)
+    assert "parallel rows" in show(schedule, "loops")
+
+
 def test_double_precision() -> None:
-    assert_right(Convolution(1, 5, 7, 3, 37), bias=True, relu=True, dtype=f64)
+    assert_right(planar(1, 5, 7, 3, 37), bias=True, relu=True, dtype=f64)
 
 
 @pytest.mark.parametrize("relu", [False, True])
 def test_threads(relu: bool) -> None:
-    size = Convolution(2, 21, 30, 16, 70)
+    size = planar(2, 21, 30, 16, 70)
     assert_right(size, relu=relu, threads=2)
-    schedule = conv2d_schedule(conv2d(size, finish(relu=relu)), MACHINE, 2)
+    schedule = convolution_schedule(convolution_kernel(size, finish(relu=relu)), MACHINE, 2)
     assert "parallel rows" in show(schedule, "loops")
 
 
 def test_nan_reaches_the_pixels_that_read_it() -> None:
-    size = Convolution(1, 5, 5, 2, 16)
+    size = planar(1, 5, 5, 2, 16)
     input, filter, _ = operands(size, f32)
     input[0, 1, 2, 0] = np.nan
-    schedule = conv2d_schedule(conv2d(size, finish(relu=True)), MACHINE)
+    schedule = convolution_schedule(convolution_kernel(size, finish(relu=True)), MACHINE)
     out = compile(schedule, cache=NO_CACHE)(input, filter)
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(out, np.maximum(expected(size, input, filter), 0))
@@ -189,7 +237,7 @@ def test_tile_of_a_machine_with_few_registers() -> None:
     """Nothing is spilled: 12 sums, two vectors of the filter and a pixel."""
     machine = load_machine("haswell-avx2")
     assert tile_for(80, 100, 128, machine, f32) == Tile(1, 6, 2, 8)
-    schedule = conv2d_schedule(conv2d(Convolution(1, 8, 96, 32, 128)), machine)
+    schedule = convolution_schedule(convolution_kernel(planar(1, 8, 96, 32, 128)), machine)
     loop = hot_loop(parse(show(schedule, "asm", machine))[0])
     assert loop is not None
     assert (loop.counts.accumulators, loop.counts.spills, loop.counts.stores) == (12, 0, 0)
@@ -197,7 +245,9 @@ def test_tile_of_a_machine_with_few_registers() -> None:
 
 def test_hot_loop() -> None:
     """24 sums in registers; what is multiplied is loaded once, for two channels of the input."""
-    schedule = conv2d_schedule(conv2d(Convolution(1, 8, 96, 32, 128), finish(relu=True)), MACHINE)
+    schedule = convolution_schedule(
+        convolution_kernel(planar(1, 8, 96, 32, 128), finish(relu=True)), MACHINE
+    )
     loop = hot_loop(parse(show(schedule, "asm", MACHINE))[0])
     assert loop is not None
     counts = loop.counts
@@ -208,26 +258,34 @@ def test_hot_loop() -> None:
 
 def test_without_a_schedule() -> None:
     """The kernel alone means what the schedule computes."""
-    size = Convolution(1, 2, 3, 2, 3, 2, 1, 2, 3)
+    size = planar(1, 2, 3, 2, 3, 2, 1, 2, 3)
     input, filter, _ = operands(size, f32)
-    out = compile(Schedule(conv2d(size)), cache=NO_CACHE)(input, filter)
+    out = compile(Schedule(convolution_kernel(size)), cache=NO_CACHE)(input, filter)
     np.testing.assert_array_equal(out, expected(size, input, filter))
 
 
 def test_refusals() -> None:
     with pytest.raises(KernelError, match=r"conv2d: stride of rows is 0; expected an integer >= 1"):
-        Convolution(1, 2, 3, 4, 5, stride=0)
+        planar(1, 2, 3, 4, 5, stride=0)
     with pytest.raises(KernelError, match=r"channels_in is 4; expected a multiple of groups, 3"):
-        Convolution(1, 2, 3, 4, 6, groups=3)
+        planar(1, 2, 3, 4, 6, groups=3)
     with pytest.raises(KernelError, match=r"channels_out is 5; expected a multiple of groups, 2"):
-        Convolution(1, 2, 3, 4, 5, groups=2)
-    with pytest.raises(ScheduleError, match=r"no array 'out' with the dimensions n y x c .*conv2d"):
-        conv2d_schedule(conv2d_relu(), MACHINE)
+        planar(1, 2, 3, 4, 5, groups=2)
+    with pytest.raises(
+        ScheduleError, match=r"no array 'out' with the dimensions n .* convolution_kernel"
+    ):
+        convolution_schedule(conv2d_relu(), MACHINE)
     with pytest.raises(ScheduleError, match=r"conv2d: threads is 0; expected at least 1"):
-        conv2d_schedule(conv2d(Convolution(1, 2, 3, 4, 5)), MACHINE, 0)
+        convolution_schedule(convolution_kernel(planar(1, 2, 3, 4, 5)), MACHINE, 0)
     with pytest.raises(ScheduleError, match=r"blocks of 32 channels; expected 64, the channels"):
-        conv2d_schedule(conv2d(Convolution(1, 2, 3, 4, 64), block=32), MACHINE)
-    with pytest.raises(KernelError, match=r"image_height is 0; expected an integer >= 1"):
-        Convolution(1, 2, 3, 4, 5, padding=((2, 2), (0, 0)))
-    with pytest.raises(KernelError, match=r"top padding is -1; expected an integer >= 0"):
-        Convolution(1, 2, 3, 4, 5, padding=((-1, 0), (0, 0)))
+        convolution_schedule(convolution_kernel(planar(1, 2, 3, 4, 64), block=32), MACHINE)
+    with pytest.raises(KernelError, match=r"conv1d: filter is \(3, 3\); expected 1 dimensions"):
+        Convolution(1, (5,), 3, 4, (3, 3))
+    with pytest.raises(KernelError, match=r"pixels is \(1, 1, 1, 1\); expected 1 to 3 extents"):
+        Convolution(1, (1, 1, 1, 1), 3, 4, (1, 1, 1, 1))
+    with pytest.raises(KernelError, match=r"image extent of rows is 0; expected an integer >= 1"):
+        planar(1, 2, 3, 4, 5, padding=((2, 2), (0, 0)))
+    with pytest.raises(
+        KernelError, match=r"padding before the rows is -1; expected an integer >= 0"
+    ):
+        planar(1, 2, 3, 4, 5, padding=((-1, 0), (0, 0)))
