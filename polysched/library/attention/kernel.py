@@ -28,6 +28,8 @@ from polysched.library.extents import require_sizes
 
 LOG2_E = math.log2(math.e)
 
+PARAMETERS = ("heads", "panels", "keys")
+
 _LOWEST = MappingProxyType({f32: -float(2**128 - 2**104), f64: -float(2**1024 - 2**971)})
 """The lowest finite number of each type."""
 
@@ -42,6 +44,7 @@ class Attention:
         keys: keys of a block.
         queries: queries of a block. A causal kernel skips the blocks of keys behind the last query
             of such a block.
+        panel: the number of queries is a multiple of this, so that vectors of queries are whole.
         dtype: the type of all elements, f32 or f64.
         causal: whether query ``i`` sees the keys up to ``i`` only.
         masked: whether a mask is added to the scores.
@@ -51,6 +54,7 @@ class Attention:
     columns: int
     keys: int
     queries: int
+    panel: int = 1
     dtype: DType = f32
     causal: bool = False
     masked: bool = False
@@ -68,17 +72,18 @@ def attention_kernel(form: Attention) -> Kernel:
     Arrays, C-contiguous: ``q[heads, queries, width]``, ``k[heads, keys, width]``, ``v[heads, keys,
     columns]``, ``mask[queries, keys]`` if there is one, ``scale`` without dimensions, which must
     contain the factor ``log2(e)``, and ``out[heads, queries, columns]``. Parameters: ``heads``,
-    ``queries`` and ``keys``. A query whose scores are all -infinity gets zeros.
+    ``panels`` (of ``form.panel`` queries) and ``keys``. A query whose scores are all -infinity gets zeros.
 
     Raises:
         KernelError: a size is not positive, or the type is not f32 or f64.
     """
-    sizes = {name: getattr(form, name) for name in ("width", "columns", "keys", "queries")}
+    sizes = {name: getattr(form, name) for name in ("width", "columns", "keys", "queries", "panel")}
     require_sizes("attention", least=1, **sizes)
     if form.dtype not in (f32, f64):
         raise KernelError(f"attention: elements of type {form.dtype}; expected f32 or f64")
     build = KernelBuilder(form.name)
-    heads, queries, keys = (build.parameter(name, minimum=1) for name in ("heads", "queries", "keys"))
+    heads, panels, keys = (build.parameter(name, minimum=1) for name in PARAMETERS)
+    queries = form.panel * panels
     dtype, width, columns = form.dtype, form.width, form.columns
     lowest = _LOWEST[dtype]
     q = build.input("q", dtype, (heads, queries, width), dimensions="head query term")

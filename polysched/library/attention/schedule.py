@@ -41,7 +41,8 @@ def attention_form(  # noqa: PLR0913  (options by keyword)
     machine = as_machine(machine)
     rows, lanes = tile_rows(machine), machine.lanes(dtype.bits)
     keys = max(rows, BLOCK_KEYS * 32 // dtype.bits // rows * rows)
-    return Attention(width, columns, keys, BLOCK_VECTORS * lanes, dtype, causal, masked)
+    queries, panel = BLOCK_VECTORS * lanes, VECTORS * lanes
+    return Attention(width, columns, keys, queries, panel, dtype, causal, masked)
 
 
 def tile_rows(machine: Machine) -> int:
@@ -129,7 +130,7 @@ def _in_vectors(schedule: Schedule, form: Attention, lanes: int) -> Schedule:
     schedule = schedule.reorder("no_sum.column", "no_sum.row").vectorize("no_sum.row", lanes)
     # Several vectors side by side hide the latency of the comparisons, and share the constants of
     # the powers.
-    for statement, vectors in (("maximum", 4), ("power", 2)):
+    for statement, vectors in (("maximum", VECTORS), ("power", VECTORS)):
         panel, lane = f"{statement}_panel", f"{statement}_row"
         schedule = (
             schedule.split(f"{statement}.row", vectors * lanes, into=(panel, lane))
