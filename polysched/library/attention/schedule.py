@@ -99,10 +99,10 @@ def _products(schedule: Schedule, form: Attention, lanes: int, rows: int) -> Sch
     """Compute both products in register tiles of ``rows`` by ``VECTORS`` vectors of queries."""
     parts = -(-form.columns // rows)
     tiles = (
-        ("score", "key", rows, "term", "no_score", "scores_local"),
-        ("weigh", "column", -(-form.columns // parts), "key", "rescale", "sums_local"),
+        ("score", "key", rows, "term", "no_score"),
+        ("weigh", "column", -(-form.columns // parts), "key", "rescale"),
     )
-    for statement, across, factor, terms, first, sums in tiles:
+    for statement, across, factor, terms, first in tiles:
         panel, tile = f"{statement}_panel", f"{statement}_tile"
         inside, lane = f"{statement}_{across}", f"{statement}_row"
         schedule = (
@@ -114,13 +114,9 @@ def _products(schedule: Schedule, form: Attention, lanes: int, rows: int) -> Sch
         loops = loops_around(schedule, first)
         own = [f"{first}.{loop}" for loop in (across, "row") if loop in loops]
         schedule = schedule.reorder(*own) if len(own) > 1 else schedule
-        schedule = (
-            schedule.promote(sums, at=tile, lanes=lanes, into=f"{statement}_sums")
-            .vectorize(lane, lanes)
-            .vectorize(f"{first}.row", lanes)
-            .unroll(inside, lane, *own)
-        )
-    return schedule
+        schedule = schedule.vectorize(lane, lanes).vectorize(f"{first}.row", lanes)
+        schedule = schedule.unroll(inside, lane, *own)
+    return schedule.promote("sums_local", at="weigh_tile", lanes=lanes, into="weigh_sums")
 
 
 def _in_vectors(schedule: Schedule, form: Attention, lanes: int) -> Schedule:
