@@ -8,21 +8,12 @@ result are transposed, once for each block of queries.
 from __future__ import annotations
 
 from polysched.ir.expr.dtypes import DType, f32
-from polysched.library.attention.kernel import Attention, attention_kernel
+from polysched.library.attention.kernel import VECTORS, Attention, attention_kernel
 from polysched.library.matmul.schedule.tiling import loops_around
 from polysched.library.register_transpose import transposed_in_registers
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
 from polysched.user import Schedule
-
-VECTORS = 2
-"""Vectors of queries of a register tile. Each load of a key serves this many multiplications."""
-
-BLOCK_VECTORS = 8
-"""Vectors of queries of a block. Each block reads all of ``k`` and ``v`` from the caches."""
-
-BLOCK_KEYS = 48
-"""Most keys of a block, in elements of 4 bytes: scores and sums should fit the L1 cache."""
 
 _OF_ROWS = ("no_maximum", "no_total", "keep", "factor", "rescale_total", "invert")
 """The statements that run once for each query, or once for each query and block of keys."""
@@ -37,38 +28,25 @@ def attention_form(  # noqa: PLR0913  (options by keyword)
     masked: bool = False,
     machine: Machine | str | None = None,
 ) -> Attention:
-    """The kernel with the block sizes for a machine; see :class:`Attention`."""
+    """The kernel with the vectors and register tiles of a machine; see :class:`Attention`."""
     machine = as_machine(machine)
-    rows, lanes = tile_rows(machine), machine.lanes(dtype.bits)
-    keys = max(rows, BLOCK_KEYS * 32 // dtype.bits // rows * rows)
-    queries, panel = BLOCK_VECTORS * lanes, VECTORS * lanes
-    return Attention(width, columns, keys, queries, panel, dtype, causal, masked)
+    # The sums of a tile share the registers with a vector of each panel and a broadcast element.
+    rows = (machine.vector_registers - VECTORS - 1) // VECTORS
+    return Attention(width, columns, machine.lanes(dtype.bits), rows, dtype, causal, masked)
 
 
-def tile_rows(machine: Machine) -> int:
-    """Rows of a register tile: its sums, a vector of each panel and an element share registers."""
-    return (machine.vector_registers - VECTORS - 1) // VECTORS
-
-
-def attention_schedule(
-    form: Attention, machine: Machine | str | None = None, parallel: str | None = None
-) -> Schedule:
+def attention_schedule(form: Attention, parallel: str | None = None) -> Schedule:
     """Schedule the kernel of ``form``.
 
     Args:
-        form: the kernel; :func:`attention_form` has the block sizes for a machine.
-        machine: the machine that the schedule is for; by default this one.
+        form: the kernel, by :func:`attention_form`.
         parallel: the loop that threads share: ``"head"``, ``"rows"`` (over blocks of queries), or
             None for one thread.
     """
-    machine = as_machine(machine)
-    lanes, rows = machine.lanes(form.dtype.bits), tile_rows(machine)
     schedule = _in_blocks(Schedule(attention_kernel(form)), form)
     if parallel is not None:
         schedule = schedule.parallel(parallel)
-    schedule = _with_buffers(schedule)
-    schedule = _products(schedule, form, lanes, rows)
-    return _in_vectors(schedule, form, lanes)
+    return _in_vectors(_products(_with_buffers(schedule), form), form)
 
 
 def _in_blocks(schedule: Schedule, form: Attention) -> Schedule:
@@ -95,8 +73,9 @@ def _with_buffers(schedule: Schedule) -> Schedule:
     return schedule.promote("scores", at="block", order=("key", "head", "query"))
 
 
-def _products(schedule: Schedule, form: Attention, lanes: int, rows: int) -> Schedule:
+def _products(schedule: Schedule, form: Attention) -> Schedule:
     """Compute both products in register tiles of ``rows`` by ``VECTORS`` vectors of queries."""
+    lanes, rows = form.lanes, form.rows
     parts = -(-form.columns // rows)
     tiles = (
         ("score", "key", rows, "term", "no_score"),
@@ -106,7 +85,7 @@ def _products(schedule: Schedule, form: Attention, lanes: int, rows: int) -> Sch
         panel, tile = f"{statement}_panel", f"{statement}_tile"
         inside, lane = f"{statement}_{across}", f"{statement}_row"
         schedule = (
-            schedule.split(f"{statement}.row", VECTORS * lanes, into=(panel, lane))
+            schedule.split(f"{statement}.row", form.panel, into=(panel, lane))
             .split(f"{statement}.{across}", factor, into=(tile, inside))
             .reorder(panel, tile, f"{statement}.{terms}", inside, lane)
             .compute_at(first, at=tile)
@@ -119,17 +98,17 @@ def _products(schedule: Schedule, form: Attention, lanes: int, rows: int) -> Sch
     return schedule.promote("sums_local", at="weigh_tile", lanes=lanes, into="weigh_sums")
 
 
-def _in_vectors(schedule: Schedule, form: Attention, lanes: int) -> Schedule:
+def _in_vectors(schedule: Schedule, form: Attention) -> Schedule:
     """Vectorize the statements outside the products."""
+    lanes = form.lanes
     for statement in _OF_ROWS:
         schedule = schedule.vectorize(f"{statement}.row", lanes)
     schedule = schedule.reorder("no_sum.column", "no_sum.row").vectorize("no_sum.row", lanes)
-    # Several vectors side by side hide the latency of the comparisons, and share the constants of
-    # the powers.
-    for statement, vectors in (("maximum", VECTORS), ("power", VECTORS)):
+    # Vectors side by side hide the latency of the comparisons, and share the powers' constants.
+    for statement in ("maximum", "power"):
         panel, lane = f"{statement}_panel", f"{statement}_row"
         schedule = (
-            schedule.split(f"{statement}.row", vectors * lanes, into=(panel, lane))
+            schedule.split(f"{statement}.row", form.panel, into=(panel, lane))
             .reorder(panel, f"{statement}.key", lane)
             .vectorize(lane, lanes)
             .unroll(lane)
