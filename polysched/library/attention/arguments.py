@@ -47,7 +47,8 @@ class Request:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of all elements."""
-        return self.q.dtype
+        dtype: np.dtype[Any] = self.q.dtype
+        return dtype
 
     @property
     def queries(self) -> int:
@@ -74,7 +75,7 @@ class Request:
         return np.empty(self.shape, self.dtype) if self.out is None else self.out
 
 
-def checked(  # noqa: PLR0913  (the arguments of ``attention``)
+def checked(
     q: Any, k: Any, v: Any, mask: Any, causal: Any, scale: Any, out: Any, threads: Any
 ) -> Request:
     """Check the arguments of a call.

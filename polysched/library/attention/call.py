@@ -50,7 +50,7 @@ class AttentionCode:
         return attention_schedule(self.form)
 
 
-def attention(  # noqa: PLR0913  (options by keyword)
+def attention(
     q: Any,
     k: Any,
     v: Any,

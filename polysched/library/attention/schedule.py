@@ -19,7 +19,7 @@ _OF_ROWS = ("no_maximum", "no_total", "keep", "factor", "rescale_total", "invert
 """The statements that run once for each query, or once for each query and block of keys."""
 
 
-def attention_form(  # noqa: PLR0913  (options by keyword)
+def attention_form(
     width: int,
     columns: int,
     *,
