@@ -76,10 +76,9 @@ def _with_buffers(schedule: Schedule) -> Schedule:
 def _products(schedule: Schedule, form: Attention) -> Schedule:
     """Compute both products in register tiles of ``rows`` by ``VECTORS`` vectors of queries."""
     lanes, rows = form.lanes, form.rows
-    parts = -(-form.columns // rows)
     tiles = (
         ("score", "key", rows, "term", "no_score"),
-        ("weigh", "column", -(-form.columns // parts), "key", "rescale"),
+        ("weigh", "column", _columns_of_tile(form), "key", "rescale"),
     )
     for statement, across, factor, terms, first in tiles:
         panel, tile = f"{statement}_panel", f"{statement}_tile"
@@ -96,6 +95,17 @@ def _products(schedule: Schedule, form: Attention) -> Schedule:
         schedule = schedule.vectorize(lane, lanes).vectorize(f"{first}.row", lanes)
         schedule = schedule.unroll(inside, lane, *own)
     return schedule.promote("sums_local", at="weigh_tile", lanes=lanes, into="weigh_sums")
+
+
+def _columns_of_tile(form: Attention) -> int:
+    """The rows of the second product's register tile, which are columns of the result.
+
+    A divisor of all columns leaves no smaller tile at their end, whose conditions would stand in
+    the loop over the keys. Four rows by two vectors are as many sums as FMAs are in flight.
+    """
+    divisors = [rows for rows in range(4, form.rows + 1) if form.columns % rows == 0]
+    parts = -(-form.columns // form.rows)
+    return divisors[-1] if divisors else -(-form.columns // parts)
 
 
 def _in_vectors(schedule: Schedule, form: Attention) -> Schedule:
