@@ -1,6 +1,6 @@
 """Declaration of attention: two products with a softmax between them, computed online.
 
-``out = softmax(scale * q @ k.T + mask) @ v`` for each head. The keys are taken in blocks. Each query
+``out = softmax(scale * q @ k.T + mask) @ v`` for each head. The keys are taken in blocks. A query
 keeps the largest score so far, the sum of its powers and the weighted sum of the rows of ``v``; a
 new block rescales both sums if it contains a larger score (M. Milakov and N. Gimelshein, "Online
 normalizer calculation for softmax", 2018; T. Dao et al., "FlashAttention", 2022). So a schedule can
@@ -95,7 +95,7 @@ class Attention:
         return f"attention_{self.width}x{self.columns}_{self.dtype}{form}"
 
 
-def attention_kernel(form: Attention) -> Kernel:
+def attention_kernel(form: Attention) -> Kernel:  # noqa: PLR0915  (one nest, in its order)
     """Declare ``out = softmax(scale * q @ k.T + mask) @ v`` for each head.
 
     Arrays, C-contiguous: ``q[heads, queries, width]``, ``k[heads, keys, width]``, ``v[heads, keys,
