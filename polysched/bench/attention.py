@@ -145,4 +145,8 @@ def prepare_torch(data: AttentionData, threads: int) -> Runner:
     def run() -> None:
         latest[:] = [compute(*operands, is_causal=data.size.causal)]
 
-    return warm(Runner(run, lambda: latest[0][0].numpy()))
+    def output() -> Array:
+        result: Array = latest[0][0].numpy()
+        return result
+
+    return warm(Runner(run, output))

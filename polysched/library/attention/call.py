@@ -63,7 +63,7 @@ def attention(
 ) -> NumpyArray:
     """Compute ``softmax(scale * q @ k.T + mask) @ v``, without storing the scores.
 
-    As in ``torch.nn.functional.scaled_dot_product_attention``, leading dimensions are broadcast, and
+    As in ``torch.nn.functional.scaled_dot_product_attention``, leading dimensions are broadcast and
     a query that sees no key gets zeros. Other NaN and infinite scores make their row NaN. A hidden
     key has the weight 0, so an infinite row of ``v`` still makes the result NaN. Elements of
     float16 and bfloat16 are computed in float32, and the result is rounded once.
