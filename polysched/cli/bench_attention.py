@@ -125,8 +125,8 @@ def attention(
             withdrawn += outcome.withdrawn
     speedups = ratios(results)
     if as_records:
-        for record in (*results, *speedups):
-            click.echo(json.dumps(asdict(record), allow_nan=False))
+        for record in (*map(asdict, results), *map(asdict, speedups)):
+            click.echo(json.dumps(record, allow_nan=False))
     elif results:
         click.echo(markdown_table(results))
         click.echo(ratio_table(speedups))
