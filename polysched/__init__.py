@@ -97,6 +97,7 @@ if TYPE_CHECKING:
         UnknownLegalityError,
         Verdict,
     )
+    from polysched.library.attention.call import attention
     from polysched.library.convolution.call import conv1d, conv2d, conv3d
     from polysched.library.convolution.prepare import PreparedWeight, prepare
     from polysched.library.matmul.dispatch.call import matmul
@@ -122,6 +123,7 @@ _LAZY = MappingProxyType(
         "UnknownLegalityError": "polysched.legality.verdicts.verdict",
         "Verdict": "polysched.legality.verdicts.verdict",
         "__version__": "polysched.version",
+        "attention": "polysched.library.attention.call",
         "check": "polysched.legality.check",
         "compile": "polysched.user",
         "computed": "polysched.library.matmul.dispatch.computed",
@@ -207,6 +209,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "absolute",
+    "attention",
     "bf16",
     "boolean",
     "cast",

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from polysched.bench.compile_time import Delay, measure_delays
 from polysched.bench.environment import clear_environment
+from polysched.cli.bench_attention import attention
 from polysched.cli.bench_calls import calls
 from polysched.cli.bench_conv import conv
 from polysched.cli.bench_gallery import gallery
@@ -83,6 +84,7 @@ class _Benches(click.Group):
     "bench",
     cls=_Benches,
     commands=[
+        attention,
         calls,
         compile_command,
         conv,

@@ -9,6 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from polysched.library.attention.kernel import attention_kernel
+    from polysched.library.attention.schedule import attention_form, attention_schedule
     from polysched.library.convolution.schedule import convolution_schedule
     from polysched.library.gemv import gemv_kernel, gemv_schedule
     from polysched.library.quantized import quantized_gemv_kernel, quantized_gemv_schedule
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
 _LAZY = MappingProxyType(
     {
+        "attention_form": "attention.schedule",
+        "attention_kernel": "attention.kernel",
+        "attention_schedule": "attention.schedule",
         "convolution_schedule": "convolution.schedule",
         "gemv_kernel": "gemv",
         "gemv_schedule": "gemv",
@@ -31,6 +36,7 @@ _LAZY = MappingProxyType(
 """Functions by module; a module is imported when one of its functions is used."""
 
 _MODULES = (
+    "attention",
     "convolution",
     "gemv",
     "matmul",
@@ -55,6 +61,9 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "attention_form",
+    "attention_kernel",
+    "attention_schedule",
     "convolution_schedule",
     "gemv_kernel",
     "gemv_schedule",

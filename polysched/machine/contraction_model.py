@@ -176,7 +176,8 @@ def pays_packing(
     """Whether copying an operand into the order of its reads saves more time than it takes.
 
     It pays if enough rows read each element, and the operand exceeds L2, its steps share one cache
-    set, or it touches more pages than the first-level TLB holds.
+    set, a panel would fit L1 but exceeds the ways of its sets, or the operand touches more pages
+    than the first-level TLB holds.
 
     Args:
         rows: how often each element is read.
@@ -187,8 +188,8 @@ def pays_packing(
         machine: the machine.
     """
     costs = machine.costs
-    conflicts = is_conflicting(step_bytes, machine) or exceeds_sets(step_bytes, terms, machine)
-    if conflicts and panel_bytes <= machine.cache_bytes(1):
+    conflicts, fits = is_conflicting(step_bytes, machine), panel_bytes <= machine.cache_bytes(1)
+    if fits and (conflicts or exceeds_sets(step_bytes, terms, machine)):
         return rows >= costs.conflicting_packing_rows
     if conflicts or operand_bytes > machine.cache_bytes(2):
         return rows >= costs.packing_rows

@@ -10,9 +10,9 @@ import ctypes
 import os
 from collections.abc import Callable
 from functools import cache
+from typing import Protocol
 
 from polysched.ir.isl.budget import SAFETY_SECONDS, time_budget
-from polysched.library.matmul.generic.blocks import Block
 from polysched.llvm.emit.module import emit_module
 from polysched.lower import proved
 from polysched.machine.description import Machine
@@ -20,6 +20,33 @@ from polysched.runtime.cache import ENVIRONMENT_VARIABLE, ObjectCache, cache_key
 from polysched.runtime.collection import collection_paused
 from polysched.runtime.jit import Entry, emit_object, load_object, versions
 from polysched.runtime.package_state import package_state
+from polysched.user import Schedule
+
+
+class Code(Protocol):
+    """A kernel whose description determines its code: its ``repr`` is the key on disk.
+
+    ``arrays`` counts the arrays, ``parameters`` names the parameters.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name of the kernel."""
+        ...
+
+    @property
+    def arrays(self) -> int:
+        """The number of arrays."""
+        ...
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters."""
+        ...
+
+    def schedule(self) -> Schedule:
+        """The kernel's schedule."""
+        ...
 
 
 class KernelLoader:
@@ -35,7 +62,7 @@ class KernelLoader:
         self._folder = folder
         self._loaded: dict[str, tuple[Callable[..., int], int]] = {}
 
-    def load(self, block: Block) -> tuple[Callable[..., int], int]:
+    def load(self, block: Code) -> tuple[Callable[..., int], int]:
         """The machine code of a block, and its address; compiled if it is not on disk.
 
         The function takes the addresses of the arrays, then the parameters, and returns 0, or 1 if
@@ -47,7 +74,7 @@ class KernelLoader:
             self._add(block, code)
         return self._loaded[block.name]
 
-    def is_made(self, block: Block) -> bool:
+    def is_made(self, block: Code) -> bool:
         """Load a block if it is on disk; returns whether it is loaded."""
         if block.name in self._loaded:
             return True
@@ -56,10 +83,10 @@ class KernelLoader:
             self._add(block, code)
         return code is not None
 
-    def _key(self, block: Block) -> str:
+    def _key(self, block: Code) -> str:
         return cache_key(*versions(), package_state(), repr(self.machine), repr(block))
 
-    def _add(self, block: Block, code: bytes) -> None:
+    def _add(self, block: Code, code: bytes) -> None:
         entry = Entry(block.name, block.arrays, len(block.parameters))
         native = load_object(code, entry, self.machine).call
         address = ctypes.cast(native, ctypes.c_void_p).value  # type: ignore[arg-type]
@@ -67,7 +94,7 @@ class KernelLoader:
         self._loaded[block.name] = native, address
 
 
-def _compiled(block: Block, machine: Machine) -> bytes:
+def _compiled(block: Code, machine: Machine) -> bytes:
     """Prove and compile a block; raises as :func:`polysched.lower.compile`."""
     with collection_paused():
         with time_budget(SAFETY_SECONDS):

@@ -1,0 +1,134 @@
+"""``polysched bench attention``: race ``ps.attention`` with torch."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+
+import click
+
+from polysched.bench.attention import (
+    SUITE,
+    AttentionSize,
+    contestants,
+    random_data,
+    reference,
+    tolerance,
+)
+from polysched.bench.matmul import ratios
+from polysched.bench.peers import PeerKernels
+from polysched.bench.race import Result, Withdrawn, race
+from polysched.bench.speedup import OWN
+from polysched.bench.table import markdown_table
+from polysched.cli.bandwidth import end_race
+from polysched.cli.bench_matmul import ratio_table
+from polysched.cli.options import Racing, race_options
+from polysched.cli.peers import print_peers
+from polysched.cli.terminal import progress
+from polysched.errors import BenchError
+from polysched.machine.load import load_machine
+from polysched.machine.peak import PeakMeter
+
+
+def parsed_sizes(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[AttentionSize, ...]:
+    """Parse the values of ``--size HEADSxLENGTHxWIDTH``.
+
+    Raises:
+        click.BadParameter: a value is not three positive numbers.
+    """
+    sizes = []
+    for value in values:
+        try:
+            heads, length, width = map(int, value.split("x"))
+        except ValueError:
+            message = f"'{value}' is not three numbers HEADSxLENGTHxWIDTH, such as 8x1024x64"
+            raise click.BadParameter(message, context, parameter) from None
+        try:
+            sizes.append(AttentionSize(heads, length, width))
+        except BenchError as error:
+            raise click.BadParameter(str(error), context, parameter) from error
+    return tuple(sizes)
+
+
+@click.command("attention")
+@click.option("--json", "as_records", is_flag=True, help="Print a JSON line for each contestant.")
+@click.option(
+    "--size",
+    "sizes",
+    multiple=True,
+    callback=parsed_sizes,
+    metavar="HEADSxLENGTHxWIDTH",
+    help="Heads, queries and keys, and width; may be repeated. By default a suite of 7 sizes.",
+)
+@click.option(
+    "--causal/--full",
+    default=None,
+    help="Race only causal attention, or only attention to all keys. By default both.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Number of threads of every contestant.",
+)
+@race_options("each size")
+@click.pass_context
+def attention(
+    context: click.Context,
+    as_records: bool,
+    sizes: tuple[AttentionSize, ...],
+    causal: bool | None,
+    threads: int,
+    racing: Racing,
+) -> None:
+    """Race ps.attention with torch's scaled_dot_product_attention, in f32.
+
+    Each function is called as users call it. The results are compared with attention computed in
+    f64. Before and after every run the peak of one core is measured. Flops are those of the two
+    products; causal attention counts the visible keys only. After the table, the command prints
+    polysched's speedup for each size, and the geometric mean.
+
+    \b
+    polysched bench attention
+    polysched bench attention --size 8x1000x64 --causal
+    polysched bench attention --json > results.jsonl
+
+    \b
+    Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
+    """
+    if racing.machine is not None:
+        raise click.UsageError("bench attention runs the kernels of this machine; no --machine")
+    given = [replace(size, causal=form) for size in sizes for form in (False, True)]
+    results: list[Result] = []
+    peers: list[PeerKernels] = []
+    withdrawn: list[Withdrawn] = []
+    meter = PeakMeter(load_machine())
+    with progress() as tell:
+        for size in given or SUITE:
+            if causal is not None and size.causal != causal:
+                continue
+            data = random_data(size)
+            outcome = race(
+                contestants(data, threads),
+                kernel=str(size),
+                flops=size.flops,
+                peak_burst=meter.burst,
+                reference=reference(data),
+                rules=racing.rules(tolerance(size)),
+                progress=lambda event, size=size: tell(f"{size}: {event}"),  # type: ignore[misc]
+            )
+            results += outcome.results
+            peers += outcome.peers
+            withdrawn += outcome.withdrawn
+    speedups = ratios(results)
+    if as_records:
+        for record in (*map(asdict, results), *map(asdict, speedups)):
+            click.echo(json.dumps(record, allow_nan=False))
+    elif results:
+        click.echo(markdown_table(results))
+        click.echo(ratio_table(speedups))
+    print_peers(context, peers, as_records=as_records)
+    end_race(context, withdrawn, lambda name: name == OWN)

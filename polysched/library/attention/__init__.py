@@ -1,0 +1,1 @@
+"""Attention: the kernel with an online softmax, its schedule, and calls of numpy arrays."""

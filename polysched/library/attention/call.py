@@ -1,0 +1,206 @@
+"""``attention`` of numpy arrays, by kernels for any number of heads, queries and keys."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from polysched.errors import CallError
+from polysched.ir.expr.dtypes import as_dtype, f32, f64
+from polysched.library.attention.arguments import Request, checked
+from polysched.library.attention.kernel import LOG2_E, PARAMETERS, Attention
+from polysched.library.attention.schedule import attention_form, attention_schedule
+from polysched.library.matmul.generic.compiled import KernelLoader, object_folder
+from polysched.lower import compile
+from polysched.machine.load import load_machine
+from polysched.runtime.kernel import CompiledKernel
+from polysched.runtime.memory import aligned_copy
+from polysched.user import Schedule
+
+NumpyArray = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class AttentionCode:
+    """The kernel of calls on one thread, whose machine code is kept on disk."""
+
+    form: Attention
+
+    @property
+    def name(self) -> str:
+        """The name of the kernel."""
+        return self.form.name
+
+    @property
+    def arrays(self) -> int:
+        """The number of arrays of the kernel."""
+        return 5 + self.form.masked
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The parameters of the kernel."""
+        return PARAMETERS
+
+    def schedule(self) -> Schedule:
+        """The schedule that a call compiles, to be shown, edited or exported."""
+        return attention_schedule(self.form)
+
+
+def attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    mask: Any = None,
+    causal: bool = False,
+    scale: float | None = None,
+    out: Any = None,
+    threads: int | None = None,
+) -> NumpyArray:
+    """Compute ``softmax(scale * q @ k.T + mask) @ v``, without storing the scores.
+
+    As in ``torch.nn.functional.scaled_dot_product_attention``, leading dimensions are broadcast and
+    a query that sees no key gets zeros. Other NaN and infinite scores make their row NaN. A hidden
+    key has the weight 0, so an infinite row of ``v`` still makes the result NaN. Elements of
+    float16 and bfloat16 are computed in float32, and the result is rounded once.
+
+    One kernel serves all lengths and numbers of heads. The first call of each combination of
+    widths, type, ``causal`` and mask proves and compiles a kernel, which stays on disk.
+    ``ps.library.attention_schedule(ps.library.attention_form(width, columns))`` is its schedule.
+
+    Args:
+        q: the queries ``(..., queries, width)``: float32, float64, float16 or bfloat16.
+        k: the keys ``(..., keys, width)``, of the same type.
+        v: the values ``(..., keys, columns)``, of the same type.
+        mask: which keys a query sees (boolean), or numbers that are added to the scores, of the
+            type of ``q``. It is broadcast to ``(..., queries, keys)``.
+        causal: whether query ``i`` sees only the keys up to ``i``.
+        scale: the factor of the scores; by default ``1 / sqrt(width)``.
+        out: the array ``(..., queries, columns)`` for the result, contiguous; by default a new one.
+        threads: the most threads to use; by default as many as there are usable cores.
+
+    Returns:
+        the result; ``out`` if that was given.
+
+    Raises:
+        CallError: an argument does not fit. Nothing has been written then.
+    """
+    request = checked(q, k, v, mask, causal, scale, out, threads)
+    if math.prod(request.shape) and request.keys:
+        return _computed(request)
+    result = request.result()
+    result[...] = 0
+    return result
+
+
+def _computed(request: Request) -> NumpyArray:
+    """Run the kernel for each group of heads that have one mask and rows of their own."""
+    dtype = as_dtype(request.dtype)
+    wide = f64 if dtype == f64 else f32
+    form = attention_form(
+        request.width,
+        request.columns,
+        dtype=wide,
+        causal=request.causal,
+        masked=request.mask is not None,
+    )
+    real = wide.numpy()
+    missing = -request.queries % form.panel
+    q = _padded(_contiguous(request.q, real), missing)
+    k, v = (_contiguous(array, real) for array in (request.k, request.v))
+    mask = None if request.mask is None else _summands(request, real, missing)
+    is_direct = not missing and request.dtype == real
+    shape = (*request.shape[:-2], request.queries + missing, request.columns)
+    result = request.result() if is_direct else np.empty(shape, real)
+    lead = request.shape[:-2]
+    split = _first_common(lead, [a.shape[:-2] for a in (q, k, v)], mask)
+    q, k, v = (np.broadcast_to(array, (*lead, *array.shape[-2:])) for array in (q, k, v))
+    if mask is not None:
+        mask = np.broadcast_to(mask, (*lead, *mask.shape[-2:]))
+    scale = np.array(request.scale * LOG2_E, real)
+    for group in np.ndindex(lead[:split]):
+        stacks = [a[group].reshape(-1, *a.shape[-2:]) for a in (q, k, v)]
+        inner = (0,) * (len(lead) - split)
+        masks = [] if mask is None else [mask[(*group, *inner)]]
+        to = result[group].reshape(-1, *result.shape[-2:])
+        _run(form, [*stacks, *masks, scale, to], request.threads)
+    if is_direct:
+        return result
+    final = request.result()
+    np.copyto(final, result[..., : request.queries, :], casting="unsafe")
+    return final
+
+
+def _run(form: Attention, arrays: list[NumpyArray], threads: int) -> None:
+    """Run the kernel on contiguous arrays in the order of their declaration."""
+    machine = load_machine(None)
+    (heads, queries, _), keys = arrays[0].shape, arrays[1].shape[1]
+    products = heads * queries * keys * (form.width + form.columns)
+    if threads > 1 and products >= machine.costs.parallel_products:
+        loop = "head" if heads >= threads else "rows"
+        _parallel_kernel(form, loop)(*arrays, threads=threads)
+        return
+    native, _ = _loader().load(AttentionCode(form))
+    addresses = (array.ctypes.data for array in arrays)
+    if native(*addresses, heads, queries // form.panel, keys):
+        raise CallError("attention: there is no memory for the scores of a block")
+
+
+@cache
+def _loader() -> KernelLoader:
+    return KernelLoader(load_machine(None), object_folder())
+
+
+@cache
+def _parallel_kernel(form: Attention, loop: str) -> CompiledKernel:
+    """The kernel for several threads, proved and compiled."""
+    return compile(attention_schedule(form, loop), load_machine(None))
+
+
+def _first_common(
+    lead: tuple[int, ...], shapes: list[tuple[int, ...]], mask: NumpyArray | None
+) -> int:
+    """The first leading dimension from which on all arrays have every index, and one mask serves.
+
+    Args:
+        lead: the leading dimensions of the result.
+        shapes: those of the arrays, which are broadcast to ``lead``.
+        mask: the mask, which is broadcast too.
+    """
+    masks = () if mask is None else mask.shape[:-2]
+    split = len(lead)
+    while split:
+        back = split - 1 - len(lead)
+        if any(len(shape) < -back or shape[back] != lead[back] for shape in shapes):
+            break
+        if len(masks) >= -back and masks[back] != 1:
+            break
+        split -= 1
+    return split
+
+
+def _contiguous(array: NumpyArray, dtype: np.dtype[Any]) -> NumpyArray:
+    array = np.ascontiguousarray(array, dtype)
+    return array if array.flags.aligned else aligned_copy(array)
+
+
+def _padded(array: NumpyArray, missing: int) -> NumpyArray:
+    """Append rows of zeros to each matrix, so that the vectors of queries are full."""
+    if not missing:
+        return array
+    return np.pad(array, [*[(0, 0)] * (array.ndim - 2), (0, missing), (0, 0)])
+
+
+def _summands(request: Request, dtype: np.dtype[Any], missing: int) -> NumpyArray:
+    """The mask as numbers to add, one for each query and key, with rows for missing queries."""
+    mask = request.mask
+    assert mask is not None
+    if mask.dtype == np.bool_:
+        mask = np.where(mask, dtype.type(0), dtype.type(-np.inf))
+    leading = mask.shape[:-2] if mask.ndim > 2 else ()
+    whole = np.broadcast_to(mask, (*leading, request.queries, request.keys))
+    return _padded(_contiguous(whole, dtype), missing)

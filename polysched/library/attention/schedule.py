@@ -1,0 +1,138 @@
+"""Schedule of attention: register tiles whose lanes are queries, and one block of scores at a time.
+
+With queries as lanes, maxima, powers and sums of a query's scores are operations on whole vectors,
+and the elements of ``k`` and ``v`` are broadcast from where they lie. Only the queries and the
+result are transposed, once for each block of queries.
+"""
+
+from __future__ import annotations
+
+from polysched.ir.expr.dtypes import DType, f32
+from polysched.library.attention.kernel import VECTORS, Attention, attention_kernel
+from polysched.library.matmul.schedule.tiling import loops_around
+from polysched.library.register_transpose import transposed_in_registers
+from polysched.machine.description import Machine
+from polysched.machine.load import as_machine
+from polysched.user import Schedule
+
+_OF_ROWS = ("no_maximum", "no_total", "keep", "factor", "rescale_total", "invert")
+"""The statements that run once for each query, or once for each query and block of keys."""
+
+
+def attention_form(
+    width: int,
+    columns: int,
+    *,
+    dtype: DType = f32,
+    causal: bool = False,
+    masked: bool = False,
+    machine: Machine | str | None = None,
+) -> Attention:
+    """The kernel with the vectors and register tiles of a machine; see :class:`Attention`."""
+    machine = as_machine(machine)
+    # The sums of a tile share the registers with a vector of each panel and a broadcast element.
+    rows = (machine.vector_registers - VECTORS - 1) // VECTORS
+    return Attention(width, columns, machine.lanes(dtype.bits), rows, dtype, causal, masked)
+
+
+def attention_schedule(form: Attention, parallel: str | None = None) -> Schedule:
+    """Schedule the kernel of ``form``.
+
+    Args:
+        form: the kernel, by :func:`attention_form`.
+        parallel: the loop that threads share: ``"head"``, ``"rows"`` (over blocks of queries), or
+            None for one thread.
+    """
+    schedule = _in_blocks(Schedule(attention_kernel(form)), form)
+    if parallel is not None:
+        schedule = schedule.parallel(parallel)
+    return _in_vectors(_products(_with_buffers(schedule), form), form)
+
+
+def _in_blocks(schedule: Schedule, form: Attention) -> Schedule:
+    """Run each statement for all queries of a block, inside the loop over blocks of keys."""
+    schedule = (
+        schedule.split("query", form.queries, into=("rows", "row"))
+        .distribute("row")
+        .reorder("block", "no_score.row")
+        .distribute("no_score.row")
+    )
+    for statement, loop in (("no_score", "key"), ("rescale", "column")):
+        schedule = schedule.distribute(f"{statement}.{loop}").distribute(f"{statement}.row")
+    return schedule
+
+
+def _with_buffers(schedule: Schedule) -> Schedule:
+    """Keep the temporaries of a block in buffers whose contiguous dimension counts queries."""
+    for array, inner in (("scaled", "term"), ("sums", "column")):
+        schedule = schedule.promote(array, at="rows", order=(inner, "head", "query"))
+    for array in ("largest", "total", "inverse"):
+        schedule = schedule.promote(array, at="rows")
+    for array in ("previous", "factor"):
+        schedule = schedule.promote(array, at="block")
+    return schedule.promote("scores", at="block", order=("key", "head", "query"))
+
+
+def _products(schedule: Schedule, form: Attention) -> Schedule:
+    """Compute both products in register tiles of ``rows`` by ``VECTORS`` vectors of queries."""
+    lanes, rows = form.lanes, form.rows
+    tiles = (
+        ("score", "key", rows, "term", "no_score"),
+        ("weigh", "column", _columns_of_tile(form), "key", "rescale"),
+    )
+    for statement, across, factor, terms, first in tiles:
+        panel, tile = f"{statement}_panel", f"{statement}_tile"
+        inside, lane = f"{statement}_{across}", f"{statement}_row"
+        schedule = (
+            schedule.split(f"{statement}.row", form.panel, into=(panel, lane))
+            .split(f"{statement}.{across}", factor, into=(tile, inside))
+            .reorder(panel, tile, f"{statement}.{terms}", inside, lane)
+            .compute_at(first, at=tile)
+        )
+        loops = loops_around(schedule, first)
+        own = [f"{first}.{loop}" for loop in (across, "row") if loop in loops]
+        schedule = schedule.reorder(*own) if len(own) > 1 else schedule
+        schedule = schedule.vectorize(lane, lanes).vectorize(f"{first}.row", lanes)
+        schedule = schedule.unroll(inside, lane, *own)
+    return schedule.promote("sums_local", at="weigh_tile", lanes=lanes, into="weigh_sums")
+
+
+def _columns_of_tile(form: Attention) -> int:
+    """The rows of the second product's register tile, which are columns of the result.
+
+    A divisor of all columns leaves no smaller tile at their end, whose conditions would stand in
+    the loop over the keys. Four rows by two vectors are as many sums as FMAs are in flight.
+    """
+    divisors = [rows for rows in range(4, form.rows + 1) if form.columns % rows == 0]
+    parts = -(-form.columns // form.rows)
+    return divisors[-1] if divisors else -(-form.columns // parts)
+
+
+def _in_vectors(schedule: Schedule, form: Attention) -> Schedule:
+    """Vectorize the statements outside the products."""
+    lanes = form.lanes
+    for statement in _OF_ROWS:
+        schedule = schedule.vectorize(f"{statement}.row", lanes)
+    schedule = schedule.reorder("no_sum.column", "no_sum.row").vectorize("no_sum.row", lanes)
+    # Vectors side by side hide the latency of the comparisons, and share the powers' constants.
+    for statement in ("maximum", "power"):
+        panel, lane = f"{statement}_panel", f"{statement}_row"
+        schedule = (
+            schedule.split(f"{statement}.row", form.panel, into=(panel, lane))
+            .reorder(panel, f"{statement}.key", lane)
+            .vectorize(lane, lanes)
+            .unroll(lane)
+        )
+    if form.causal:
+        schedule = schedule.reorder("hide.key", "hide.row").vectorize("hide.row", lanes)
+    across = [("scale_query", "term"), ("divide", "column")]
+    for statement, loop in [*across, *([("add_mask", "key")] if form.masked else [])]:
+        outer, inner = f"{statement}_{loop}s", f"{statement}_{loop}"
+        schedule = (
+            schedule.split(f"{statement}.{loop}", lanes, into=(outer, inner))
+            .reorder(outer, f"{statement}.row", inner)
+            .vectorize(f"{statement}.row", lanes)
+            .unroll(inner)
+        )
+        schedule = transposed_in_registers(schedule, f"{statement}.rowv", inner)
+    return schedule
