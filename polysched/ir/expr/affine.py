@@ -27,6 +27,7 @@ from polysched.ir.expr.expressions import (
 from polysched.ir.expr.functions import equal, select
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import loads
+from polysched.ir.isl.extrema import as_int
 
 
 def instance_space(parameters: Sequence[str], statement: str, indices: Sequence[str]) -> isl.Space:
@@ -263,7 +264,7 @@ def from_set(domain: isl.Set) -> Expression:
 
 def from_aff(function: isl.Aff) -> Expression:
     """Convert the floor of an affine function to an expression over its named dimensions."""
-    denominator = function.get_denominator_val().to_python()
+    denominator = as_int(function.get_denominator_val())
     total = weighted_sum(*_terms(function, denominator))
     return total if denominator == 1 else total // denominator
 
@@ -295,6 +296,8 @@ def _comparison(
 
 
 def _scaled(value: isl.Val, denominator: int) -> int:
+    if value.is_int():
+        return as_int(value) * denominator
     numerator, _, divisor = value.to_str().partition("/")
     return int(numerator) * denominator // int(divisor or 1)
 
