@@ -191,7 +191,7 @@ def to_set(condition: Expression, space: isl.Space) -> isl.Set:
             if operator in _SIMPLE_COMPARISONS:
                 first = _to_aff(left, space)
                 second = None if first is None else _to_aff(right, space)
-                if second is not None:
+                if first is not None and second is not None:
                     return isl.Set.from_basic_set(_SIMPLE_COMPARISONS[operator](first, second))
             a, b = to_pw_aff(left, space), to_pw_aff(right, space)
             match operator:

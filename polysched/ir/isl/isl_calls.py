@@ -26,7 +26,13 @@ import islpy as isl
 from islpy import _isl as binding
 
 from polysched.ir.isl.isl_methods import TAKING, TEXTS
-from polysched.ir.isl.isl_pointers import HEADER_BYTES, WORDS, Layout, UnknownPointerError, find_layout
+from polysched.ir.isl.isl_pointers import (
+    HEADER_BYTES,
+    WORDS,
+    Layout,
+    UnknownPointerError,
+    find_layout,
+)
 
 _Method = Callable[..., Any]
 _Converters = dict[type, Callable[[Any], Any]]

@@ -31,7 +31,7 @@ class Instances:
     """By the identities of the nodes around: the nodes, which are kept alive, and the set."""
 
     def of(self, assign: Assign, loop_context: LoopContext) -> isl.Map:
-        """The map from the values of the loops' variables to the instance that runs at these values.
+        """The map from the values of the loops' variables to the instance that then runs.
 
         Args:
             assign: the assignment.
