@@ -238,11 +238,9 @@ def prefix_map(statement: Statement, around: tuple[Loop, ...], names: list[str])
 
 
 def _prefix_map(statement: Statement, values: tuple[isl.PwAff, ...], names: list[str]) -> isl.Map:
-    # The domain comes last: products of functions on all of the space are cheaper.
-    columns = [isl.Map.from_pw_aff(value) for value in values]
-    if not columns:
-        return isl.Map.from_domain(statement.domain)
-    result = reduce(isl.Map.flat_range_product, columns)
+    result = isl.Map.from_domain(statement.domain)
+    for value in values:
+        result = result.flat_range_product(isl.Map.from_pw_aff(value))
     for position, name in enumerate(names):
         result = result.set_dim_name(isl.dim_type.out, position, name)
     return result.intersect_domain(statement.domain)
