@@ -282,7 +282,9 @@ def _trips(times: isl.Map, statement: Statement, sizes: Mapping[str, int]) -> li
     """
     reached = with_parameters(times.range(), sizes)
     middle = _walk(reached, 0)
-    instances = math.prod(_walk(with_parameters(statement.domain, sizes), 0))
+    instances = remembered(
+        partial(_instances, statement.domain, sizes), _instances, (statement.domain, sizes)
+    )
     if 1 / INSTANCES_OFF < math.prod(middle) / instances < INSTANCES_OFF:
         return middle
     walks = [middle, *(_walk(reached, number) for number in range(1, SAMPLES))]
@@ -295,6 +297,11 @@ def _trips(times: isl.Map, statement: Statement, sizes: Mapping[str, int]) -> li
     widest = spreads.index(max(spreads))
     trips[widest] = max(1.0, trips[widest] * instances / math.prod(trips))
     return trips
+
+
+def _instances(domain: isl.Set, sizes: Mapping[str, int]) -> float:
+    """Return the product of the trip counts of the indices, in the middle of the domain."""
+    return math.prod(_walk(with_parameters(domain, sizes), 0))
 
 
 def _walk(reached: isl.Set, number: int) -> list[float]:

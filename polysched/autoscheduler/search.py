@@ -130,11 +130,15 @@ def _proposed(
         candidate.schedule, nest, context.machine, context.sizes, context.threads, most_cycles
     )
     kept: list[Candidate] = []
+    elsewhere = candidate.cycles - sum(candidate.costs[name].cycles for name in nest.statements)
     for number, proposal in enumerate(recipe(situation)):
         if number == TRIED_PROPOSALS or len(kept) == KEPT_PROPOSALS:
             break
         if not situation.may_gain(proposal.cycles):
             continue
+        if kept and proposal.cycles >= kept[0].cycles - elsewhere:
+            # Not even the prediction is below what the first legal proposal turned out to cost.
+            break
         after = _after(candidate, nest, proposal, context)
         if after is not None:
             kept.append(after)

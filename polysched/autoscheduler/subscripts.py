@@ -88,6 +88,8 @@ def slopes_of(coefficients: Mapping[str | Floor, Fraction]) -> dict[str, Fractio
 
 
 def _fraction(value: isl.Val) -> Fraction:
+    if value.is_int():
+        return Fraction(as_int(value))
     denominator = value.get_den_val().to_python()
     return Fraction((value * denominator).to_python(), denominator)
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from types import MappingProxyType
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -25,6 +27,7 @@ from polysched.ir.expr.expressions import (
 from polysched.ir.expr.functions import equal, select
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import loads
+from polysched.ir.isl.extrema import as_int
 
 
 def instance_space(parameters: Sequence[str], statement: str, indices: Sequence[str]) -> isl.Space:
@@ -58,9 +61,72 @@ def to_pw_aff(expression: Expression, space: isl.Space) -> isl.PwAff:
                 .union_add(to_pw_aff(if_false, space).intersect_domain(chosen.complement()))
             )
         case Operation():
+            function = _to_aff(expression, space)
+            if function is not None:
+                return isl.PwAff.from_aff(function)
             return _operation(expression, space)
         case _:
             raise KernelError(_not_affine(expression, _expected_nodes(expression)))
+
+
+def _to_aff(expression: Expression, space: isl.Space) -> isl.Aff | None:
+    """Convert an expression without floors, extrema and conditions; None for any other.
+
+    This takes one call of isl for each term, where :func:`_operation` takes two for each node.
+    """
+    terms: _Terms = {}
+    constant = _add(expression, 1, space, terms)
+    if constant is None:
+        return None
+    function = isl.Aff.val_on_domain(space, isl.Val(constant))
+    for (kind, position), coefficient in terms.items():
+        function = function.set_coefficient_val(kind, position, isl.Val(coefficient))
+    return function
+
+
+_SIMPLE_COMPARISONS = MappingProxyType(
+    {
+        Operator.LESS: isl.Aff.lt_basic_set,
+        Operator.LESS_EQUAL: isl.Aff.le_basic_set,
+        Operator.EQUAL: isl.Aff.eq_basic_set,
+    }
+)
+"""Comparisons of functions without cases."""
+
+_Terms: TypeAlias = dict[tuple[isl.dim_type, int], int]
+"""Coefficients by the kind and the position of a dimension."""
+
+
+def _add(expression: Expression, factor: int, space: isl.Space, terms: _Terms) -> int | None:
+    """Add ``factor`` times a linear expression to the terms; return what it adds to the constant.
+
+    None if the expression is not a sum of variables and literals with literal factors.
+    """
+    match expression:
+        case Constant(value=value) if isinstance(value, int) and abs(value) < 2**63:
+            return None if isinstance(value, bool) else factor * value
+        case Index(name=name) | Parameter(name=name):
+            is_index = isinstance(expression, Index)
+            kind = isl.dim_type.set if is_index else isl.dim_type.param
+            position = space.find_dim_by_name(kind, name)
+            if position < 0:
+                return None
+            kind = isl.dim_type.in_ if is_index else kind
+            terms[kind, position] = terms.get((kind, position), 0) + factor
+            return 0
+        case Operation(operator=Operator.NEGATE, operands=(only,)):
+            return _add(only, -factor, space, terms)
+        case Operation(operator=Operator.MULTIPLY, operands=(term, Constant(value=int(by)))) | (
+            Operation(operator=Operator.MULTIPLY, operands=(Constant(value=int(by)), term))
+        ) if abs(by) < 2**63:
+            return _add(term, factor * by, space, terms)
+        case Operation(operator=Operator.ADD | Operator.SUBTRACT as sign, operands=(left, right)):
+            first = _add(left, factor, space, terms)
+            if first is None:
+                return None
+            second = _add(right, factor if sign is Operator.ADD else -factor, space, terms)
+            return None if second is None else first + second
+    return None
 
 
 def literal(space: isl.Space, value: int) -> isl.PwAff:
@@ -122,6 +188,11 @@ def to_set(condition: Expression, space: isl.Space) -> isl.Set:
         case Operation(operator=Operator.NOT, operands=(only,)):
             return to_set(only, space).complement()
         case Operation(operator=operator, operands=(left, right)):
+            if operator in _SIMPLE_COMPARISONS:
+                first = _to_aff(left, space)
+                second = None if first is None else _to_aff(right, space)
+                if first is not None and second is not None:
+                    return isl.Set.from_basic_set(_SIMPLE_COMPARISONS[operator](first, second))
             a, b = to_pw_aff(left, space), to_pw_aff(right, space)
             match operator:
                 case Operator.LESS:
@@ -193,7 +264,7 @@ def from_set(domain: isl.Set) -> Expression:
 
 def from_aff(function: isl.Aff) -> Expression:
     """Convert the floor of an affine function to an expression over its named dimensions."""
-    denominator = function.get_denominator_val().to_python()
+    denominator = as_int(function.get_denominator_val())
     total = weighted_sum(*_terms(function, denominator))
     return total if denominator == 1 else total // denominator
 
@@ -225,6 +296,8 @@ def _comparison(
 
 
 def _scaled(value: isl.Val, denominator: int) -> int:
+    if value.is_int():
+        return as_int(value) * denominator
     numerator, _, divisor = value.to_str().partition("/")
     return int(numerator) * denominator // int(divisor or 1)
 

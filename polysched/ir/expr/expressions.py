@@ -66,6 +66,8 @@ def _refuse_equality_with_numbers(node: type[ExpressionT]) -> type[ExpressionT]:
     same = node.__eq__
 
     def equal(self: ExpressionT, other: object) -> bool:
+        if self is other:
+            return True
         result = same(self, other)
         if result is NotImplemented and isinstance(other, int | float | np.generic):
             raise KernelError(
@@ -75,6 +77,24 @@ def _refuse_equality_with_numbers(node: type[ExpressionT]) -> type[ExpressionT]:
         return result
 
     node.__eq__ = equal  # type: ignore[method-assign, assignment]
+    return node
+
+
+_CACHED_HASH = "hash"
+"""Key in a node's ``__dict__`` that caches the hash of the node, which has many operands below."""
+
+
+def _remember_hash(node: type[ExpressionT]) -> type[ExpressionT]:
+    """Compute the hash of each node once: tables of terms ask for it again and again."""
+    compute = node.__hash__
+
+    def cached(self: ExpressionT) -> int:
+        known: int | None = self.__dict__.get(_CACHED_HASH)
+        if known is None:
+            known = self.__dict__[_CACHED_HASH] = compute(self)
+        return known
+
+    node.__hash__ = cached  # type: ignore[method-assign, assignment]
     return node
 
 
@@ -89,6 +109,10 @@ class Expression(SymbolicNumber):
     def dtype(self) -> DType | None:
         """The element type of the value."""
         raise TypeError(f"{type(self).__name__} has no type")
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Hashes of names and operators differ between processes.
+        return {key: value for key, value in self.__dict__.items() if key != _CACHED_HASH}
 
     def __add__(self, other: Operand) -> Expression:
         return operation(Operator.ADD, self, other)
@@ -292,6 +316,7 @@ class Parameter(Expression):
         return self.name
 
 
+@_remember_hash
 @_refuse_equality_with_numbers
 @dataclass(frozen=True)
 class Load(Expression):
@@ -315,6 +340,7 @@ class Load(Expression):
         return f"{self.array}[{', '.join(map(str, self.subscripts))}]"
 
 
+@_remember_hash
 @_refuse_equality_with_numbers
 @dataclass(frozen=True)
 class Operation(Expression):

@@ -26,7 +26,13 @@ import islpy as isl
 from islpy import _isl as binding
 
 from polysched.ir.isl.isl_methods import TAKING, TEXTS
-from polysched.ir.isl.isl_pointers import WORDS, Layout, UnknownPointerError, find_layout
+from polysched.ir.isl.isl_pointers import (
+    HEADER_BYTES,
+    WORDS,
+    Layout,
+    UnknownPointerError,
+    find_layout,
+)
 
 _Method = Callable[..., Any]
 _Converters = dict[type, Callable[[Any], Any]]
@@ -56,7 +62,7 @@ class _Functions:
     """Wrappers of isl's C functions that accept and return islpy objects."""
 
     def __init__(self, library: ctypes.PyDLL, layout: Layout) -> None:
-        self._library, self._slot = library, layout.slot_finder()
+        self._library, self._slot, self._usual = library, layout.slot_finder(), layout.usual
         classes = [value for value in vars(binding).values() if hasattr(value, "get_ctx")]
         self._context_of = {of_class: self._function(of_class, "get_ctx") for of_class in classes}
         self._context = self._context_of[isl.Set](self._pointer(isl.Set("{ : }")))
@@ -195,7 +201,15 @@ class _Functions:
     def _converter(self, source: Any, target: Any) -> Callable[[Any], Any]:
         copy, pointer = self._function(source, "copy"), self._pointer
         if source is target:
-            return lambda value: copy(pointer(value))
+            words, usual = WORDS, self._usual
+
+            def copied(value: Any) -> Any:
+                at = id(value) + HEADER_BYTES >> 3
+                # The usual layout, without two more calls of functions.
+                held = words[words[at + 1] >> 3] if words[at] == usual else pointer(value)
+                return copy(held or pointer(value))
+
+            return copied
         cast = self._function(target, f"from_{source._isl_name.removeprefix('isl_')}")
         return lambda value: cast(copy(pointer(value)))
 

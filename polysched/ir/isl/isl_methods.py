@@ -12,9 +12,9 @@ from types import MappingProxyType
 
 TAKING: Mapping[str, str] = MappingProxyType(
     {
-        "Aff": """add add_constant_val ceil eval floor mod_val mul neg scale_down_val scale_val
-            set_coefficient_val set_constant_val sub val_on_domain var_on_domain
-            zero_on_domain""",
+        "Aff": """add add_constant_val ceil eq_basic_set eval floor le_basic_set lt_basic_set
+            mod_val mul neg scale_down_val scale_val set_coefficient_val set_constant_val sub
+            val_on_domain var_on_domain zero_on_domain""",
         "AstBuild": "from_context set_iterators",
         "BasicMap": "domain range reverse wrap",
         "BasicSet": "add_constraint intersect params project_out remove_redundancies sample",

@@ -24,7 +24,7 @@ from polysched.ir.isl.own_memory import memory_at
 WORDS = (ctypes.c_int64 * 2**44).from_address(0)
 """The memory of this process as words. Reading an unmapped word crashes the process."""
 
-_HEADER_BYTES = 16
+HEADER_BYTES = 16
 """Size of the header of a Python object: reference count and type."""
 
 _DIRECT = 4
@@ -54,7 +54,7 @@ class Layout:
         words, usual, flags = WORDS, self.usual, self.flags
 
         def slot(value: Any) -> int:
-            at = (id(value) + _HEADER_BYTES) >> 3
+            at = (id(value) + HEADER_BYTES) >> 3
             word = words[at]
             if word == usual:
                 return words[at + 1] >> 3
@@ -80,7 +80,7 @@ def find_layout() -> Layout | None:
     if (
         sys.implementation.name != "cpython"
         or sys.byteorder != "little"
-        or object.__basicsize__ != _HEADER_BYTES
+        or object.__basicsize__ != HEADER_BYTES
     ):
         return None
     samples = (isl.Set("{ [i] : 0 <= i < 9 }"), isl.Val(7), isl.PwAff("{ [i] -> [i] }"))
@@ -91,20 +91,20 @@ def find_layout() -> Layout | None:
         if len(pointers_of_same) != 1 or 0 in pointers_of_same:
             return None
         pointers |= pointers_of_same
-        first, *others = (_word_at(id(value) + _HEADER_BYTES) >> 32 for value in same)
+        first, *others = (_word_at(id(value) + HEADER_BYTES) >> 32 for value in same)
         flags.add((first, *{other & ~_DIRECT for other in others}))
     if len(flags) != 1 or len(pointers) != len(samples):
         return None
     inside, *outside = flags.pop()
     if len(outside) != 1 or not inside & _DIRECT:
         return None
-    usual = outside[0] << 32 | _HEADER_BYTES + 8
+    usual = outside[0] << 32 | HEADER_BYTES + 8
     return Layout(usual, frozenset((inside, outside[0], outside[0] | _DIRECT)))
 
 
 def _held_safely(value: Any) -> int:
     """Read isl's pointer without the risk of a crash; 0 if the memory is not mapped."""
-    word = _word_at(id(value) + _HEADER_BYTES)
+    word = _word_at(id(value) + HEADER_BYTES)
     address = id(value) + _offset(word)
     return _word_at(address if word >> 32 & _DIRECT else _word_at(address))
 

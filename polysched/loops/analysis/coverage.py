@@ -18,7 +18,7 @@ import islpy as isl
 from polysched.ir.core.kernel import Statement
 from polysched.loops.analysis.conditions import bound_conditions
 from polysched.loops.analysis.contexts import LoopContext, walk_contexts
-from polysched.loops.analysis.instances import instance_map
+from polysched.loops.analysis.instances import Instances
 from polysched.loops.ir.nodes import Assign, LoopNode
 
 
@@ -35,17 +35,16 @@ def miscovered(
 ) -> Miscovered | None:
     """The first statement that the loops do not run exactly once for every instance, if any."""
     runs: dict[str, list[isl.Map]] = {name: [] for name in statements}
+    instances_in = Instances(context)
     for node, loop_context in walk_contexts(body, LoopContext()):
         if isinstance(node, Assign):
-            instances = instance_map(node, loop_context, context)
+            instances = instances_in.of(node, loop_context)
             bounds = [
                 condition for loop in loop_context.loops for condition in bound_conditions(loop)
             ]
             if bounds:
                 # Unrolled copies and vectors obey literal bounds; interpreter and C ignore them.
-                within = instance_map(
-                    node, reduce(LoopContext.where, bounds, loop_context), context
-                )
+                within = instances_in.of(node, reduce(LoopContext.where, bounds, loop_context))
                 beyond = instances.subtract(within)
                 if not beyond.is_empty():
                     what = f"run {beyond.range().sample_point()} outside of literal bounds"

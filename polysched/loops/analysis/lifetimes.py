@@ -25,7 +25,7 @@ from polysched.ir.expr.expressions import Expression, Index
 from polysched.ir.expr.linear import Intervals, LinearForm, interval, linear_form
 from polysched.ir.expr.traversal import transform
 from polysched.loops.analysis.contexts import LoopContext, below, map_below, walk_contexts
-from polysched.loops.analysis.instances import instance_map
+from polysched.loops.analysis.instances import Instances
 from polysched.loops.ir.nodes import Allocate, Assign, Block, LoopNode, block, map_children, walk
 from polysched.schedule.core.program import Program
 
@@ -166,9 +166,10 @@ def _iterations(birth: _Birth, timing: Timing) -> isl.Set:
     """The iterations of the tree's loops in which the assignments of a lifetime run."""
     depth = len(birth.node.iteration)
     iterations = []
+    instances = Instances(timing.context)
     for node, context in walk_contexts(birth.node.body, birth.context):
         if isinstance(node, Assign):
-            ran = instance_map(node, context, timing.context).range()
+            ran = instances.of(node, context).range()
             times = isl.Map.from_domain(ran)
             for value in timing.values[node.statement][:depth]:
                 times = times.flat_range_product(isl.Map.from_pw_aff(value))

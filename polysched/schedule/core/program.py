@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from types import MappingProxyType
 
 import islpy as isl
@@ -24,6 +24,7 @@ from polysched.ir.core.tree import Sequence as SequenceNode
 from polysched.ir.expr.affine import literal
 from polysched.ir.expr.linear import Interval
 from polysched.ir.isl.extrema import greatest, least
+from polysched.ir.isl.shared_results import remembered
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,10 +228,19 @@ def prefix_loops(program: Program, loop: Loop) -> tuple[Loop, ...]:
 
 def prefix_map(statement: Statement, around: tuple[Loop, ...], names: list[str]) -> isl.Map:
     """Return the map from the instances of a statement to the values of the loops around it."""
+    values = tuple(loop.values[statement.name] for loop in around)
+    return remembered(
+        partial(_prefix_map, statement, values, names),
+        prefix_map,
+        (statement, *values),
+        tuple(names),
+    )
+
+
+def _prefix_map(statement: Statement, values: tuple[isl.PwAff, ...], names: list[str]) -> isl.Map:
     result = isl.Map.from_domain(statement.domain)
-    for loop in around:
-        column = isl.Map.from_pw_aff(loop.values[statement.name])
-        result = result.flat_range_product(column)
+    for value in values:
+        result = result.flat_range_product(isl.Map.from_pw_aff(value))
     for position, name in enumerate(names):
         result = result.set_dim_name(isl.dim_type.out, position, name)
     return result.intersect_domain(statement.domain)
