@@ -370,6 +370,8 @@ class Assigner:
         if declared.role is Role.INPUT and declared.shape and declared.values is None:
             raise WrittenLearnedError(declared.name)
         self.changed.add(declared.name)
+        if self.reader.scope.index_arrays is not None and not build.is_reached():
+            return  # no call of this kind comes here: an extent of 1 has no elements inside
         with build.located(self.reader.source.span(node).location):
             try:
                 expression: Expression = stored(value, declared.dtype)

@@ -22,9 +22,10 @@ from polysched.frontends.python.array_values import ArrayValue, Operand
 from polysched.frontends.python.assignments import Assigner
 from polysched.frontends.python.inlining import bound_arguments, inlined_body
 from polysched.frontends.python.joins import Joins, is_join
-from polysched.frontends.python.numpy_in_python import written_in_python
+from polysched.frontends.python.numpy_in_python import method_in_python, written_in_python
 from polysched.frontends.python.reductions import Reductions, is_reduction, reduction_named
 from polysched.frontends.python.source import FunctionSource, function_source
+from polysched.frontends.python.specialized import static_value
 
 NodeT = TypeVar("NodeT", bound=ast.AST)
 DEEPEST_CALLS = 16
@@ -119,6 +120,11 @@ class Hoister:
         reader, array = self.assigner.reader, None
         func = node.func
         if isinstance(func, ast.Attribute) and reader.is_inside(func.value):
+            form = method_in_python(func.attr)
+            if form is not None:
+                whole = copy(node)
+                whole.args = [func.value, *node.args]
+                return self._inline(whole, form, statement)
             function = reduction_named(func.attr)
             if function is None:
                 return self._in_place(node, func)
@@ -221,7 +227,7 @@ class Hoister:
         before, changed = set(scope.arrays), set(self.assigner.changed)
         enclosing, scope.inlined = scope.inlined, prefix
         self.assigner.changed.clear()
-        inlined = inlined_body(source, prefix)
+        inlined = inlined_body(source, prefix, arguments)
         scope.taken |= inlined.names
         is_expression = (
             len(inlined.body) == 1
@@ -261,6 +267,9 @@ class Hoister:
         """Bind a parameter: to an array, to a number that is computed once, or to a default."""
         reader, scope = self.assigner.reader, self.assigner.reader.scope
         scope.taken.add(name)
+        static = static_value(argument)
+        if static is not None and not _is_condition(static):
+            return  # its value stands in the place of its name
         if not isinstance(argument, ast.expr):
             argument = ast.copy_location(ast.Constant(argument), node)
         operand = reader.operand(argument)
@@ -269,6 +278,10 @@ class Hoister:
             self.assigner.set(ast.copy_location(ast.Pass(), node), target, operand)
         else:
             scope.names[name] = operand
+
+
+def _is_condition(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, bool)
 
 
 def split_output(function: Any, node: ast.Call) -> tuple[ast.Call, ast.expr] | None:

@@ -35,7 +35,8 @@ from polysched.ir.core.kernel import Role
 from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.expr.affine import instance_space, to_set
 from polysched.ir.expr.dtypes import boolean, i64
-from polysched.ir.expr.expressions import Expression, Index, Load
+from polysched.ir.expr.evaluate import evaluate
+from polysched.ir.expr.expressions import Expression, Index, Load, Parameter
 from polysched.ir.expr.traversal import walk
 
 _SUPPORTED = (
@@ -103,8 +104,8 @@ class Declarer:
                 self._branch(node)
             case ast.With():
                 self._with(node)
-            case ast.Assert(test=test):
-                self._assume(test)
+            case ast.Assert(test=test, msg=message):
+                self._assume(test, message)
             case _:
                 name = node_name(node)
                 raise self.reader.source.error(node, f"{name} is not supported here; {_SUPPORTED}")
@@ -149,6 +150,10 @@ class Declarer:
 
     def _branch(self, node: ast.If) -> None:
         condition = self.reader.condition(node.test)
+        is_true = _decided(condition)
+        if is_true is not None:
+            self.block(node.body if is_true else node.orelse)
+            return
         if self._is_affine(condition):
             for side, body in self._sides(condition, node):
                 if body:
@@ -309,9 +314,15 @@ class Declarer:
         except KernelError as error:
             raise self.reader.source.error(node.items[0].context_expr, str(error)) from None
 
-    def _assume(self, test: ast.expr) -> None:
-        self._require_top(test, "a size can be asserted")
+    def _assume(self, test: ast.expr, message: ast.expr | None) -> None:
+        if not self.callers:
+            self._require_top(test, "a size can be asserted")
         condition = self.reader.condition(test)
+        is_true = _decided(condition)
+        if is_true is False and isinstance(message, ast.Constant):
+            raise self.reader.source.error(test, str(message.value))
+        if is_true:
+            return
         try:
             self.reader.build.assume(condition.expression)
         except KernelError as error:
@@ -340,6 +351,18 @@ def _single_targets(node: ast.stmt) -> list[ast.stmt]:
         ast.copy_location(ast.Assign([target], value), node)
         for target, value in zip(node.targets, values, strict=True)
     ]
+
+
+def _decided(condition: Value) -> bool | None:
+    """Whether a condition of literals alone holds; None for other conditions."""
+    expression = condition.expression
+    is_open = any(isinstance(node, Index | Parameter | Load) for node in walk(expression))
+    if is_open or _is_narrow(expression):
+        return None
+    try:
+        return bool(evaluate(expression, {}))
+    except KernelError:
+        return None
 
 
 def _inverse(condition: Value) -> Value:
