@@ -27,6 +27,7 @@ from polysched.frontends.python.array_values import (
 )
 from polysched.frontends.python.expressions import BINARY, Reader
 from polysched.frontends.python.integer_ranges import Need
+from polysched.frontends.python.liveness import is_dead_after
 from polysched.frontends.python.masks import MaskedStores
 from polysched.frontends.python.scope import (
     LocalNumber,
@@ -127,11 +128,18 @@ class Assigner:
         pending = []
         for position, (one, value) in enumerate(zip(targets, values, strict=True)):
             operand = self.reader.operand(value)
-            if position:  # the first value is stored before anything else changes
+            if position and isinstance(operand, ArrayValue) and self._is_kept(one):
+                if operand.base is None or self._is_moved(node, one, operand):
+                    operand = copied(self.arrays.temporary(node, copied(operand), "value"))
+            elif position:  # the first value is stored before anything else changes
                 operand = self._held(node, position, value, operand)
             pending.append((one, operand))
         for one, operand in pending:
             self.set(node, one, operand)
+
+    def _is_kept(self, target: ast.expr) -> bool:
+        """Whether a target gets the elements of an array, in the memory that it has."""
+        return isinstance(target, ast.Name) and target.id in self.reader.scope.kept
 
     def _held(self, node: ast.stmt, position: int, value: ast.expr, operand: Operand) -> Operand:
         """A value kept while other targets are stored; a view stays a view, as in Python."""
@@ -319,6 +327,8 @@ class Assigner:
         scope, name, source = self.reader.scope, target.id, self.reader.source
         advice = f"write '{name}[:] = ...' to change its elements, or use a new name"
         old = scope.names.get(name)
+        if value.base is not None and self._is_moved(node, target, value):
+            value = copied(value)
         if value.base is not None:
             raise source.error(
                 node,
@@ -349,6 +359,18 @@ class Assigner:
         if not value.is_undefined:
             self.arrays.store(node, old, value)
 
+    def _is_moved(self, node: ast.stmt, target: ast.expr, value: ArrayValue) -> bool:
+        """Whether ``x = y`` names a local array that no other variable shows from here on."""
+        scope, source = self.reader.scope, self.reader.source
+        assert value.base is not None
+        other = _value_of(node, target)
+        if not isinstance(other, ast.Name) or scope.inlined:
+            return False
+        is_own = value.base.array.role in (Role.OUTPUT, Role.TEMPORARY)
+        names = {one for one, binding in scope.names.items() if array_of(binding) is value.base}
+        is_only = names <= {other.id}
+        return is_own and is_only and is_dead_after(source.node, node, other.id)
+
     def put(
         self,
         node: ast.AST,
@@ -369,6 +391,12 @@ class Assigner:
         build, guards, declared = self.reader.build, self.reader.scope.guards, array.array
         if declared.role is Role.INPUT and declared.shape and declared.values is None:
             raise WrittenLearnedError(declared.name)
+        if self.reader.scope.is_constant(declared.name):
+            raise self.reader.source.error(
+                node,
+                f"'{declared.name}' is an array outside of the function, which a kernel cannot "
+                "change; pass it as an argument",
+            )
         self.changed.add(declared.name)
         if self.reader.scope.index_arrays is not None and not build.is_reached():
             return  # no call of this kind comes here: an extent of 1 has no elements inside
@@ -382,3 +410,14 @@ class Assigner:
                 array[subscripts] = expression
             except KernelError as error:
                 raise self.reader.source.error(node, str(error)) from None
+
+
+def _value_of(node: ast.stmt, target: ast.expr) -> ast.expr | None:
+    """The expression that an assignment stores in one of its targets."""
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+        return None
+    only = node.targets[0]
+    if isinstance(only, ast.Tuple) and isinstance(node.value, ast.Tuple):
+        pairs = zip(only.elts, node.value.elts, strict=True)
+        return next((value for one, value in pairs if one is target), None)
+    return node.value

@@ -175,7 +175,10 @@ class Reader(Names):
             node,
             ast.Subscript | ast.Call | ast.Attribute | ast.BinOp | ast.Compare | ast.UnaryOp,
         )
-        is_array = is_array or (isinstance(node, ast.Name) and node.id in self.scope.names)
+        is_array = is_array or (
+            isinstance(node, ast.Name)
+            and (node.id in self.scope.names or self.is_numbers(node))
+        )
         operand = self.operand(node) if is_array else None
         if not isinstance(operand, ArrayValue):
             text = ast.unparse(node)

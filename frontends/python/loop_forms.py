@@ -99,7 +99,7 @@ def _is_array(reader: Reader, node: ast.expr) -> bool:
     if not isinstance(node, ast.Name | ast.Subscript | ast.Attribute):
         return False
     if isinstance(node, ast.Name) and node.id not in reader.scope.names:
-        return False
+        return reader.is_numbers(node)
     return isinstance(reader.operand(node), ArrayValue)
 
 

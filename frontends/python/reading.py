@@ -13,6 +13,7 @@ from polysched.frontends.python.array_values import viewed, whole
 from polysched.frontends.python.assignments import Assigner
 from polysched.frontends.python.expressions import Reader, sizes_in
 from polysched.frontends.python.integer_ranges import limits_of_integers
+from polysched.frontends.python.outer_arrays import declared
 from polysched.frontends.python.returns import (
     Returned,
     split_return,
@@ -23,6 +24,8 @@ from polysched.frontends.python.returns import (
 from polysched.frontends.python.scope import (
     LocalNumber,
     NumberType,
+    OuterArray,
+    OuterArrayLearnedError,
     RangeLearnedError,
     Scope,
     TypeLearnedError,
@@ -61,6 +64,7 @@ class Known:
         types: the types of its local numbers.
         written: the arguments that it writes, beside those that assignments name.
         ranges: the ends of the ranges of elements used as subscripts, by array.
+        outer: the arrays outside of the function that it reads.
     """
 
     order: Order | None
@@ -68,6 +72,7 @@ class Known:
     types: Mapping[str, NumberType] = field(default_factory=dict)
     written: frozenset[str] = frozenset()
     ranges: Mapping[str, Expression] = field(default_factory=dict)
+    outer: tuple[OuterArray, ...] = ()
 
 
 def read_function(
@@ -84,6 +89,8 @@ def read_function(
             return _read(source, known)
         except WrittenLearnedError as learned:
             known = replace(known, written=known.written | {learned.name})
+        except OuterArrayLearnedError as learned:
+            known = replace(known, outer=(*known.outer, learned.array))
         except RangeLearnedError as learned:
             known = replace(
                 known, ranges=MappingProxyType({**known.ranges, learned.name: learned.extent})
@@ -114,6 +121,9 @@ def _read(source: FunctionSource, known: Known) -> tuple[Kernel, Returned]:
     declarer = Declarer(Assigner(Reader(source, build, scope, sizes)))
     if known.given is not None:
         _copy_numbers(declarer.assigner, arguments, assigned(body))
+    for outer in known.outer:
+        made = declared(declarer.assigner.arrays, source.node, outer)
+        scope.outer_arrays.append((outer, made))
     declarer.block(body)
     assignments, returns = with_assigned_results(returns)
     declarer.block(assignments)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from polysched.errors import KernelError
 from polysched.frontends.python.array_values import ArrayValue
@@ -76,6 +78,29 @@ class RangeLearnedError(Exception):
         self.extent = extent
 
 
+@dataclass(frozen=True, eq=False)
+class OuterArray:
+    """An array outside of the function.
+
+    Attributes:
+        name: its name there.
+        outer: the object, which tells arrays apart.
+        numbers: its elements when the function is compiled.
+    """
+
+    name: str
+    outer: object
+    numbers: np.ndarray[Any, Any]
+
+
+class OuterArrayLearnedError(Exception):
+    """An expression reads an array outside: read the function again, with a local array for it."""
+
+    def __init__(self, array: OuterArray) -> None:
+        super().__init__(array.name)
+        self.array = array
+
+
 class TypeLearnedError(Exception):
     """A later assignment determines the type of a local number: read the function again."""
 
@@ -105,6 +130,7 @@ class Scope:
         calls: the number of functions inlined so far.
         index_arrays: the arguments whose elements may be subscripts without a declared range; None
             if ranges are declared.
+        outer_arrays: the arrays outside of the function, with their local arrays.
     """
 
     types: Mapping[str, NumberType]
@@ -121,6 +147,13 @@ class Scope:
     inlined: str = ""
     calls: int = 0
     index_arrays: frozenset[str] | None = None
+    outer_arrays: list[tuple[OuterArray, ArrayValue]] = field(default_factory=list)
+
+    def is_constant(self, name: str) -> bool:
+        """Whether an array of the kernel holds an array outside of the function."""
+        return any(
+            made.base is not None and made.base.array.name == name for _, made in self.outer_arrays
+        )
 
     def fresh(self, hint: str) -> str:
         """A name for a new array: ``hint`` if it is a variable's name and no array has it yet."""

@@ -1,0 +1,85 @@
+"""Whether the value of a variable may be read after a statement (backward liveness, by scanning).
+
+``x = new`` in a loop binds ``x`` to the array of ``new``. If nothing reads ``new`` before it gets
+another array, a copy of the elements is the same.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from polysched.frontends.python.scope import rebound
+
+
+def is_dead_after(function: ast.FunctionDef, statement: ast.stmt, name: str) -> bool:
+    """Whether nothing reads a variable after a statement until it is assigned anew.
+
+    Args:
+        function: the function.
+        statement: one of its statements, or a copy at the same position in the source.
+        name: the variable.
+    """
+    if name in rebound([statement]):
+        return True
+    path = _path(function.body, statement)
+    if path is None:
+        return False
+    for depth in range(len(path) - 1, -1, -1):
+        block, position, owner = path[depth]
+        after = _first_use(block[position + 1 :], name)
+        if after is not None:
+            return after
+        if isinstance(owner, ast.For | ast.While):  # the next iteration, or none
+            again = _first_use([*_header(owner), *block[: position + 1]], name)
+            if again is False:
+                return False
+    return True
+
+
+_Block = tuple[Sequence[ast.stmt], int, ast.stmt | None]
+
+
+def _path(
+    body: Sequence[ast.stmt], statement: ast.stmt, owner: ast.stmt | None = None
+) -> list[_Block] | None:
+    """The blocks around a statement, the innermost last: the block, the position, its owner."""
+    for position, node in enumerate(body):
+        here: _Block = (body, position, owner)
+        if _position(node) == _position(statement) and type(node) is type(statement):
+            return [here]
+        for name in ("body", "orelse"):
+            inner = getattr(node, name, [])
+            if isinstance(inner, list):
+                path = _path(inner, statement, node)
+                if path is not None:
+                    return [here, *path]
+    return None
+
+
+def _header(loop: ast.For | ast.While) -> list[ast.stmt]:
+    """What a loop evaluates before each iteration, as a statement."""
+    test = loop.test if isinstance(loop, ast.While) else ast.Constant(None)
+    return [ast.Expr(test)]
+
+
+def _first_use(statements: Sequence[ast.stmt], name: str) -> bool | None:
+    """Whether the first use of a name is an assignment; None if no statement uses it."""
+    for node in statements:
+        if isinstance(node, ast.Assign) and any(_is(target, name) for target in node.targets):
+            return not _uses(node.value, name)
+        if _uses(node, name):
+            return False
+    return None
+
+
+def _is(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _uses(node: ast.AST, name: str) -> bool:
+    return any(_is(part, name) for part in ast.walk(node))
+
+
+def _position(node: ast.stmt) -> tuple[int, int, int | None, int | None]:
+    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
