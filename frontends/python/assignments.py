@@ -27,7 +27,7 @@ from polysched.frontends.python.array_values import (
 )
 from polysched.frontends.python.expressions import BINARY, Reader
 from polysched.frontends.python.integer_ranges import Need
-from polysched.frontends.python.liveness import is_dead_after
+from polysched.frontends.python.liveness import is_changed, is_dead_after
 from polysched.frontends.python.masks import MaskedStores
 from polysched.frontends.python.scope import (
     LocalNumber,
@@ -316,10 +316,10 @@ class Assigner:
         elif is_result:
             scope.names[name] = scope.owned[name] = value
             scope.unnamed = {k: v for k, v in scope.unnamed.items() if v is not value}
-        elif value.base is not None:
+        elif value.base is not None and not self._is_overwritten(node, target, value):
             scope.names[name] = value
         else:
-            scope.names[name] = self.arrays.temporary(node, value, name)
+            scope.names[name] = self.arrays.temporary(node, copied(value), name)
             scope.owned[name] = scope.names[name]
 
     def _overwrite(self, node: ast.stmt, target: ast.Name, value: ArrayValue) -> None:
@@ -359,13 +359,21 @@ class Assigner:
         if not value.is_undefined:
             self.arrays.store(node, old, value)
 
+    def _is_overwritten(self, node: ast.stmt, target: ast.Name, value: ArrayValue) -> bool:
+        """Whether ``x = y`` must copy: a loop or branch around gives ``y`` another array later."""
+        other = _value_of(node, target)
+        is_kept = isinstance(other, ast.Name) and other.id in self.reader.scope.kept
+        return is_kept and self._is_moved(node, target, value)
+
     def _is_moved(self, node: ast.stmt, target: ast.expr, value: ArrayValue) -> bool:
-        """Whether ``x = y`` names a local array that no other variable shows from here on."""
+        """Whether a copy stands for ``x = y``: of the two, one is not read or none is changed."""
         scope, source = self.reader.scope, self.reader.source
         assert value.base is not None
         other = _value_of(node, target)
-        if not isinstance(other, ast.Name) or scope.inlined:
+        if not isinstance(other, ast.Name) or not isinstance(target, ast.Name) or scope.inlined:
             return False
+        if not any(is_changed(source.node, one) for one in (target.id, other.id)):
+            return True
         is_own = value.base.array.role in (Role.OUTPUT, Role.TEMPORARY)
         names = {one for one, binding in scope.names.items() if array_of(binding) is value.base}
         is_only = names <= {other.id}

@@ -7,6 +7,7 @@ another array, a copy of the elements is the same.
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Sequence
 
 from polysched.frontends.python.scope import rebound
@@ -35,6 +36,61 @@ def is_dead_after(function: ast.FunctionDef, statement: ast.stmt, name: str) -> 
             if again is False:
                 return False
     return True
+
+
+def is_changed(function: ast.FunctionDef, name: str) -> bool:
+    """Whether a function may change the elements of a variable's array, by this or another name."""
+    names = {name}
+    while True:
+        shown = {
+            target.id
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assign) and _shows(node.value, names)
+            for part in node.targets
+            for target in ast.walk(part)
+            if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store)
+        }
+        if shown <= names:
+            return any(_changes(node, names) for node in ast.walk(function))
+        names |= shown
+
+
+def _shows(node: ast.expr, names: set[str]) -> bool:
+    """Whether a value may be an array of some names, or a view of one."""
+    match node:
+        case ast.Name(id=name):
+            return name in names
+        case ast.Subscript(value=inner) | ast.Attribute(value=inner) | ast.Starred(value=inner):
+            return _shows(inner, names)
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            return any(_shows(part, names) for part in parts)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _shows(body, names) or _shows(orelse, names)
+        case ast.Call(func=func, args=arguments):
+            is_method = isinstance(func, ast.Attribute) and func.attr != "copy"
+            of_owner = is_method and isinstance(func, ast.Attribute) and _shows(func.value, names)
+            return of_owner or any(_shows(part, names) for part in arguments)
+    return False
+
+
+def _changes(node: ast.AST, names: set[str]) -> bool:
+    match node:
+        case ast.AugAssign(target=target):
+            return _shows(target, names)
+        case ast.Subscript(value=inner, ctx=ast.Store()):
+            return _shows(inner, names)
+        case ast.Call(func=func, args=arguments, keywords=keywords):
+            is_plain = isinstance(func, ast.Attribute) or (
+                isinstance(func, ast.Name) and func.id in dir(builtins)
+            )
+            given = [one.value for one in keywords if one.arg == "out" or not is_plain]
+            given += [] if is_plain else arguments
+            is_fill = isinstance(func, ast.Attribute) and func.attr == "fill"
+            is_ufunc_output = is_plain and len(arguments) > 2
+            given += [arguments[-1]] if is_ufunc_output else []
+            of_owner = is_fill and isinstance(func, ast.Attribute) and _shows(func.value, names)
+            return of_owner or any(_shows(part, names) for part in given)
+    return False
 
 
 _Block = tuple[Sequence[ast.stmt], int, ast.stmt | None]

@@ -16,6 +16,8 @@ from polysched.frontends.python.intervals import INT64, Interval
 from polysched.frontends.python.numbers_outside import array_of_numbers
 from polysched.frontends.python.scope import (
     Binding,
+    BranchArray,
+    BranchArrayLearnedError,
     EndedBinding,
     NumberType,
     OuterArray,
@@ -28,7 +30,7 @@ from polysched.frontends.python.source import FunctionSource
 from polysched.frontends.python.values import Value, constant
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import i64
-from polysched.ir.expr.expressions import Index
+from polysched.ir.expr.expressions import Index, Load
 from polysched.ir.expr.traversal import walk
 
 
@@ -58,6 +60,9 @@ class Names:
         if binding is None:
             return self._outside(node)
         if isinstance(binding, EndedBinding):
+            shown = binding.array
+            if shown is not None and node.id not in self.scope.branch_arrays and _is_fixed(shown):
+                raise BranchArrayLearnedError(node.id, BranchArray(shown.dtype, shown.shape))
             if not binding.is_number:
                 raise self.source.error(node, f"'{node.id}' {binding.reason}")
             raise TypeLearnedError(node.id, NumberType(i64, is_weak=True))
@@ -155,3 +160,8 @@ class Names:
             indices = self.scope.indices
             self.uses.needs.append(Need(node, value.expression, indices, within))
         return value
+
+
+def _is_fixed(array: ArrayValue) -> bool:
+    """Whether the extents of an array depend on sizes alone."""
+    return not any(isinstance(part, Index | Load) for one in array.shape for part in walk(one))

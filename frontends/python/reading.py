@@ -23,6 +23,8 @@ from polysched.frontends.python.returns import (
 )
 from polysched.frontends.python.scope import (
     LocalNumber,
+    BranchArray,
+    BranchArrayLearnedError,
     NumberType,
     OuterArray,
     OuterArrayLearnedError,
@@ -65,6 +67,7 @@ class Known:
         written: the arguments that it writes, beside those that assignments name.
         ranges: the ends of the ranges of elements used as subscripts, by array.
         outer: the arrays outside of the function that it reads.
+        branch_arrays: the arrays that get their memory before the branch that makes them.
     """
 
     order: Order | None
@@ -73,6 +76,7 @@ class Known:
     written: frozenset[str] = frozenset()
     ranges: Mapping[str, Expression] = field(default_factory=dict)
     outer: tuple[OuterArray, ...] = ()
+    branch_arrays: Mapping[str, BranchArray] = field(default_factory=dict)
 
 
 def read_function(
@@ -89,6 +93,9 @@ def read_function(
             return _read(source, known)
         except WrittenLearnedError as learned:
             known = replace(known, written=known.written | {learned.name})
+        except BranchArrayLearnedError as learned:
+            arrays = {**known.branch_arrays, learned.name: learned.array}
+            known = replace(known, branch_arrays=MappingProxyType(arrays))
         except OuterArrayLearnedError as learned:
             known = replace(known, outer=(*known.outer, learned.array))
         except RangeLearnedError as learned:
@@ -113,7 +120,7 @@ def _read(source: FunctionSource, known: Known) -> tuple[Kernel, Returned]:
     except KernelError as error:
         raise source.error(source.node, str(error)) from None
     body, returns = split_return(source)
-    scope = Scope(known.types, results=returns.names)
+    scope = Scope(known.types, results=returns.names, branch_arrays=known.branch_arrays)
     if known.given is not None:
         scope.index_arrays = frozenset(one.name for one in arguments) - known.ranges.keys()
     scope.taken = {n.id for n in ast.walk(source.node) if isinstance(n, ast.Name)}

@@ -37,10 +37,12 @@ class EndedBinding:
     Attributes:
         reason: why, for messages.
         is_number: whether it can be read if the number is kept in memory.
+        array: the array that the name showed in a branch.
     """
 
     reason: str
     is_number: bool = True
+    array: ArrayValue | None = None
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,23 @@ class OuterArray:
     numbers: np.ndarray[Any, Any]
 
 
+@dataclass(frozen=True)
+class BranchArray:
+    """The type of an array that several sides of a branch make: the same on every side."""
+
+    dtype: DType
+    shape: tuple[Expression, ...]
+
+
+class BranchArrayLearnedError(Exception):
+    """An array of a branch is read after it: read the function again, with memory before it."""
+
+    def __init__(self, name: str, array: BranchArray) -> None:
+        super().__init__(name)
+        self.name = name
+        self.array = array
+
+
 class OuterArrayLearnedError(Exception):
     """An expression reads an array outside: read the function again, with a local array for it."""
 
@@ -130,6 +149,7 @@ class Scope:
         calls: the number of functions inlined so far.
         index_arrays: the arguments whose elements may be subscripts without a declared range; None
             if ranges are declared.
+        branch_arrays: the arrays that get their memory before the branch that makes them.
         outer_arrays: the arrays outside of the function, with their local arrays.
     """
 
@@ -147,6 +167,7 @@ class Scope:
     inlined: str = ""
     calls: int = 0
     index_arrays: frozenset[str] | None = None
+    branch_arrays: Mapping[str, BranchArray] = field(default_factory=dict)
     outer_arrays: list[tuple[OuterArray, ArrayValue]] = field(default_factory=list)
 
     def is_constant(self, name: str) -> bool:

@@ -36,7 +36,7 @@ from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.expr.affine import instance_space, to_set
 from polysched.ir.expr.dtypes import boolean, i64
 from polysched.ir.expr.evaluate import evaluate
-from polysched.ir.expr.expressions import Expression, Index, Load, Parameter
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Parameter
 from polysched.ir.expr.traversal import walk
 
 _SUPPORTED = (
@@ -154,7 +154,9 @@ class Declarer:
         if is_true is not None:
             self.block(node.body if is_true else node.orelse)
             return
-        if self._is_affine(condition):
+        is_affine = self._is_affine(condition)
+        self._declare_arrays(node, is_affine=is_affine)
+        if is_affine:
             for side, body in self._sides(condition, node):
                 if body:
                     where = self.reader.build.where(side.expression)
@@ -177,6 +179,21 @@ class Declarer:
         for name, binding in scope.names.items():
             if isinstance(binding, PartialBinding) and always_assigns([node], name):
                 scope.names[name] = binding.number
+
+    def _declare_arrays(self, node: ast.If, *, is_affine: bool) -> None:
+        """Declare the arrays that all sides of a branch make and that are read after it.
+
+        Under a condition over data each side keeps the elements that it does not store, so the
+        array starts with zeros.
+        """
+        scope, arrays = self.reader.scope, self.assigner.arrays
+        for name, array in scope.branch_arrays.items():
+            is_bound = not isinstance(scope.names.get(name), EndedBinding | None)
+            if not is_bound and always_assigns([node], name):
+                handle = arrays.declare(node, name, array.dtype, array.shape)
+                made = scope.names[name] = scope.owned[name] = whole(handle, array.shape)
+                if not is_affine:
+                    arrays.fill(node, made, Value(Constant(0, array.dtype)))
 
     def _may_change(self, condition: Value, body: list[ast.stmt]) -> bool:
         """Whether a block may change an element that its condition reads."""
@@ -282,7 +299,9 @@ class Declarer:
             if isinstance(binding, Value):
                 scope.names[name] = ended
             elif isinstance(binding, ArrayHandle | ArrayValue) and before.get(name) is not binding:
-                scope.names[name] = replace(ended, is_number=False)
+                shown = whole(binding) if isinstance(binding, ArrayHandle) else binding
+                array = shown if indices is None else None
+                scope.names[name] = replace(ended, is_number=False, array=array)
         for name in indices or ():
             scope.names[name] = replace(ended, is_number=False)
 
