@@ -372,6 +372,9 @@ class Assigner:
         other = _value_of(node, target)
         if not isinstance(other, ast.Name) or not isinstance(target, ast.Name) or scope.inlined:
             return False
+        inner = [part for one in source.functions.values() for part in ast.walk(one)]
+        if any(isinstance(part, ast.Name) and part.id in (target.id, other.id) for part in inner):
+            return False
         if not any(is_changed(source.node, one) for one in (target.id, other.id)):
             return True
         is_own = value.base.array.role in (Role.OUTPUT, Role.TEMPORARY)

@@ -206,7 +206,10 @@ class Reader(Names):
                 return self._extent(node)
             case ast.Subscript():
                 view = self.view(node)
-                return view if view.rank else view.at(())
+                if view.rank:
+                    return view
+                is_python = view.base is not None and self.scope.is_sequence(view.base.array.name)
+                return replace(view.at(()), is_weak=True) if is_python else view.at(())
             case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
                 operator = BINARY[type(op)]
                 return self._mapped(

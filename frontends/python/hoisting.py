@@ -16,16 +16,18 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from polysched.errors import KernelError
+from polysched.errors import FrontendError, KernelError
 from polysched.frontends.python.array_literals import MAKERS, array_literal, is_literal
 from polysched.frontends.python.array_values import ArrayValue, Operand
 from polysched.frontends.python.assignments import Assigner
 from polysched.frontends.python.inlining import bound_arguments, inlined_body
 from polysched.frontends.python.joins import Joins, is_join
+from polysched.frontends.python.local_functions import signature_of
 from polysched.frontends.python.numpy_in_python import method_in_python, written_in_python
 from polysched.frontends.python.reductions import Reductions, is_reduction, reduction_named
 from polysched.frontends.python.source import FunctionSource, function_source
 from polysched.frontends.python.specialized import static_value
+from polysched.ir.declare.array_handle import ArrayHandle
 
 NodeT = TypeVar("NodeT", bound=ast.AST)
 DEEPEST_CALLS = 16
@@ -129,6 +131,10 @@ class Hoister:
             if function is None:
                 return self._in_place(node, func)
             array = reader.array(func.value)
+        elif isinstance(func, ast.Name) and func.id in reader.source.functions:
+            name = func.id
+            signature = signature_of(reader.source.functions[name])
+            return self._inlined(node, reader.source.local(name), signature, statement)
         else:
             function = reader.outer(func)
             user: FunctionType | None = written_in_python(function) or original(
@@ -211,19 +217,35 @@ class Hoister:
         return ast.copy_location(ast.Name(name, ast.Load()), node)
 
     def _inline(self, node: ast.Call, function: FunctionType, statement: ast.stmt) -> ast.expr:
-        reader, scope = self.assigner.reader, self.assigner.reader.scope
-        source = function_source(function)
-        inner = self.inner(source, function)
-        if function in inner.callers[:-1] or len(inner.callers) > DEEPEST_CALLS:
+        source, signature = function_source(function), inspect.signature(function)
+        is_library = _is_library(function)
+        try:
+            return self._inlined(node, source, signature, statement)
+        except FrontendError as error:
+            if not is_library:
+                raise
+            reason = f"'{function.__name__}': {error.reason}"
+            raise self.assigner.reader.source.error(node, reason) from None
+
+    def _inlined(
+        self,
+        node: ast.Call,
+        source: FunctionSource,
+        signature: inspect.Signature,
+        statement: ast.stmt,
+    ) -> ast.expr:
+        reader, scope, name = self.assigner.reader, self.assigner.reader.scope, source.node.name
+        inner = self.inner(source, (source.path, source.node.lineno + source.first_line, name))
+        if inner.callers[-1] in inner.callers[:-1] or len(inner.callers) > DEEPEST_CALLS:
             raise reader.source.error(
-                node, f"'{function.__name__}' calls itself; expected a function without recursion"
+                node, f"'{name}' calls itself; expected a function without recursion"
             )
         scope.calls += 1
-        prefix = f"{function.__name__}_{scope.calls}_"
+        prefix = f"{name}_{scope.calls}_"
         try:
-            arguments = bound_arguments(inspect.signature(function), node)
+            arguments = bound_arguments(signature, node)
         except TypeError as error:
-            raise reader.source.error(node, f"'{function.__name__}': {error}") from None
+            raise reader.source.error(node, f"'{name}': {error}") from None
         before, changed = set(scope.arrays), set(self.assigner.changed)
         enclosing, scope.inlined = scope.inlined, prefix
         self.assigner.changed.clear()
@@ -234,18 +256,22 @@ class Hoister:
             and isinstance(inlined.body[0], ast.Assign)
             and isinstance(inlined.result, ast.Name)
         )
-        for name, argument in arguments.items():
-            self._bind(node, prefix + name, argument, is_kept=not is_expression)
+        for parameter, argument in arguments.items():
+            self._bind(node, prefix + parameter, argument, is_kept=not is_expression)
         if is_expression:
             result = inner.returned(inlined.body[0])
         else:
             inner.block(inlined.body)
         scope.inlined = enclosing
+        results = {part.id for part in ast.walk(inlined.result or node) if isinstance(part, ast.Name)}
+        for local in inlined.names - results:  # its arrays are shown by no other name now
+            if isinstance(scope.names.get(local), ArrayHandle | ArrayValue):
+                del scope.names[local]
         outside = self.assigner.changed & before
         if outside and not self._is_whole(node, statement):
             raise reader.source.error(
                 node,
-                f"'{function.__name__}' changes '{min(outside)}'; call it in a statement "
+                f"'{name}' changes '{min(outside)}'; call it in a statement "
                 "of its own",
             )
         self.assigner.changed.update(changed)

@@ -201,7 +201,7 @@ class JitFunction:
     def _compiled(self, types: CallTypes, values: Mapping[str, Any]) -> Specialization:
         arguments = arguments_for(self._source, types)
         order = Order.ANY if self.fastmath else None
-        kernel = read_kernel(self.python, order, Given(arguments))
+        kernel = read_kernel(self.python, order, Given(arguments, types.static))
         sizes = sizes_of(kernel, arguments, values)
         restricted = with_inferred_bounds(kernel, self._source, sizes)
         restricted = replace(restricted, fp_contract=self.fastmath)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 from polysched.errors import KernelError
 from polysched.frontends.python.annotations import Argument, ArrayArgument, arguments_of
@@ -36,6 +38,7 @@ from polysched.frontends.python.scope import (
     rebound,
 )
 from polysched.frontends.python.source import FunctionSource
+from polysched.frontends.python.specialized import specialized, static_value
 from polysched.frontends.python.statements import Declarer
 from polysched.frontends.python.values import Value, number
 from polysched.frontends.reductions import with_order
@@ -51,9 +54,11 @@ class Given:
 
     Attributes:
         arguments: the arguments, in the order of the definition.
+        static: the arguments that are part of the code.
     """
 
     arguments: tuple[Argument, ...]
+    static: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,8 @@ def read_function(
         FrontendError: the function uses something that kernels do not support.
     """
     known = Known(order, given)
+    if given is not None:
+        source = _specialized(source, given)
     while True:
         try:
             return _read(source, known)
@@ -111,6 +118,16 @@ def read_function(
                 ) from None
             types = MappingProxyType({**known.types, learned.name: learned.type})
             known = replace(known, types=types)
+
+
+def _specialized(source: FunctionSource, given: Given) -> FunctionSource:
+    """The function for the arguments that are part of its code."""
+    trees = {name: static_value(value) for name, value in given.static.items()}
+    static = {name: tree for name, tree in trees.items() if tree is not None}
+    names = [one.name for one in given.arguments]
+    node = copy(source.node)
+    node.body = specialized(node.body, static, names) or [ast.copy_location(ast.Pass(), node)]
+    return replace(source, node=node)
 
 
 def _read(source: FunctionSource, known: Known) -> tuple[Kernel, Returned]:

@@ -172,9 +172,18 @@ class Scope:
 
     def is_constant(self, name: str) -> bool:
         """Whether an array of the kernel holds an array outside of the function."""
-        return any(
-            made.base is not None and made.base.array.name == name for _, made in self.outer_arrays
-        )
+        return self._outside(name) is not None
+
+    def is_sequence(self, name: str) -> bool:
+        """Whether it holds a list or tuple, whose elements are Python numbers."""
+        outer = self._outside(name)
+        return outer is not None and isinstance(outer.outer, list | tuple)
+
+    def _outside(self, name: str) -> OuterArray | None:
+        for outer, made in self.outer_arrays:
+            if made.base is not None and made.base.array.name == name:
+                return outer
+        return None
 
     def fresh(self, hint: str) -> str:
         """A name for a new array: ``hint`` if it is a variable's name and no array has it yet."""

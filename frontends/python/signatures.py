@@ -8,7 +8,7 @@ loops can be unrolled. Code compiled for small arrays only has no literals.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,7 @@ from polysched.frontends.python.annotations import (
     require_real,
 )
 from polysched.frontends.python.source import FunctionSource
+from polysched.frontends.python.specialized import static_value
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.dtypes import DType, as_dtype, boolean, f64
 from polysched.ir.expr.expressions import Constant, Expression, Parameter
@@ -78,6 +79,22 @@ class NumberType:
 
 
 @dataclass(frozen=True)
+class StaticType:
+    """An argument that is part of the code: ``None``, text, or a tuple of numbers.
+
+    Attributes:
+        value: the argument; its type tells 1, 1.0 and True apart.
+    """
+
+    name: str
+    value: Hashable
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.name} = {self.value!r}"
+
+
+@dataclass(frozen=True)
 class CallTypes:
     """The types of all arguments of a call.
 
@@ -85,8 +102,13 @@ class CallTypes:
         few: the sizes up to `FEW`.
     """
 
-    arguments: tuple[ArrayType | NumberType, ...]
+    arguments: tuple[ArrayType | NumberType | StaticType, ...]
     few: tuple[str, ...] = ()
+
+    @property
+    def static(self) -> Mapping[str, Any]:
+        """The arguments that are part of the code."""
+        return {one.name: one.value for one in self.arguments if isinstance(one, StaticType)}
 
     @property
     def arrays(self) -> tuple[ArrayType, ...]:
@@ -148,7 +170,7 @@ def call_types(
         for value in values.values()
     )
     sizes = _Sizes(taken, LARGEST_LITERAL if literals and is_large else 1)
-    types: list[ArrayType | NumberType] = []
+    types: list[ArrayType | NumberType | StaticType] = []
     for name, value in values.items():
         try:
             types.append(_type(name, value, sizes))
@@ -166,7 +188,9 @@ def call_types(
     return CallTypes(tuple(types), few)
 
 
-def _type(name: str, value: Any, sizes: _Sizes) -> ArrayType | NumberType:
+def _type(name: str, value: Any, sizes: _Sizes) -> ArrayType | NumberType | StaticType:
+    if not isinstance(value, bool | np.generic) and static_value(value) is not None:
+        return StaticType(name, value, repr(value))
     if isinstance(value, np.generic):
         require_real(value.dtype)
         return NumberType(name, as_dtype(value.dtype), is_python=False)
@@ -212,7 +236,11 @@ def arguments_for(source: FunctionSource, types: CallTypes) -> tuple[Argument, .
             raise source.error(
                 extra, f"'*{extra.arg}' takes any arguments; expected named arguments"
             )
-    return tuple(_argument(nodes[one.name], one) for one in types.arguments)
+    return tuple(
+        _argument(nodes[one.name], one)
+        for one in types.arguments
+        if not isinstance(one, StaticType)
+    )
 
 
 def _argument(node: ast.arg, given: ArrayType | NumberType) -> Argument:

@@ -136,6 +136,9 @@ class _Specializer:
                 is_same = self._same(left, right)
                 if is_same is not None and isinstance(op, _EQUAL + _DIFFERENT):
                     result = ast.Constant(is_same == isinstance(op, _EQUAL))
+            case ast.Subscript(value=ast.Tuple(elts=parts), slice=ast.Constant(value=int(at))):
+                if -len(parts) <= at < len(parts):
+                    result = copy(parts[at])
             case ast.UnaryOp(op=ast.Not(), operand=ast.Constant(value=value)):
                 result = ast.Constant(not value)
             case ast.BoolOp(op=op, values=values):

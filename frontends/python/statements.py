@@ -192,7 +192,8 @@ class Declarer:
             if not is_bound and always_assigns([node], name):
                 handle = arrays.declare(node, name, array.dtype, array.shape)
                 made = scope.names[name] = scope.owned[name] = whole(handle, array.shape)
-                if not is_affine:
+                inner = [part for one in (*node.body, *node.orelse) for part in ast.walk(one)]
+                if not is_affine or any(isinstance(part, ast.If) for part in inner):
                     arrays.fill(node, made, Value(Constant(0, array.dtype)))
 
     def _may_change(self, condition: Value, body: list[ast.stmt]) -> bool:
