@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Protocol, TypeVar
@@ -20,8 +20,9 @@ from polysched.errors import FrontendError, KernelError
 from polysched.frontends.python.array_literals import MAKERS, array_literal, is_literal
 from polysched.frontends.python.array_values import ArrayValue, Operand
 from polysched.frontends.python.assignments import Assigner
-from polysched.frontends.python.inlining import bound_arguments, inlined_body
+from polysched.frontends.python.inlining import Renamer, bound_arguments, inlined_body
 from polysched.frontends.python.joins import Joins, is_join
+from polysched.frontends.python.literal_loops import summed, summing
 from polysched.frontends.python.local_functions import signature_of
 from polysched.frontends.python.numpy_in_python import method_in_python, written_in_python
 from polysched.frontends.python.reductions import Reductions, is_reduction, reduction_named
@@ -86,6 +87,8 @@ class Hoister:
     def _visit(self, node: NodeT, statement: ast.stmt) -> NodeT:
         """Replace the calls in a node, the inner ones first."""
         result = node
+        if isinstance(node, ast.GeneratorExp | ast.ListComp):
+            return node  # its calls belong to each term
         for name, value in ast.iter_fields(node):
             new: Any = value
             if isinstance(value, ast.AST):
@@ -148,6 +151,8 @@ class Hoister:
             split = split_output(function, node)
             if split is not None:
                 return self._into(*split, statement)
+            if function is sum and len(node.args) == 1:
+                return self._sum(node)
             if is_join(function):
                 return self._join(node, function, statement)
             if not is_reduction(function):
@@ -158,6 +163,23 @@ class Hoister:
         except KernelError as error:
             raise reader.source.error(node, str(error)) from None
         return self._named(node, result)
+
+    def _sum(self, node: ast.Call) -> ast.expr:
+        """``sum(x[i] for i in range(n))``."""
+        reader, generator = self.assigner.reader, node.args[0]
+        if not isinstance(generator, ast.GeneratorExp | ast.ListComp):
+            return node
+        whole = summed(reader, generator)
+        if whole is not None:
+            return whole
+        scope = reader.scope
+        total = scope.variable("sum")
+        inner = {part.id for one in generator.generators for part in ast.walk(one.target)
+                 if isinstance(part, ast.Name)}
+        renamed = Renamer(inner, f"{total}_").visit(deepcopy(generator))
+        scope.taken |= {f"{total}_{name}" for name in inner}
+        self.inner(reader.source, total).block(summing(renamed, total))
+        return ast.copy_location(ast.Name(total, ast.Load()), node)
 
     def _join(self, node: ast.Call, function: Any, statement: ast.stmt) -> ast.expr:
         joins = Joins(self.assigner.arrays, self._hint(node, statement, "joined"))

@@ -67,7 +67,7 @@ def inlined_body(
         for node in ast.walk(statement)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
-    renamed = [_Renamer(names, prefix).visit(deepcopy(node)) for node in body]
+    renamed = [Renamer(names, prefix).visit(deepcopy(node)) for node in body]
     returned = [
         node.value
         for statement in renamed
@@ -147,7 +147,7 @@ def _is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-class _Renamer(ast.NodeTransformer):
+class Renamer(ast.NodeTransformer):
     """Gives local names a prefix."""
 
     def __init__(self, names: set[str], prefix: str) -> None:

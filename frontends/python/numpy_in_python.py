@@ -30,21 +30,21 @@ def convolve(a, v, mode="full"):
     n, m = len(a), len(v)
     assert m >= 1
     if mode == "full":
-        out = np.zeros(n + m - 1, dtype=(a[0] * v[0]).dtype)
+        out = np.zeros(n + m - 1, dtype=(a[:1] * v[:1]).dtype)
         for j in range(m):
             for k in range(n):
                 out[k + j] += a[k] * v[j]
     elif mode == "same":
         assert n >= m
         half = (m - 1) // 2
-        out = np.zeros(n, dtype=(a[0] * v[0]).dtype)
+        out = np.zeros(n, dtype=(a[:1] * v[:1]).dtype)
         for j in range(m):
             for k in range(max(0, j - half), min(n, n + j - half)):
                 out[k] += a[k + half - j] * v[j]
     else:
         assert mode == "valid", "expected the mode 'full', 'same' or 'valid'"
         assert n >= m
-        out = np.zeros(n - m + 1, dtype=(a[0] * v[0]).dtype)
+        out = np.zeros(n - m + 1, dtype=(a[:1] * v[:1]).dtype)
         for k in range(n - m + 1):
             for j in range(m):
                 out[k] += a[k + m - 1 - j] * v[j]

@@ -14,14 +14,26 @@ side when the function is read.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+import operator
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from polysched.frontends.python.scope import rebound
 
 NodeT = TypeVar("NodeT", bound=ast.AST)
 _EQUAL = (ast.Eq, ast.Is)
+_COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = MappingProxyType(
+    {
+        ast.Eq: operator.eq,
+        ast.NotEq: operator.ne,
+        ast.Lt: operator.lt,
+        ast.LtE: operator.le,
+        ast.Gt: operator.gt,
+        ast.GtE: operator.ge,
+    }
+)
 _DIFFERENT = (ast.NotEq, ast.IsNot)
 
 
@@ -54,6 +66,24 @@ def specialized(
     return _Specializer(values, frozenset(given)).block(body)
 
 
+def specialized_expression(node: ast.expr, values: Mapping[str, ast.expr]) -> ast.expr:
+    """An expression with names replaced by literals, and comparisons of literals decided."""
+    return _Specializer(values, frozenset()).visited(node)
+
+
+def literal_tree(value: object) -> ast.Tuple | None:
+    """The syntax tree of a list or tuple of numbers, or of such lists; None for other objects."""
+    if not isinstance(value, list | tuple):
+        return None
+    parts: list[ast.expr] = []
+    for one in value:
+        part = ast.Constant(one) if type(one) in (bool, int, float) else literal_tree(one)
+        if part is None:
+            return None
+        parts.append(part)
+    return ast.Tuple(parts, ast.Load())
+
+
 def _tree(value: Any) -> ast.expr | None:
     if value is None or isinstance(value, bool | str):
         return ast.Constant(value)
@@ -71,6 +101,14 @@ def _is_plain(value: Any) -> bool:
 def _is_number(node: ast.expr) -> bool:
     part = node.operand if isinstance(node, ast.UnaryOp) else node
     return isinstance(part, ast.Constant) and _is_plain(part.value)
+
+
+def literal(node: ast.expr) -> object:
+    """The number, or tuple of numbers, that an expression is; None for other expressions."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    if all(_is_number(part) for part in parts):
+        return ast.literal_eval(node)
+    return None
 
 
 class _Specializer:
@@ -134,7 +172,10 @@ class _Specializer:
                     ast.copy_location(part, node)
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 is_same = self._same(left, right)
-                if is_same is not None and isinstance(op, _EQUAL + _DIFFERENT):
+                pair = literal(left), literal(right)
+                if pair[0] is not None and pair[1] is not None and type(op) in _COMPARED:
+                    result = ast.Constant(_COMPARED[type(op)](*pair))
+                elif is_same is not None and isinstance(op, _EQUAL + _DIFFERENT):
                     result = ast.Constant(is_same == isinstance(op, _EQUAL))
             case ast.Subscript(value=ast.Tuple(elts=parts), slice=ast.Constant(value=int(at))):
                 if -len(parts) <= at < len(parts):

@@ -75,8 +75,11 @@ class Declarer:
         """
         for node in body:
             for one in _single_targets(node):
-                for part in as_range_loops(self.reader, one):
-                    self._statement(part)
+                parts = as_range_loops(self.reader, one)
+                if parts == [one]:
+                    self._statement(one)
+                else:
+                    self.block(parts)
 
     def returned(self, node: ast.stmt) -> Operand:
         """The value of an assignment, which is not stored."""
