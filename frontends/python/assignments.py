@@ -21,6 +21,7 @@ from polysched.frontends.python.array_values import (
     ArrayValue,
     Operand,
     Subscripts,
+    element,
     mapped,
     require_same,
     shape_text,
@@ -44,7 +45,7 @@ from polysched.frontends.python.values import Value, bare, chosen, stored
 from polysched.ir.core.kernel import Role
 from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.expr.dtypes import i64
-from polysched.ir.expr.expressions import Expression
+from polysched.ir.expr.expressions import Constant, Expression
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import loads
 
@@ -92,6 +93,8 @@ class Assigner:
                     self.set_name(node, name, Value(length, is_weak=True))
             case ast.Tuple(elts=targets), ast.Tuple(elts=values):
                 self._assign_several(node, target, targets, values)
+            case ast.Tuple(elts=targets), _:
+                self._unpack(node, target, targets, value)
             case ast.Subscript(), _ if (mask := self.masked.mask(target)) is not None:
                 self.masked.assign(node, target, mask, value)
             case ((ast.Name() | ast.Subscript()), _):
@@ -136,6 +139,28 @@ class Assigner:
             pending.append((one, operand))
         for one, operand in pending:
             self.set(node, one, operand)
+
+    def _unpack(
+        self, node: ast.stmt, target: ast.expr, targets: list[ast.expr], value: ast.expr
+    ) -> None:
+        """``x, y = points[i]``: the elements of the first dimension, whose extent is known."""
+        operand, build = self.reader.operand(value), self.reader.build
+        count = Constant(len(targets))
+        if not isinstance(operand, ArrayValue):
+            raise self.reader.source.error(
+                target, "expected one name or one element such as a[i, j] here"
+            )
+        if not require_same(build, operand.shape[0], count):
+            raise self.reader.source.error(
+                target,
+                f"this array of shape {shape_text(operand.shape)} is not unpacked into "
+                f"{len(targets)} names",
+            )
+        for position, one in enumerate(targets):
+            part = element(operand, Constant(position))
+            if position and isinstance(part, Value):
+                part = self._held(node, position, value, part)
+            self.set(node, one, part)
 
     def _is_kept(self, target: ast.expr) -> bool:
         """Whether a target gets the elements of an array, in the memory that it has."""

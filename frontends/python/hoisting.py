@@ -152,7 +152,7 @@ class Hoister:
             if split is not None:
                 return self._into(*split, statement)
             if function is sum and len(node.args) == 1:
-                return self._sum(node)
+                return self._sum(node, statement)
             if is_join(function):
                 return self._join(node, function, statement)
             if not is_reduction(function):
@@ -164,14 +164,14 @@ class Hoister:
             raise reader.source.error(node, str(error)) from None
         return self._named(node, result)
 
-    def _sum(self, node: ast.Call) -> ast.expr:
+    def _sum(self, node: ast.Call, statement: ast.stmt) -> ast.expr:
         """``sum(x[i] for i in range(n))``."""
         reader, generator = self.assigner.reader, node.args[0]
         if not isinstance(generator, ast.GeneratorExp | ast.ListComp):
             return node
         whole = summed(reader, generator)
         if whole is not None:
-            return whole
+            return self._visit(whole, statement)
         scope = reader.scope
         total = scope.variable("sum")
         inner = {part.id for one in generator.generators for part in ast.walk(one.target)

@@ -88,6 +88,7 @@ class JitFunction:
         self._repeated = RepeatedCalls()
         self._made: dict[CallTypes, Specialization] = {}
         self._with_literals: set[CallTypes] = set()
+        self._by_numbers: set[CallTypes] = set()
         self._latest: Specialization | None = None
         self._lock = threading.Lock()
         functools.update_wrapper(self, function)
@@ -126,12 +127,16 @@ class JitFunction:
             FrontendError: the function cannot be compiled for them.
         """
         types = call_types(self._source, self._names, values)
+        if types in self._by_numbers:
+            types = call_types(self._source, self._names, values, numbers=True)
         found = self._made.get(types)
         if found is None:
             with self._lock:
                 found = self._made.get(types)
                 if found is None:
-                    found = self._made[types] = self._specialized(types, values)
+                    found = self._specialized(types, values)
+                    if types not in self._by_numbers:  # else it is code for these integers only
+                        self._made[types] = found
         self._latest = found
         return found
 
@@ -187,7 +192,7 @@ class JitFunction:
         """Code for the first literals of a kind of call; for other literals, code for all sizes."""
         general = call_types(self._source, self._names, values, literals=False)
         if general == types:
-            return self._compiled(types, values)
+            return self._general(types, values)
         if general not in self._with_literals:
             self._with_literals.add(general)
             return self._compiled(types, values)
@@ -197,6 +202,21 @@ class JitFunction:
             except FrontendError:  # such as a subscript i*k, which only a literal k makes affine
                 return self._compiled(types, values)
         return self._made[general]
+
+    def _general(self, types: CallTypes, values: Mapping[str, Any]) -> Specialization:
+        """Code for all sizes, or for the integers of this call if only literals are affine."""
+        try:
+            return self._compiled(types, values)
+        except FrontendError as error:
+            numbers = call_types(self._source, self._names, values, literals=False, numbers=True)
+            if numbers == types:
+                raise
+            try:
+                made = self._made[numbers] = self._compiled(numbers, values)
+            except FrontendError:
+                raise error from None
+            self._by_numbers.add(types)
+            return made
 
     def _compiled(self, types: CallTypes, values: Mapping[str, Any]) -> Specialization:
         arguments = arguments_for(self._source, types)

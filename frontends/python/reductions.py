@@ -57,6 +57,7 @@ _METHODS: Mapping[str, Any] = MappingProxyType(
         "any": np.any,
         "argmax": np.argmax,
         "argmin": np.argmin,
+        "cumprod": np.cumprod,
         "cumsum": np.cumsum,
         "dot": np.dot,
         "max": np.max,
@@ -79,7 +80,18 @@ def reduction_named(name: str) -> Any:
 
 def is_reduction(function: Any) -> bool:
     """Whether a function reduces whole arrays."""
-    return any(function is known for known in _FUNCTIONS)
+    is_known = any(function is known for known in _FUNCTIONS)
+    return is_known or running_operator(function) is not None
+
+
+def running_operator(function: Any) -> Operator | None:
+    """The operator of ``np.cumsum``, or of ``np.maximum.accumulate``; None for other functions."""
+    if function is np.cumsum or function is np.cumprod:
+        return Operator.ADD if function is np.cumsum else Operator.MULTIPLY
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, np.ufunc) and getattr(function, "__name__", "") == "accumulate":
+        return next((one for one, ufunc in _SIMPLE.values() if ufunc is owner), None)
+    return None
 
 
 @dataclass(frozen=True)
@@ -151,6 +163,7 @@ class Reductions:
         if not isinstance(array, ArrayValue):
             raise source.error(node, f"this is {array.type_name}; expected an array")
         require_defined(array)
+        running = running_operator(function)
         options = {str(keyword.arg): keyword.value for keyword in node.keywords}
         if arguments:
             options.setdefault("axis", arguments.pop(0))
@@ -161,14 +174,16 @@ class Reductions:
         if arguments or unknown:
             what = f"{unknown[0]}=" if unknown else "these arguments"
             raise source.error(node, f"'{function.__name__}' with {what} is not supported")
+        if running is not None and function not in (np.cumsum, np.cumprod):
+            options.setdefault("axis", ast.copy_location(ast.Constant(0), node))
         axes = self._axes(options.pop("axis", None), array.rank)
         keep = self._truth(options.pop("keepdims", None))
         dtype = self._calls.dtype(options.pop("dtype")) if "dtype" in options else None
         rest = dtype, options.pop("ddof", None)
         if function in (np.argmax, np.argmin):
             return self._position(node, array, axes, is_largest=function is np.argmax)
-        if function is np.cumsum:
-            return self._running(node, array, axes)
+        if running is not None:
+            return self._running(node, array, axes, running)
         if function not in (np.mean, np.var, np.std):
             result = self._simple(node, array, axes, function, dtype)
         elif array.dtype.is_half and dtype is None:  # numpy computes these in f32
@@ -322,11 +337,15 @@ class Reductions:
             self._put(node, best, outer, Value(select(is_better, element, old)))
         return where if kept else where.at(())
 
-    def _running(self, node: ast.AST, array: ArrayValue, axes: tuple[int, ...]) -> Operand:
-        """``np.cumsum`` along one dimension, in numpy's order."""
+    def _running(
+        self, node: ast.AST, array: ArrayValue, axes: tuple[int, ...], operator: Operator
+    ) -> Operand:
+        """``np.cumsum`` and similar functions along one dimension, in numpy's order."""
         if len(axes) != 1:
             raise KernelError("expected an axis, or an array with one dimension")
-        dtype = as_dtype(np.cumsum(np.ones(1, array.dtype.numpy())).dtype)
+        dtype = array.dtype
+        if operator in (Operator.ADD, Operator.MULTIPLY):
+            dtype = as_dtype(np.cumsum(np.ones(1, array.dtype.numpy())).dtype)
         stores, shape = self.stores, array.shape
         made = whole(stores.declare(node, "sums", dtype, shape), shape)
         assert made.base is not None
@@ -342,8 +361,8 @@ class Reductions:
             name = scope.index_name(f"{made.base.array.name}_each", scope.indices)
             with stores.reader.build.loops(**{name: (1, extent)}) as at:
                 here, before = (joined_indices(outer, (i,), axes) for i in (at, at - 1))
-                total = made.at(before).expression + converted(array.at(here), dtype)
-                self._put(node, made, here, Value(total))
+                terms = made.at(before).expression, converted(array.at(here), dtype)
+                self._put(node, made, here, Value(operation(operator, *terms)))
         return made
 
     def _stored(self, node: ast.AST, value: Operand, hint: str) -> Operand:

@@ -153,6 +153,7 @@ def call_types(
     values: Mapping[str, Any],
     *,
     literals: bool = True,
+    numbers: bool = False,
 ) -> CallTypes:
     """The types of a call's arguments.
 
@@ -161,6 +162,7 @@ def call_types(
         taken: its names: see `names_in`.
         values: the arguments by name.
         literals: whether small sizes beside large arrays are literals.
+        numbers: whether integer arguments up to `FEW` are literals, beside arrays of any size.
 
     Raises:
         FrontendError: an argument is neither an array of real numbers nor a number.
@@ -173,7 +175,7 @@ def call_types(
     types: list[ArrayType | NumberType | StaticType] = []
     for name, value in values.items():
         try:
-            types.append(_type(name, value, sizes))
+            types.append(_type(name, value, sizes, numbers=numbers))
         except KernelError as error:
             arguments = ast.walk(source.node.args)
             node = next(one for one in arguments if isinstance(one, ast.arg) and one.arg == name)
@@ -188,7 +190,9 @@ def call_types(
     return CallTypes(tuple(types), few)
 
 
-def _type(name: str, value: Any, sizes: _Sizes) -> ArrayType | NumberType | StaticType:
+def _type(
+    name: str, value: Any, sizes: _Sizes, *, numbers: bool
+) -> ArrayType | NumberType | StaticType:
     if not isinstance(value, bool | np.generic) and static_value(value) is not None:
         return StaticType(name, value, repr(value))
     if isinstance(value, np.generic):
@@ -197,7 +201,8 @@ def _type(name: str, value: Any, sizes: _Sizes) -> ArrayType | NumberType | Stat
     if isinstance(value, bool):
         return NumberType(name, boolean, is_python=True)
     if isinstance(value, int):
-        literal = value if 1 < abs(value) <= sizes.largest_literal else None
+        is_literal = 1 < abs(value) <= sizes.largest_literal or (numbers and abs(value) <= FEW)
+        literal = value if is_literal else None
         return NumberType(name, as_dtype("i64"), is_python=True, is_size=True, literal=literal)
     if isinstance(value, float):
         return NumberType(name, f64, is_python=True)
