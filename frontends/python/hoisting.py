@@ -155,11 +155,14 @@ class Hoister:
                 return self._sum(node, statement)
             if is_join(function):
                 return self._join(node, function, statement)
-            if not is_reduction(function):
+            if not is_reduction(function) and function is not np.einsum:
                 return node
         reductions = self._reductions(node, statement)
         try:
-            result = reductions.reduced(node, function, array)
+            if function is np.einsum:
+                result = reductions.contracted(node)
+            else:
+                result = reductions.reduced(node, function, array)
         except KernelError as error:
             raise reader.source.error(node, str(error)) from None
         return self._named(node, result)

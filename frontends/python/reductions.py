@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -145,6 +145,52 @@ class Reductions:
         return self._accumulated(
             node, (*rows, *columns), left.shape[-1:], dtype, (Operator.ADD, start), term
         )
+
+    def contracted(self, node: ast.Call) -> Operand:
+        """``np.einsum("ij,jk->ik", a, b)``.
+
+        Raises:
+            FrontendError, KernelError: the text does not fit the operands.
+        """
+        source, build = self.stores.reader.source, self.stores.reader.build
+        expected = "expected np.einsum('ij,jk->ik', a, b), with letters alone"
+        match node.args:
+            case [ast.Constant(value=str(text)), _, *_] if not node.keywords:
+                inputs, arrow, output = text.replace(" ", "").partition("->")
+            case _:
+                raise source.error(node, expected)
+        letters = inputs.split(",")
+        if not arrow:
+            output = "".join(sorted(c for c in set(inputs) - {","} if inputs.count(c) == 1))
+        arrays = [self._calls.read(one) for one in node.args[1:]]
+        known = [one for one in arrays if isinstance(one, ArrayValue)]
+        fits = len(letters) == len(known) == len(arrays) and len(set(output)) == len(output)
+        if not fits or not "".join([*letters, output]).isalpha() or set(output) - set(inputs):
+            raise source.error(node, expected)
+        extents: dict[str, Expression] = {}
+        for names, array in zip(letters, known, strict=True):
+            require_defined(array)
+            if len(names) != array.rank:
+                raise KernelError(f"'{names}' names {len(names)} of {array.rank} dimensions")
+            for name, extent in zip(names, array.shape, strict=True):
+                if not require_same(build, extents.setdefault(name, extent), extent):
+                    raise KernelError(f"the extents of '{name}' differ")
+        dtype = as_dtype(np.result_type(*(array.dtype.numpy() for array in known)))
+        if dtype == boolean:
+            raise KernelError("a product of conditions is not supported; convert one to numbers")
+        summed = [name for name in extents if name not in output]
+
+        def term(kept: Subscripts, inner: Subscripts) -> Expression:
+            at = dict(zip([*output, *summed], [*kept, *inner], strict=True))
+            factors = (
+                converted(array.at(tuple(at[name] for name in names)), dtype)
+                for names, array in zip(letters, known, strict=True)
+            )
+            return reduce(lambda left, right: left * right, factors)
+
+        shapes = (tuple(extents[name] for name in names) for names in (output, summed))
+        start = converted(number(0), dtype)
+        return self._accumulated(node, *shapes, dtype, (Operator.ADD, start), term)
 
     def reduced(self, node: ast.Call, function: Any, array: Operand | None) -> Operand:
         """A reduction's call; ``array`` is given for methods.
