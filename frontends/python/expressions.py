@@ -176,8 +176,7 @@ class Reader(Names):
             ast.Subscript | ast.Call | ast.Attribute | ast.BinOp | ast.Compare | ast.UnaryOp,
         )
         is_array = is_array or (
-            isinstance(node, ast.Name)
-            and (node.id in self.scope.names or self.is_numbers(node))
+            isinstance(node, ast.Name) and (node.id in self.scope.names or self.is_numbers(node))
         )
         operand = self.operand(node) if is_array else None
         if not isinstance(operand, ArrayValue):

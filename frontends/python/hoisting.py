@@ -177,8 +177,12 @@ class Hoister:
             return self._visit(whole, statement)
         scope = reader.scope
         total = scope.variable("sum")
-        inner = {part.id for one in generator.generators for part in ast.walk(one.target)
-                 if isinstance(part, ast.Name)}
+        inner = {
+            part.id
+            for one in generator.generators
+            for part in ast.walk(one.target)
+            if isinstance(part, ast.Name)
+        }
         renamed = Renamer(inner, f"{total}_").visit(deepcopy(generator))
         scope.taken |= {f"{total}_{name}" for name in inner}
         self.inner(reader.source, total).block(summing(renamed, total))
@@ -288,7 +292,9 @@ class Hoister:
         else:
             inner.block(inlined.body)
         scope.inlined = enclosing
-        results = {part.id for part in ast.walk(inlined.result or node) if isinstance(part, ast.Name)}
+        results = {
+            part.id for part in ast.walk(inlined.result or node) if isinstance(part, ast.Name)
+        }
         for local in inlined.names - results:  # its arrays are shown by no other name now
             if isinstance(scope.names.get(local), ArrayHandle | ArrayValue):
                 del scope.names[local]
@@ -296,8 +302,7 @@ class Hoister:
         if outside and not self._is_whole(node, statement):
             raise reader.source.error(
                 node,
-                f"'{name}' changes '{min(outside)}'; call it in a statement "
-                "of its own",
+                f"'{name}' changes '{min(outside)}'; call it in a statement of its own",
             )
         self.assigner.changed.update(changed)
         if is_expression:

@@ -15,6 +15,7 @@ reason; it never runs in Python instead. ``function.python(...)`` is the origina
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import threading
@@ -24,7 +25,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from polysched.errors import CallError, FrontendError
+from polysched.errors import CallError, FrontendError, PolyschedError
 from polysched.frontends.python.calls import CompiledCall, bound
 from polysched.frontends.python.chosen_schedule import ScheduleRequest, schedule_request
 from polysched.frontends.python.decorator import read_kernel
@@ -207,16 +208,15 @@ class JitFunction:
         """Code for all sizes, or for the integers of this call if only literals are affine."""
         try:
             return self._compiled(types, values)
-        except FrontendError as error:
+        except FrontendError:
             numbers = call_types(self._source, self._names, values, literals=False, numbers=True)
             if numbers == types:
                 raise
-            try:
+            with contextlib.suppress(PolyschedError):
                 made = self._made[numbers] = self._compiled(numbers, values)
-            except FrontendError:
-                raise error from None
-            self._by_numbers.add(types)
-            return made
+                self._by_numbers.add(types)
+                return made
+            raise
 
     def _compiled(self, types: CallTypes, values: Mapping[str, Any]) -> Specialization:
         arguments = arguments_for(self._source, types)

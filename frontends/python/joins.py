@@ -221,11 +221,8 @@ class Joins:
         """``np.pad`` with elements of the array: each side has at most as many as it is wide."""
         build = self.stores.reader.build
         for extent, pair in zip(array.shape, widths, strict=True):
-            most = max(pair) + (mode == "reflect") if any(pair) else 0
-            least = max(most, 1) if mode == "edge" else most
-            if mode == "edge" and any(pair):
-                least = 1
-            if least and not always(build, extent >= least):
+            least = 1 if mode == "edge" else max(pair) + (mode == "reflect")
+            if any(pair) and not always(build, extent >= least):
                 build.assume(extent >= least)
         shape = tuple(
             tidy(extent + before + after)
@@ -240,9 +237,7 @@ class Joins:
             ]
             starts, lengths, sources = zip(*parts, strict=True)
 
-            def inside(
-                indices: Subscripts, sources: Sequence[_Source] = sources
-            ) -> Subscripts:
+            def inside(indices: Subscripts, sources: Sequence[_Source] = sources) -> Subscripts:
                 return tuple(tidy(at(index)) for at, index in zip(sources, indices, strict=True))
 
             self._put(node, made, copied(viewed(array, lengths, inside)), starts)

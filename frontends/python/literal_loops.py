@@ -27,9 +27,9 @@ def written_out(reader: Reader, node: ast.For) -> list[ast.stmt] | None:
     if items is None or len(items) > MOST_ITEMS:
         return None
     is_literal = isinstance(node.iter, ast.Tuple | ast.List)
-    if is_literal and isinstance(node.target, ast.Name) and _is_spaced(items):
-        if not _is_argument(reader, node.target.id, node.body):
-            return None
+    is_counted = is_literal and isinstance(node.target, ast.Name) and _is_spaced(items)
+    if is_counted and not _is_argument(reader, _name(node.target), node.body):
+        return None
     done: list[ast.stmt] = []
     for item in items:
         done.append(ast.copy_location(ast.Assign([node.target], item), node.iter))
@@ -113,7 +113,7 @@ def _bind(values: dict[str, ast.expr], target: ast.expr, item: ast.expr) -> bool
     if isinstance(target, ast.Tuple) and isinstance(item, ast.Tuple | ast.List):
         same = len(target.elts) == len(item.elts)
         pairs = zip(target.elts, item.elts, strict=False)
-        return same and all([_bind(values, one, part) for one, part in pairs])
+        return same and all(_bind(values, one, part) for one, part in pairs)
     return False
 
 
@@ -136,6 +136,10 @@ def _is_argument(reader: Reader, name: str, body: Sequence[ast.stmt]) -> bool:
             if not is_of_numbers and any(_names(one, name) for one in given):
                 return True
     return False
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _names(node: ast.expr, name: str) -> bool:

@@ -12,6 +12,15 @@ from collections.abc import Sequence
 
 from polysched.frontends.python.scope import rebound
 
+_VIEWS = frozenset(
+    {
+        *("asarray", "ascontiguousarray", "atleast_1d", "atleast_2d", "broadcast_to", "diag"),
+        *("diagonal", "expand_dims", "flip", "fliplr", "flipud", "moveaxis", "ravel", "reshape"),
+        *("rollaxis", "rot90", "split", "squeeze", "swapaxes", "transpose", "view"),
+    }
+)
+"""The functions and methods of numpy whose result may be a view; others make new arrays."""
+
 
 def is_dead_after(function: ast.FunctionDef, statement: ast.stmt, name: str) -> bool:
     """Whether nothing reads a variable after a statement until it is assigned anew.
@@ -66,10 +75,12 @@ def _shows(node: ast.expr, names: set[str]) -> bool:
             return any(_shows(part, names) for part in parts)
         case ast.IfExp(body=body, orelse=orelse):
             return _shows(body, names) or _shows(orelse, names)
+        case ast.Call(func=ast.Attribute(value=owner, attr=attr), args=arguments):
+            is_view = attr in _VIEWS
+            return is_view and any(_shows(part, names) for part in (owner, *arguments))
         case ast.Call(func=func, args=arguments):
-            is_method = isinstance(func, ast.Attribute) and func.attr != "copy"
-            of_owner = is_method and isinstance(func, ast.Attribute) and _shows(func.value, names)
-            return of_owner or any(_shows(part, names) for part in arguments)
+            is_known = isinstance(func, ast.Name) and func.id in dir(builtins)
+            return not is_known and any(_shows(part, names) for part in arguments)
     return False
 
 

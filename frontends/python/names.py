@@ -102,8 +102,9 @@ class Names:
         """Whether an expression is about names of the function, not about modules outside."""
         while isinstance(node, ast.Attribute):
             node = node.value
-        is_here = not isinstance(node, ast.Name) or node.id in self.scope.names
-        return is_here or isinstance(self.source.outer.get(node.id), np.ndarray)
+        if not isinstance(node, ast.Name) or node.id in self.scope.names:
+            return True
+        return isinstance(self.source.outer.get(node.id), np.ndarray)
 
     def require_exact(self, node: ast.expr, value: Value) -> None:
         """Check that an integer in a subscript or a bound cannot wrap around.

@@ -4,7 +4,7 @@
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
-# ruff: noqa: A002, D103, RET504
+# ruff: noqa: D103
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ from polysched.frontends.python.values import Value, constant
 from polysched.ir.expr.dtypes import as_dtype
 from polysched.ir.expr.expressions import Constant
 
+
 def declared(stores: ArrayStores, node: ast.AST, outer: OuterArray) -> ArrayValue:
     """Declare the local array of an array outside, and store its elements."""
     numbers = outer.numbers

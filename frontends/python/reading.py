@@ -24,9 +24,9 @@ from polysched.frontends.python.returns import (
     with_results,
 )
 from polysched.frontends.python.scope import (
-    LocalNumber,
     BranchArray,
     BranchArrayLearnedError,
+    LocalNumber,
     NumberType,
     OuterArray,
     OuterArrayLearnedError,

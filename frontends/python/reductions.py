@@ -188,9 +188,9 @@ class Reductions:
             )
             return reduce(lambda left, right: left * right, factors)
 
-        shapes = (tuple(extents[name] for name in names) for names in (output, summed))
+        kept, rest = (tuple(extents[name] for name in names) for names in (output, summed))
         start = converted(number(0), dtype)
-        return self._accumulated(node, *shapes, dtype, (Operator.ADD, start), term)
+        return self._accumulated(node, kept, rest, dtype, (Operator.ADD, start), term)
 
     def reduced(self, node: ast.Call, function: Any, array: Operand | None) -> Operand:
         """A reduction's call; ``array`` is given for methods.

@@ -180,12 +180,12 @@ def call_types(
             arguments = ast.walk(source.node.args)
             node = next(one for one in arguments if isinstance(one, ast.arg) and one.arg == name)
             raise source.error(node, f"argument '{name}': {error}") from None
-    numbers = {
+    integers = {
         one.name: values[one.name]
         for one in types
         if isinstance(one, NumberType) and one.is_size and one.literal is None
     }
-    extents = {name: extent for extent, name in sizes.names.items()} | numbers
+    extents = {name: extent for extent, name in sizes.names.items()} | integers
     few = tuple(name for name, size in extents.items() if size <= FEW) if is_large else ()
     return CallTypes(tuple(types), few)
 

@@ -114,9 +114,7 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
     source = FunctionSource(node, path, first_line, lines, indent, _outer(function))
     _require_shallow(source)
     plain, functions = split_functions(node)
-    return replace(
-        source, node=structured(without_swaps(plain), source.error), functions=functions
-    )
+    return replace(source, node=structured(without_swaps(plain), source.error), functions=functions)
 
 
 def _outer(function: FunctionType) -> Mapping[str, Any]:

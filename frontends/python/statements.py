@@ -15,6 +15,7 @@ from polysched.frontends.python.conditional import split
 from polysched.frontends.python.expressions import BINARY, Reader
 from polysched.frontends.python.given_label import given_label
 from polysched.frontends.python.hoisting import Hoister
+from polysched.frontends.python.liveness import is_changed
 from polysched.frontends.python.loop_forms import as_range_loops
 from polysched.frontends.python.ranges import ranges_of
 from polysched.frontends.python.scope import (
@@ -321,7 +322,9 @@ class Declarer:
             kept.append(name)
             if name in scope.kept or not isinstance(binding, ArrayHandle):
                 continue
-            if binding.array.role is Role.INPUT:
+            name_there = name.removeprefix(scope.inlined)
+            is_input = binding.array.role is Role.INPUT
+            if is_input and not is_changed(self.reader.source.node, name_there):
                 copy = self.assigner.arrays.temporary(body[0], copied(whole(binding)), name)
                 scope.names[name] = scope.owned[name] = copy
         return frozenset(kept)
