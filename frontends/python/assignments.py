@@ -171,7 +171,10 @@ class Assigner:
         if isinstance(operand, ArrayValue):
             if operand.base is not None:
                 return operand
-            return self.arrays.temporary(node, operand, "value")
+            made, scope = self.arrays.temporary(node, operand, "value"), self.reader.scope
+            assert made.base is not None
+            scope.unnamed = {**scope.unnamed, made.base.array.name: made}
+            return made
         if is_affine_number(operand):
             return operand
         name = self.reader.scope.held(position, node)

@@ -125,14 +125,9 @@ class Hoister:
         reader, array = self.assigner.reader, None
         func = node.func
         if isinstance(func, ast.Attribute) and reader.is_inside(func.value):
-            form = method_in_python(func.attr)
-            if form is not None:
-                whole = copy(node)
-                whole.args = [func.value, *node.args]
-                return self._inline(whole, form, statement)
             function = reduction_named(func.attr)
             if function is None:
-                return self._in_place(node, func)
+                return self._method(node, func, statement)
             array = reader.array(func.value)
         elif isinstance(func, ast.Name) and func.id in reader.source.functions:
             name = func.id
@@ -227,6 +222,14 @@ class Hoister:
             if isinstance(statement, ast.Expr)
             else out
         )
+
+    def _method(self, node: ast.Call, func: ast.Attribute, statement: ast.stmt) -> ast.expr:
+        form = method_in_python(func.attr)
+        if form is None:
+            return self._in_place(node, func)
+        whole = copy(node)
+        whole.args = [func.value, *node.args]
+        return self._inline(whole, form, statement)
 
     def _in_place(self, node: ast.Call, func: ast.Attribute) -> ast.expr:
         """``x.fill(value)``, a statement."""

@@ -1,6 +1,6 @@
-"""Functions as numpy and numba users write them, over ``x``, ``y`` (7), ``a``, ``b`` (5, 7), ``k``."""
+"""Functions as numpy users write them, over vectors ``x``, ``y`` and matrices ``a``, ``b``."""
 
-# ruff: noqa: D103
+# ruff: noqa: B905
 # mypy: disable-error-code="no-untyped-def"
 
 import numpy as np

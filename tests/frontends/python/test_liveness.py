@@ -1,4 +1,4 @@
-"""Names that get another array in a loop are copied only where no other name shows the difference."""
+"""Names that get another array in a loop are copied where no other name shows it."""
 
 # mypy: disable-error-code="no-untyped-def"
 
