@@ -444,7 +444,7 @@ class Reductions:
             value = operation(operator, made.at(outer).expression, term(outer, inner))
             if operator in (Operator.AND, Operator.OR):
                 self._put(node, made, outer, Value(value))
-            else:
+            elif build.is_reached():  # a labeled statement must hold an assignment
                 label = f"{name}_sum"
                 self.labeled.add(label)
                 with build.statement(label, order=Order.ANY):
