@@ -118,7 +118,7 @@ class ArrayStores:
         is_output = name == hint and name in scope.results
         make = reader.build.output if is_output else reader.build.temporary
         try:
-            extents = tuple(self._largest(extent) for extent in shape)
+            extents = tuple(_at_least_none(self._largest(extent)) for extent in shape)
             for extent in extents:
                 if not always(reader.build, extent >= 0):
                     reader.build.assume(extent >= 0)
@@ -245,6 +245,12 @@ class ArrayStores:
         if not all(isinstance(atom, Parameter) for atom, _ in form.terms):
             raise KernelError(f"the size {extent} of a local array is no affine one of sizes alone")
         return form.expression()
+
+
+def _at_least_none(extent: Expression) -> Expression:
+    """An extent that is not a literal below 0: a slice of few elements may have none."""
+    is_below = isinstance(extent, Constant) and extent.value < 0
+    return Constant(0) if is_below else extent
 
 
 def _element(value: Operand, indices: Subscripts) -> Value:

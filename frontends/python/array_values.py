@@ -85,6 +85,13 @@ def viewed(
     )
 
 
+def element(array: ArrayValue, index: Expression) -> Operand:
+    """``array[index]``: a number, or a view with one dimension less."""
+    if array.rank == 1:
+        return array.at((index,))
+    return viewed(array, array.shape[1:], lambda indices: (index, *indices))
+
+
 def mapped(build: KernelBuilder, function: Callable[..., Value], *operands: Operand) -> Operand:
     """Apply a function of numbers to numbers and arrays, which are broadcast as numpy does.
 

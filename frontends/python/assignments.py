@@ -21,12 +21,14 @@ from polysched.frontends.python.array_values import (
     ArrayValue,
     Operand,
     Subscripts,
+    element,
     mapped,
     require_same,
     shape_text,
 )
 from polysched.frontends.python.expressions import BINARY, Reader
 from polysched.frontends.python.integer_ranges import Need
+from polysched.frontends.python.liveness import is_changed, is_dead_after
 from polysched.frontends.python.masks import MaskedStores
 from polysched.frontends.python.scope import (
     LocalNumber,
@@ -43,7 +45,7 @@ from polysched.frontends.python.values import Value, bare, chosen, stored
 from polysched.ir.core.kernel import Role
 from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.expr.dtypes import i64
-from polysched.ir.expr.expressions import Expression
+from polysched.ir.expr.expressions import Constant, Expression
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import loads
 
@@ -91,6 +93,8 @@ class Assigner:
                     self.set_name(node, name, Value(length, is_weak=True))
             case ast.Tuple(elts=targets), ast.Tuple(elts=values):
                 self._assign_several(node, target, targets, values)
+            case ast.Tuple(elts=targets), _:
+                self._unpack(node, target, targets, value)
             case ast.Subscript(), _ if (mask := self.masked.mask(target)) is not None:
                 self.masked.assign(node, target, mask, value)
             case ((ast.Name() | ast.Subscript()), _):
@@ -127,18 +131,50 @@ class Assigner:
         pending = []
         for position, (one, value) in enumerate(zip(targets, values, strict=True)):
             operand = self.reader.operand(value)
-            if position:  # the first value is stored before anything else changes
+            if position and isinstance(operand, ArrayValue) and self._is_kept(one):
+                if operand.base is None or self._is_moved(node, one, operand):
+                    operand = copied(self.arrays.temporary(node, copied(operand), "value"))
+            elif position:  # the first value is stored before anything else changes
                 operand = self._held(node, position, value, operand)
             pending.append((one, operand))
         for one, operand in pending:
             self.set(node, one, operand)
+
+    def _unpack(
+        self, node: ast.stmt, target: ast.expr, targets: list[ast.expr], value: ast.expr
+    ) -> None:
+        """``x, y = points[i]``: the elements of the first dimension, whose extent is known."""
+        operand, build = self.reader.operand(value), self.reader.build
+        count = Constant(len(targets))
+        if not isinstance(operand, ArrayValue):
+            raise self.reader.source.error(
+                target, "expected one name or one element such as a[i, j] here"
+            )
+        if not require_same(build, operand.shape[0], count):
+            raise self.reader.source.error(
+                target,
+                f"this array of shape {shape_text(operand.shape)} is not unpacked into "
+                f"{len(targets)} names",
+            )
+        for position, one in enumerate(targets):
+            part = element(operand, Constant(position))
+            if position and isinstance(part, Value):
+                part = self._held(node, position, value, part)
+            self.set(node, one, part)
+
+    def _is_kept(self, target: ast.expr) -> bool:
+        """Whether a target gets the elements of an array, in the memory that it has."""
+        return isinstance(target, ast.Name) and target.id in self.reader.scope.kept
 
     def _held(self, node: ast.stmt, position: int, value: ast.expr, operand: Operand) -> Operand:
         """A value kept while other targets are stored; a view stays a view, as in Python."""
         if isinstance(operand, ArrayValue):
             if operand.base is not None:
                 return operand
-            return self.arrays.temporary(node, operand, "value")
+            made, scope = self.arrays.temporary(node, operand, "value"), self.reader.scope
+            assert made.base is not None
+            scope.unnamed = {**scope.unnamed, made.base.array.name: made}
+            return made
         if is_affine_number(operand):
             return operand
         name = self.reader.scope.held(position, node)
@@ -308,10 +344,10 @@ class Assigner:
         elif is_result:
             scope.names[name] = scope.owned[name] = value
             scope.unnamed = {k: v for k, v in scope.unnamed.items() if v is not value}
-        elif value.base is not None:
+        elif value.base is not None and not self._is_overwritten(node, target, value):
             scope.names[name] = value
         else:
-            scope.names[name] = self.arrays.temporary(node, value, name)
+            scope.names[name] = self.arrays.temporary(node, copied(value), name)
             scope.owned[name] = scope.names[name]
 
     def _overwrite(self, node: ast.stmt, target: ast.Name, value: ArrayValue) -> None:
@@ -319,6 +355,8 @@ class Assigner:
         scope, name, source = self.reader.scope, target.id, self.reader.source
         advice = f"write '{name}[:] = ...' to change its elements, or use a new name"
         old = scope.names.get(name)
+        if value.base is not None and self._is_moved(node, target, value):
+            value = copied(value)
         if value.base is not None:
             raise source.error(
                 node,
@@ -349,6 +387,29 @@ class Assigner:
         if not value.is_undefined:
             self.arrays.store(node, old, value)
 
+    def _is_overwritten(self, node: ast.stmt, target: ast.Name, value: ArrayValue) -> bool:
+        """Whether ``x = y`` must copy: a loop or branch around gives ``y`` another array later."""
+        other = _value_of(node, target)
+        is_kept = isinstance(other, ast.Name) and other.id in self.reader.scope.kept
+        return is_kept and self._is_moved(node, target, value)
+
+    def _is_moved(self, node: ast.stmt, target: ast.expr, value: ArrayValue) -> bool:
+        """Whether a copy stands for ``x = y``: of the two, one is not read or none is changed."""
+        scope, source = self.reader.scope, self.reader.source
+        assert value.base is not None
+        other = _value_of(node, target)
+        if not isinstance(other, ast.Name) or not isinstance(target, ast.Name) or scope.inlined:
+            return False
+        inner = [part for one in source.functions.values() for part in ast.walk(one)]
+        if any(isinstance(part, ast.Name) and part.id in (target.id, other.id) for part in inner):
+            return False
+        if not any(is_changed(source.node, one) for one in (target.id, other.id)):
+            return True
+        is_own = value.base.array.role in (Role.OUTPUT, Role.TEMPORARY)
+        names = {one for one, binding in scope.names.items() if array_of(binding) is value.base}
+        is_only = names <= {other.id}
+        return is_own and is_only and is_dead_after(source.node, node, other.id)
+
     def put(
         self,
         node: ast.AST,
@@ -369,7 +430,15 @@ class Assigner:
         build, guards, declared = self.reader.build, self.reader.scope.guards, array.array
         if declared.role is Role.INPUT and declared.shape and declared.values is None:
             raise WrittenLearnedError(declared.name)
+        if self.reader.scope.is_constant(declared.name):
+            raise self.reader.source.error(
+                node,
+                f"'{declared.name}' is an array outside of the function, which a kernel cannot "
+                "change; pass it as an argument",
+            )
         self.changed.add(declared.name)
+        if self.reader.scope.index_arrays is not None and not build.is_reached():
+            return  # no call of this kind comes here: an extent of 1 has no elements inside
         with build.located(self.reader.source.span(node).location):
             try:
                 expression: Expression = stored(value, declared.dtype)
@@ -380,3 +449,14 @@ class Assigner:
                 array[subscripts] = expression
             except KernelError as error:
                 raise self.reader.source.error(node, str(error)) from None
+
+
+def _value_of(node: ast.stmt, target: ast.expr) -> ast.expr | None:
+    """The expression that an assignment stores in one of its targets."""
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+        return None
+    only = node.targets[0]
+    if isinstance(only, ast.Tuple) and isinstance(node.value, ast.Tuple):
+        pairs = zip(only.elts, node.value.elts, strict=True)
+        return next((value for one, value in pairs if one is target), None)
+    return node.value

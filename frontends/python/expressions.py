@@ -175,7 +175,9 @@ class Reader(Names):
             node,
             ast.Subscript | ast.Call | ast.Attribute | ast.BinOp | ast.Compare | ast.UnaryOp,
         )
-        is_array = is_array or (isinstance(node, ast.Name) and node.id in self.scope.names)
+        is_array = is_array or (
+            isinstance(node, ast.Name) and (node.id in self.scope.names or self.is_numbers(node))
+        )
         operand = self.operand(node) if is_array else None
         if not isinstance(operand, ArrayValue):
             text = ast.unparse(node)
@@ -203,7 +205,10 @@ class Reader(Names):
                 return self._extent(node)
             case ast.Subscript():
                 view = self.view(node)
-                return view if view.rank else view.at(())
+                if view.rank:
+                    return view
+                is_python = view.base is not None and self.scope.is_sequence(view.base.array.name)
+                return replace(view.at(()), is_weak=True) if is_python else view.at(())
             case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
                 operator = BINARY[type(op)]
                 return self._mapped(

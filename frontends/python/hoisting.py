@@ -9,22 +9,26 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from polysched.errors import KernelError
+from polysched.errors import FrontendError, KernelError
 from polysched.frontends.python.array_literals import MAKERS, array_literal, is_literal
 from polysched.frontends.python.array_values import ArrayValue, Operand
 from polysched.frontends.python.assignments import Assigner
-from polysched.frontends.python.inlining import bound_arguments, inlined_body
+from polysched.frontends.python.inlining import Renamer, bound_arguments, inlined_body
 from polysched.frontends.python.joins import Joins, is_join
-from polysched.frontends.python.numpy_in_python import written_in_python
+from polysched.frontends.python.literal_loops import summed, summing
+from polysched.frontends.python.local_functions import signature_of
+from polysched.frontends.python.numpy_in_python import method_in_python, written_in_python
 from polysched.frontends.python.reductions import Reductions, is_reduction, reduction_named
 from polysched.frontends.python.source import FunctionSource, function_source
+from polysched.frontends.python.specialized import static_value
+from polysched.ir.declare.array_handle import ArrayHandle
 
 NodeT = TypeVar("NodeT", bound=ast.AST)
 DEEPEST_CALLS = 16
@@ -83,6 +87,8 @@ class Hoister:
     def _visit(self, node: NodeT, statement: ast.stmt) -> NodeT:
         """Replace the calls in a node, the inner ones first."""
         result = node
+        if isinstance(node, ast.GeneratorExp | ast.ListComp):
+            return node  # its calls belong to each term
         for name, value in ast.iter_fields(node):
             new: Any = value
             if isinstance(value, ast.AST):
@@ -121,8 +127,12 @@ class Hoister:
         if isinstance(func, ast.Attribute) and reader.is_inside(func.value):
             function = reduction_named(func.attr)
             if function is None:
-                return self._in_place(node, func)
+                return self._method(node, func, statement)
             array = reader.array(func.value)
+        elif isinstance(func, ast.Name) and func.id in reader.source.functions:
+            name = func.id
+            signature = signature_of(reader.source.functions[name])
+            return self._inlined(node, reader.source.local(name), signature, statement)
         else:
             function = reader.outer(func)
             user: FunctionType | None = written_in_python(function) or original(
@@ -136,16 +146,42 @@ class Hoister:
             split = split_output(function, node)
             if split is not None:
                 return self._into(*split, statement)
+            if function is sum and len(node.args) == 1:
+                return self._sum(node, statement)
             if is_join(function):
                 return self._join(node, function, statement)
-            if not is_reduction(function):
+            if not is_reduction(function) and function is not np.einsum:
                 return node
         reductions = self._reductions(node, statement)
         try:
-            result = reductions.reduced(node, function, array)
+            if function is np.einsum:
+                result = reductions.contracted(node)
+            else:
+                result = reductions.reduced(node, function, array)
         except KernelError as error:
             raise reader.source.error(node, str(error)) from None
         return self._named(node, result)
+
+    def _sum(self, node: ast.Call, statement: ast.stmt) -> ast.expr:
+        """``sum(x[i] for i in range(n))``."""
+        reader, generator = self.assigner.reader, node.args[0]
+        if not isinstance(generator, ast.GeneratorExp | ast.ListComp):
+            return node
+        whole = summed(reader, generator)
+        if whole is not None:
+            return self._visit(whole, statement)
+        scope = reader.scope
+        total = scope.variable("sum")
+        inner = {
+            part.id
+            for one in generator.generators
+            for part in ast.walk(one.target)
+            if isinstance(part, ast.Name)
+        }
+        renamed = Renamer(inner, f"{total}_").visit(deepcopy(generator))
+        scope.taken |= {f"{total}_{name}" for name in inner}
+        self.inner(reader.source, total).block(summing(renamed, total))
+        return ast.copy_location(ast.Name(total, ast.Load()), node)
 
     def _join(self, node: ast.Call, function: Any, statement: ast.stmt) -> ast.expr:
         joins = Joins(self.assigner.arrays, self._hint(node, statement, "joined"))
@@ -187,6 +223,14 @@ class Hoister:
             else out
         )
 
+    def _method(self, node: ast.Call, func: ast.Attribute, statement: ast.stmt) -> ast.expr:
+        form = method_in_python(func.attr)
+        if form is None:
+            return self._in_place(node, func)
+        whole = copy(node)
+        whole.args = [func.value, *node.args]
+        return self._inline(whole, form, statement)
+
     def _in_place(self, node: ast.Call, func: ast.Attribute) -> ast.expr:
         """``x.fill(value)``, a statement."""
         if func.attr != "fill" or len(node.args) != 1 or node.keywords:
@@ -205,42 +249,63 @@ class Hoister:
         return ast.copy_location(ast.Name(name, ast.Load()), node)
 
     def _inline(self, node: ast.Call, function: FunctionType, statement: ast.stmt) -> ast.expr:
-        reader, scope = self.assigner.reader, self.assigner.reader.scope
-        source = function_source(function)
-        inner = self.inner(source, function)
-        if function in inner.callers[:-1] or len(inner.callers) > DEEPEST_CALLS:
+        source, signature = function_source(function), inspect.signature(function)
+        is_library = _is_library(function)
+        try:
+            return self._inlined(node, source, signature, statement)
+        except FrontendError as error:
+            if not is_library:
+                raise
+            reason = f"'{function.__name__}': {error.reason}"
+            raise self.assigner.reader.source.error(node, reason) from None
+
+    def _inlined(
+        self,
+        node: ast.Call,
+        source: FunctionSource,
+        signature: inspect.Signature,
+        statement: ast.stmt,
+    ) -> ast.expr:
+        reader, scope, name = self.assigner.reader, self.assigner.reader.scope, source.node.name
+        inner = self.inner(source, (source.path, source.node.lineno + source.first_line, name))
+        if inner.callers[-1] in inner.callers[:-1] or len(inner.callers) > DEEPEST_CALLS:
             raise reader.source.error(
-                node, f"'{function.__name__}' calls itself; expected a function without recursion"
+                node, f"'{name}' calls itself; expected a function without recursion"
             )
         scope.calls += 1
-        prefix = f"{function.__name__}_{scope.calls}_"
+        prefix = f"{name}_{scope.calls}_"
         try:
-            arguments = bound_arguments(inspect.signature(function), node)
+            arguments = bound_arguments(signature, node)
         except TypeError as error:
-            raise reader.source.error(node, f"'{function.__name__}': {error}") from None
+            raise reader.source.error(node, f"'{name}': {error}") from None
         before, changed = set(scope.arrays), set(self.assigner.changed)
         enclosing, scope.inlined = scope.inlined, prefix
         self.assigner.changed.clear()
-        inlined = inlined_body(source, prefix)
+        inlined = inlined_body(source, prefix, arguments)
         scope.taken |= inlined.names
         is_expression = (
             len(inlined.body) == 1
             and isinstance(inlined.body[0], ast.Assign)
             and isinstance(inlined.result, ast.Name)
         )
-        for name, argument in arguments.items():
-            self._bind(node, prefix + name, argument, is_kept=not is_expression)
+        for parameter, argument in arguments.items():
+            self._bind(node, prefix + parameter, argument, is_kept=not is_expression)
         if is_expression:
             result = inner.returned(inlined.body[0])
         else:
             inner.block(inlined.body)
         scope.inlined = enclosing
+        results = {
+            part.id for part in ast.walk(inlined.result or node) if isinstance(part, ast.Name)
+        }
+        for local in inlined.names - results:  # its arrays are shown by no other name now
+            if isinstance(scope.names.get(local), ArrayHandle | ArrayValue):
+                del scope.names[local]
         outside = self.assigner.changed & before
         if outside and not self._is_whole(node, statement):
             raise reader.source.error(
                 node,
-                f"'{function.__name__}' changes '{min(outside)}'; call it in a statement "
-                "of its own",
+                f"'{name}' changes '{min(outside)}'; call it in a statement of its own",
             )
         self.assigner.changed.update(changed)
         if is_expression:
@@ -261,6 +326,9 @@ class Hoister:
         """Bind a parameter: to an array, to a number that is computed once, or to a default."""
         reader, scope = self.assigner.reader, self.assigner.reader.scope
         scope.taken.add(name)
+        static = static_value(argument)
+        if static is not None and not _is_condition(static):
+            return  # its value stands in the place of its name
         if not isinstance(argument, ast.expr):
             argument = ast.copy_location(ast.Constant(argument), node)
         operand = reader.operand(argument)
@@ -269,6 +337,10 @@ class Hoister:
             self.assigner.set(ast.copy_location(ast.Pass(), node), target, operand)
         else:
             scope.names[name] = operand
+
+
+def _is_condition(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, bool)
 
 
 def split_output(function: Any, node: ast.Call) -> tuple[ast.Call, ast.expr] | None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from polysched.frontends.python.source import FunctionSource
+from polysched.frontends.python.specialized import specialized, static_value
 
 
 @dataclass(frozen=True)
@@ -42,13 +45,21 @@ def bound_arguments(signature: inspect.Signature, node: ast.Call) -> dict[str, A
     return dict(bound.arguments)
 
 
-def inlined_body(source: FunctionSource, prefix: str) -> Inlined:
+def inlined_body(
+    source: FunctionSource, prefix: str, arguments: Mapping[str, Any] = MappingProxyType({})
+) -> Inlined:
     """The body of a function whose local names get a prefix.
+
+    Args:
+        arguments: its arguments, for some of which it is specialized.
 
     Raises:
         FrontendError: a ``return`` stands in a loop, or returns differ in length.
     """
     body = [node for node in source.node.body if not _is_text(node)]
+    values = {name: static_value(argument) for name, argument in arguments.items()}
+    static = {name: value for name, value in values.items() if value is not None}
+    body = specialized(body, static, arguments.keys() - static.keys())
     names = {node.arg for node in ast.walk(source.node.args) if isinstance(node, ast.arg)}
     names |= {
         node.id
@@ -56,7 +67,7 @@ def inlined_body(source: FunctionSource, prefix: str) -> Inlined:
         for node in ast.walk(statement)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
-    renamed = [_Renamer(names, prefix).visit(deepcopy(node)) for node in body]
+    renamed = [Renamer(names, prefix).visit(deepcopy(node)) for node in body]
     returned = [
         node.value
         for statement in renamed
@@ -136,7 +147,7 @@ def _is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-class _Renamer(ast.NodeTransformer):
+class Renamer(ast.NodeTransformer):
     """Gives local names a prefix."""
 
     def __init__(self, names: set[str], prefix: str) -> None:

@@ -15,6 +15,7 @@ reason; it never runs in Python instead. ``function.python(...)`` is the origina
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import threading
@@ -24,7 +25,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from polysched.errors import CallError, FrontendError
+from polysched.errors import CallError, FrontendError, PolyschedError
 from polysched.frontends.python.calls import CompiledCall, bound
 from polysched.frontends.python.chosen_schedule import ScheduleRequest, schedule_request
 from polysched.frontends.python.decorator import read_kernel
@@ -88,6 +89,7 @@ class JitFunction:
         self._repeated = RepeatedCalls()
         self._made: dict[CallTypes, Specialization] = {}
         self._with_literals: set[CallTypes] = set()
+        self._by_numbers: set[CallTypes] = set()
         self._latest: Specialization | None = None
         self._lock = threading.Lock()
         functools.update_wrapper(self, function)
@@ -126,12 +128,16 @@ class JitFunction:
             FrontendError: the function cannot be compiled for them.
         """
         types = call_types(self._source, self._names, values)
+        if types in self._by_numbers:
+            types = call_types(self._source, self._names, values, numbers=True)
         found = self._made.get(types)
         if found is None:
             with self._lock:
                 found = self._made.get(types)
                 if found is None:
-                    found = self._made[types] = self._specialized(types, values)
+                    found = self._specialized(types, values)
+                    if types not in self._by_numbers:  # else it is code for these integers only
+                        self._made[types] = found
         self._latest = found
         return found
 
@@ -187,7 +193,7 @@ class JitFunction:
         """Code for the first literals of a kind of call; for other literals, code for all sizes."""
         general = call_types(self._source, self._names, values, literals=False)
         if general == types:
-            return self._compiled(types, values)
+            return self._general(types, values)
         if general not in self._with_literals:
             self._with_literals.add(general)
             return self._compiled(types, values)
@@ -198,10 +204,24 @@ class JitFunction:
                 return self._compiled(types, values)
         return self._made[general]
 
+    def _general(self, types: CallTypes, values: Mapping[str, Any]) -> Specialization:
+        """Code for all sizes, or for the integers of this call if only literals are affine."""
+        try:
+            return self._compiled(types, values)
+        except FrontendError:
+            numbers = call_types(self._source, self._names, values, literals=False, numbers=True)
+            if numbers == types:
+                raise
+            with contextlib.suppress(PolyschedError):
+                made = self._made[numbers] = self._compiled(numbers, values)
+                self._by_numbers.add(types)
+                return made
+            raise
+
     def _compiled(self, types: CallTypes, values: Mapping[str, Any]) -> Specialization:
         arguments = arguments_for(self._source, types)
         order = Order.ANY if self.fastmath else None
-        kernel = read_kernel(self.python, order, Given(arguments))
+        kernel = read_kernel(self.python, order, Given(arguments, types.static))
         sizes = sizes_of(kernel, arguments, values)
         restricted = with_inferred_bounds(kernel, self._source, sizes)
         restricted = replace(restricted, fp_contract=self.fastmath)

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import KernelError
-from polysched.frontends.python.array_calls import ArrayCalls, axis_number
+from polysched.frontends.python.array_calls import ArrayCalls, axis_number, copied
 from polysched.frontends.python.array_stores import ArrayStores
 from polysched.frontends.python.array_values import (
     ArrayValue,
     Subscripts,
+    always,
     require_defined,
     require_same,
     shape_text,
@@ -43,9 +44,43 @@ _EXPECTED: Mapping[Any, str] = MappingProxyType(
         np.vstack: "np.vstack((x, y))",
         np.tile: "np.tile(x, count), with a literal count or a tuple of literals",
         np.pad: "np.pad(x, width), or np.pad(x, ((before, after), ...), constant_values=0), with "
-        "literal widths; other modes are not built",
+        "literal widths, or mode='edge', 'reflect', 'symmetric' or 'wrap'",
     }
 )
+
+
+_Source = Callable[[Expression], Expression]
+_INSIDE = frozenset({"edge", "reflect", "symmetric", "wrap"})
+
+
+def _sides(pair: tuple[int, int]) -> list[int]:
+    """The parts of a padded dimension: -1 before the array, 0 the array, 1 after it."""
+    return [side for side, width in ((-1, pair[0]), (0, 1), (1, pair[1])) if width]
+
+
+def _part(
+    side: int, pair: tuple[int, int], extent: Expression, mode: str
+) -> tuple[Expression, Expression, _Source]:
+    """The start and extent of a part of a padded dimension, and the index that an element has in
+    the array."""
+    before, after = pair
+    if side == 0:
+        return Constant(before), extent, lambda index: index
+    if side < 0:
+        first: dict[str, _Source] = {
+            "edge": lambda _: Constant(0),
+            "reflect": lambda index: before - index,
+            "symmetric": lambda index: before - 1 - index,
+            "wrap": lambda index: extent - before + index,
+        }
+        return Constant(0), Constant(before), first[mode]
+    last: dict[str, _Source] = {
+        "edge": lambda _: extent - 1,
+        "reflect": lambda index: extent - 2 - index,
+        "symmetric": lambda index: extent - 1 - index,
+        "wrap": lambda index: index,
+    }
+    return tidy(extent + before), Constant(after), last[mode]
 
 
 def is_join(function: Any) -> bool:
@@ -157,10 +192,13 @@ class Joins:
         names = ("pad_width", "mode")
         given = dict(zip(names, rest, strict=False)) | dict(options)
         mode = given.get("mode")
-        is_constant = mode is None or (isinstance(mode, ast.Constant) and mode.value == "constant")
+        kind = "constant" if mode is None else getattr(mode, "value", None)
         widths = self._widths(given.get("pad_width"), array.rank)
-        if given.keys() - {*names, "constant_values"} or not is_constant or widths is None:
+        is_known = kind == "constant" or (kind in _INSIDE and "constant_values" not in given)
+        if given.keys() - {*names, "constant_values"} or not is_known or widths is None:
             raise self._unexpected(node, np.pad)
+        if kind in _INSIDE:
+            return self._extended(node, array, widths, str(kind))
         fill = number(0)
         if "constant_values" in given:
             value = self._calls.read(given["constant_values"])
@@ -175,6 +213,34 @@ class Joins:
         made = self._new(node, array.dtype, shape)
         self.stores.fill(node, made, Value(stored(fill, array.dtype)))
         self._put(node, made, array, tuple(Constant(before) for before, _ in widths))
+        return made
+
+    def _extended(
+        self, node: ast.Call, array: ArrayValue, widths: Sequence[tuple[int, int]], mode: str
+    ) -> ArrayValue:
+        """``np.pad`` with elements of the array: each side has at most as many as it is wide."""
+        build = self.stores.reader.build
+        for extent, pair in zip(array.shape, widths, strict=True):
+            least = 1 if mode == "edge" else max(pair) + (mode == "reflect")
+            if any(pair) and not always(build, extent >= least):
+                build.assume(extent >= least)
+        shape = tuple(
+            tidy(extent + before + after)
+            for extent, (before, after) in zip(array.shape, widths, strict=True)
+        )
+        made = self._new(node, array.dtype, shape)
+        require_defined(array)
+        for sides in product(*(_sides(pair) for pair in widths)):
+            parts = [
+                _part(side, pair, extent, mode)
+                for side, pair, extent in zip(sides, widths, array.shape, strict=True)
+            ]
+            starts, lengths, sources = zip(*parts, strict=True)
+
+            def inside(indices: Subscripts, sources: Sequence[_Source] = sources) -> Subscripts:
+                return tuple(tidy(at(index)) for at, index in zip(sources, indices, strict=True))
+
+            self._put(node, made, copied(viewed(array, lengths, inside)), starts)
         return made
 
     def _widths(self, node: ast.expr | None, rank: int) -> list[tuple[int, int]] | None:

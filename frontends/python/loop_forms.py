@@ -19,6 +19,7 @@ from copy import copy
 from polysched.frontends.python.affinity import is_affine_number
 from polysched.frontends.python.array_values import ArrayValue, always, require_same
 from polysched.frontends.python.expressions import Reader
+from polysched.frontends.python.literal_loops import written_out
 from polysched.frontends.python.scope import assigned, rebound
 from polysched.frontends.python.values import Value
 from polysched.ir.expr.functions import equal
@@ -38,6 +39,9 @@ def as_range_loops(reader: Reader, node: ast.stmt) -> list[ast.stmt]:
     if isinstance(node, ast.While):
         return _counting(reader, node)
     if isinstance(node, ast.For) and not node.orelse:
+        items = written_out(reader, node)
+        if items is not None:
+            return items
         return [_over_range(reader, node)]
     return [node]
 
@@ -99,7 +103,7 @@ def _is_array(reader: Reader, node: ast.expr) -> bool:
     if not isinstance(node, ast.Name | ast.Subscript | ast.Attribute):
         return False
     if isinstance(node, ast.Name) and node.id not in reader.scope.names:
-        return False
+        return reader.is_numbers(node)
     return isinstance(reader.operand(node), ArrayValue)
 
 

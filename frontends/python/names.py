@@ -6,14 +6,22 @@ import ast
 from dataclasses import dataclass, field
 from typing import Any
 
-from polysched.errors import suggestion
+import numpy as np
+
+from polysched.errors import KernelError, suggestion
 from polysched.frontends.python.affinity import wrapping
+from polysched.frontends.python.array_values import ArrayValue
 from polysched.frontends.python.integer_ranges import IntegerUses, Need
 from polysched.frontends.python.intervals import INT64, Interval
+from polysched.frontends.python.numbers_outside import array_of_numbers
 from polysched.frontends.python.scope import (
     Binding,
+    BranchArray,
+    BranchArrayLearnedError,
     EndedBinding,
     NumberType,
+    OuterArray,
+    OuterArrayLearnedError,
     PartialBinding,
     Scope,
     TypeLearnedError,
@@ -22,7 +30,7 @@ from polysched.frontends.python.source import FunctionSource
 from polysched.frontends.python.values import Value, constant
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import i64
-from polysched.ir.expr.expressions import Index
+from polysched.ir.expr.expressions import Index, Load
 from polysched.ir.expr.traversal import walk
 
 
@@ -52,6 +60,9 @@ class Names:
         if binding is None:
             return self._outside(node)
         if isinstance(binding, EndedBinding):
+            shown = binding.array
+            if shown is not None and node.id not in self.scope.branch_arrays and _is_fixed(shown):
+                raise BranchArrayLearnedError(node.id, BranchArray(shown.dtype, shown.shape))
             if not binding.is_number:
                 raise self.source.error(node, f"'{node.id}' {binding.reason}")
             raise TypeLearnedError(node.id, NumberType(i64, is_weak=True))
@@ -81,11 +92,19 @@ class Names:
             raise self.source.error(node, f"'{ast.unparse(node)}' does not exist")
         raise self.source.error(node, f"'{ast.unparse(node)}' cannot be called or read in a kernel")
 
+    def is_numbers(self, node: ast.expr) -> bool:
+        """Whether a name is an array, list or tuple outside of the function."""
+        if not isinstance(node, ast.Name) or node.id in self.scope.names:
+            return False
+        return isinstance(self.source.outer.get(node.id), np.ndarray | list | tuple)
+
     def is_inside(self, node: ast.expr) -> bool:
         """Whether an expression is about names of the function, not about modules outside."""
         while isinstance(node, ast.Attribute):
             node = node.value
-        return not isinstance(node, ast.Name) or node.id in self.scope.names
+        if not isinstance(node, ast.Name) or node.id in self.scope.names:
+            return True
+        return isinstance(self.source.outer.get(node.id), np.ndarray)
 
     def require_exact(self, node: ast.expr, value: Value) -> None:
         """Check that an integer in a subscript or a bound cannot wrap around.
@@ -116,15 +135,24 @@ class Names:
             return f"; it is a size in the annotations only: write {name} = array.shape[...] first"
         return suggestion(name, known)
 
-    def _outside(self, node: ast.Name) -> Value:
+    def _outside(self, node: ast.Name) -> Value | ArrayValue:
         outer = self.outer(node)
         value = constant(outer)
         if value is not None:
             return value
+        for known, made in self.scope.outer_arrays:
+            if known.outer is outer:
+                return made
+        try:
+            numbers = array_of_numbers(outer)
+        except KernelError as error:
+            raise self.source.error(node, str(error)) from None
+        if numbers is not None:
+            raise OuterArrayLearnedError(OuterArray(node.id, outer, numbers))
         raise self.source.error(
             node,
             f"'{node.id}' is of type {type(outer).__name__} outside of the function; expected a "
-            "number there, or an argument of the function",
+            "number or an array of numbers there, or an argument of the function",
         )
 
     def require_fitting(self, value: Value, node: ast.AST, within: Interval = INT64) -> Value:
@@ -133,3 +161,8 @@ class Names:
             indices = self.scope.indices
             self.uses.needs.append(Need(node, value.expression, indices, within))
         return value
+
+
+def _is_fixed(array: ArrayValue) -> bool:
+    """Whether the extents of an array depend on sizes alone."""
+    return not any(isinstance(part, Index | Load) for one in array.shape for part in walk(one))

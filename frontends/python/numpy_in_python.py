@@ -1,4 +1,7 @@
-"""Functions of numpy in terms of others; a call of one is inlined like a function of the user."""
+"""Functions of numpy in terms of others; a call of one is inlined like a function of the user.
+
+``None`` and text as arguments choose a side of a branch when the call is read (`specialized.py`).
+"""
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 # ruff: noqa: D103
@@ -12,37 +15,129 @@ from typing import Any
 import numpy as np
 
 
-def average(a):
-    return np.mean(a)
+def average(a, axis=None, weights=None, keepdims=False):
+    if weights is None:
+        result = np.mean(a, axis=axis, keepdims=keepdims)
+    else:
+        assert a.ndim == weights.ndim, "weights of another rank than the array are not supported"
+        total = np.sum(weights, axis=axis, keepdims=keepdims)
+        result = np.sum(a * weights, axis=axis, keepdims=keepdims) / total
+    return result
+
+
+def convolve(a, v, mode="full"):
+    assert a.ndim == 1, "expected arrays with one dimension"
+    n, m = len(a), len(v)
+    assert m >= 1
+    if mode == "full":
+        out = np.zeros(n + m - 1, dtype=(a[:1] * v[:1]).dtype)
+        for j in range(m):
+            for k in range(n):
+                out[k + j] += a[k] * v[j]
+    elif mode == "same":
+        assert n >= m
+        half = (m - 1) // 2
+        out = np.zeros(n, dtype=(a[:1] * v[:1]).dtype)
+        for j in range(m):
+            for k in range(max(0, j - half), min(n, n + j - half)):
+                out[k] += a[k + half - j] * v[j]
+    else:
+        assert mode == "valid", "expected the mode 'full', 'same' or 'valid'"
+        assert n >= m
+        out = np.zeros(n - m + 1, dtype=(a[:1] * v[:1]).dtype)
+        for k in range(n - m + 1):
+            for j in range(m):
+                out[k] += a[k + m - 1 - j] * v[j]
+    return out
+
+
+def correlate(a, v, mode="valid"):
+    return np.convolve(a, v[::-1], mode)
 
 
 def count_nonzero(a):
     return int(np.sum(a != 0))
 
 
-def norm(x):
-    return np.sqrt(np.sum(np.square(x)))
+def meshgrid(x, y, indexing="xy"):
+    if indexing == "xy":
+        first = np.empty((len(y), len(x)), dtype=x.dtype)
+        second = np.empty((len(y), len(x)), dtype=y.dtype)
+        first[:, :] = x
+        second[:, :] = y[:, None]
+    else:
+        first = np.empty((len(x), len(y)), dtype=x.dtype)
+        second = np.empty((len(x), len(y)), dtype=y.dtype)
+        first[:, :] = x[:, None]
+        second[:, :] = y
+    return first, second
 
 
-def ptp(a):
-    return np.max(a) - np.min(a)
+def norm(x, ord=None, axis=None, keepdims=False):
+    assert ord is None or axis is not None or x.ndim == 1, "norms of matrices are not supported"
+    if ord is None or ord == 2:
+        result = np.sqrt(np.sum(np.square(x), axis=axis, keepdims=keepdims))
+    else:
+        assert ord == 1, "expected ord=1, ord=2 or none"
+        result = np.sum(np.abs(x), axis=axis, keepdims=keepdims)
+    return result
+
+
+def ptp(a, axis=None):
+    return np.max(a, axis=axis) - np.min(a, axis=axis)
 
 
 def trace(a):
     return np.sum(np.diag(a))
 
 
+def trapezoid(y, x=None, dx=1.0):
+    if x is None:
+        result = np.sum(dx * (y[1:] + y[:-1]) / 2.0)
+    else:
+        result = np.sum((x[1:] - x[:-1]) * (y[1:] + y[:-1]) / 2.0)
+    return result
+
+
+def tril(m, k=0):
+    out = np.zeros_like(m)
+    for i in range(m.shape[0]):
+        for j in range(max(0, min(m.shape[1], i + k + 1))):
+            out[i, j] = m[i, j]
+    return out
+
+
+def triu(m, k=0):
+    out = np.zeros_like(m)
+    for i in range(m.shape[0]):
+        for j in range(max(0, i + k), m.shape[1]):
+            out[i, j] = m[i, j]
+    return out
+
+
 _IN_PYTHON: Mapping[Any, Any] = MappingProxyType(
     {
         np.average: average,
+        np.convolve: convolve,
+        np.correlate: correlate,
         np.count_nonzero: count_nonzero,
         np.linalg.norm: norm,
+        np.meshgrid: meshgrid,
         np.ptp: ptp,
         np.trace: trace,
+        np.trapezoid: trapezoid,
+        np.tril: tril,
+        np.triu: triu,
     }
 )
+_METHODS: Mapping[str, Any] = MappingProxyType({"trace": np.trace})
 
 
 def written_in_python(function: Any) -> Any:
     """The function that a function of numpy stands for; None if it has no such form."""
     return next((form for known, form in _IN_PYTHON.items() if known is function), None)
+
+
+def method_in_python(name: str) -> Any:
+    """The function that a method of arrays stands for; None if it has no such form."""
+    return written_in_python(_METHODS.get(name))

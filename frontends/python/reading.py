@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 from polysched.errors import KernelError
 from polysched.frontends.python.annotations import Argument, ArrayArgument, arguments_of
@@ -13,6 +15,7 @@ from polysched.frontends.python.array_values import viewed, whole
 from polysched.frontends.python.assignments import Assigner
 from polysched.frontends.python.expressions import Reader, sizes_in
 from polysched.frontends.python.integer_ranges import limits_of_integers
+from polysched.frontends.python.outer_arrays import declared
 from polysched.frontends.python.returns import (
     Returned,
     split_return,
@@ -21,8 +24,12 @@ from polysched.frontends.python.returns import (
     with_results,
 )
 from polysched.frontends.python.scope import (
+    BranchArray,
+    BranchArrayLearnedError,
     LocalNumber,
     NumberType,
+    OuterArray,
+    OuterArrayLearnedError,
     RangeLearnedError,
     Scope,
     TypeLearnedError,
@@ -31,6 +38,7 @@ from polysched.frontends.python.scope import (
     rebound,
 )
 from polysched.frontends.python.source import FunctionSource
+from polysched.frontends.python.specialized import specialized, static_value
 from polysched.frontends.python.statements import Declarer
 from polysched.frontends.python.values import Value, number
 from polysched.frontends.reductions import with_order
@@ -46,9 +54,11 @@ class Given:
 
     Attributes:
         arguments: the arguments, in the order of the definition.
+        static: the arguments that are part of the code.
     """
 
     arguments: tuple[Argument, ...]
+    static: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -61,6 +71,8 @@ class Known:
         types: the types of its local numbers.
         written: the arguments that it writes, beside those that assignments name.
         ranges: the ends of the ranges of elements used as subscripts, by array.
+        outer: the arrays outside of the function that it reads.
+        branch_arrays: the arrays that get their memory before the branch that makes them.
     """
 
     order: Order | None
@@ -68,6 +80,8 @@ class Known:
     types: Mapping[str, NumberType] = field(default_factory=dict)
     written: frozenset[str] = frozenset()
     ranges: Mapping[str, Expression] = field(default_factory=dict)
+    outer: tuple[OuterArray, ...] = ()
+    branch_arrays: Mapping[str, BranchArray] = field(default_factory=dict)
 
 
 def read_function(
@@ -79,11 +93,18 @@ def read_function(
         FrontendError: the function uses something that kernels do not support.
     """
     known = Known(order, given)
+    if given is not None:
+        source = _specialized(source, given)
     while True:
         try:
             return _read(source, known)
         except WrittenLearnedError as learned:
             known = replace(known, written=known.written | {learned.name})
+        except BranchArrayLearnedError as learned:
+            arrays = {**known.branch_arrays, learned.name: learned.array}
+            known = replace(known, branch_arrays=MappingProxyType(arrays))
+        except OuterArrayLearnedError as learned:
+            known = replace(known, outer=(*known.outer, learned.array))
         except RangeLearnedError as learned:
             known = replace(
                 known, ranges=MappingProxyType({**known.ranges, learned.name: learned.extent})
@@ -99,6 +120,16 @@ def read_function(
             known = replace(known, types=types)
 
 
+def _specialized(source: FunctionSource, given: Given) -> FunctionSource:
+    """The function for the arguments that are part of its code."""
+    trees = {name: static_value(value) for name, value in given.static.items()}
+    static = {name: tree for name, tree in trees.items() if tree is not None}
+    names = [one.name for one in given.arguments]
+    node = copy(source.node)
+    node.body = specialized(node.body, static, names) or [ast.copy_location(ast.Pass(), node)]
+    return replace(source, node=node)
+
+
 def _read(source: FunctionSource, known: Known) -> tuple[Kernel, Returned]:
     arguments = arguments_of(source) if known.given is None else known.given.arguments
     try:
@@ -106,7 +137,7 @@ def _read(source: FunctionSource, known: Known) -> tuple[Kernel, Returned]:
     except KernelError as error:
         raise source.error(source.node, str(error)) from None
     body, returns = split_return(source)
-    scope = Scope(known.types, results=returns.names)
+    scope = Scope(known.types, results=returns.names, branch_arrays=known.branch_arrays)
     if known.given is not None:
         scope.index_arrays = frozenset(one.name for one in arguments) - known.ranges.keys()
     scope.taken = {n.id for n in ast.walk(source.node) if isinstance(n, ast.Name)}
@@ -114,6 +145,9 @@ def _read(source: FunctionSource, known: Known) -> tuple[Kernel, Returned]:
     declarer = Declarer(Assigner(Reader(source, build, scope, sizes)))
     if known.given is not None:
         _copy_numbers(declarer.assigner, arguments, assigned(body))
+    for outer in known.outer:
+        made = declared(declarer.assigner.arrays, source.node, outer)
+        scope.outer_arrays.append((outer, made))
     declarer.block(body)
     assignments, returns = with_assigned_results(returns)
     declarer.block(assignments)

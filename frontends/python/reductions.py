@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -57,6 +57,7 @@ _METHODS: Mapping[str, Any] = MappingProxyType(
         "any": np.any,
         "argmax": np.argmax,
         "argmin": np.argmin,
+        "cumprod": np.cumprod,
         "cumsum": np.cumsum,
         "dot": np.dot,
         "max": np.max,
@@ -79,7 +80,18 @@ def reduction_named(name: str) -> Any:
 
 def is_reduction(function: Any) -> bool:
     """Whether a function reduces whole arrays."""
-    return any(function is known for known in _FUNCTIONS)
+    is_known = any(function is known for known in _FUNCTIONS)
+    return is_known or running_operator(function) is not None
+
+
+def running_operator(function: Any) -> Operator | None:
+    """The operator of ``np.cumsum``, or of ``np.maximum.accumulate``; None for other functions."""
+    if function is np.cumsum or function is np.cumprod:
+        return Operator.ADD if function is np.cumsum else Operator.MULTIPLY
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, np.ufunc) and getattr(function, "__name__", "") == "accumulate":
+        return next((one for one, ufunc in _SIMPLE.values() if ufunc is owner), None)
+    return None
 
 
 @dataclass(frozen=True)
@@ -134,6 +146,52 @@ class Reductions:
             node, (*rows, *columns), left.shape[-1:], dtype, (Operator.ADD, start), term
         )
 
+    def contracted(self, node: ast.Call) -> Operand:
+        """``np.einsum("ij,jk->ik", a, b)``.
+
+        Raises:
+            FrontendError, KernelError: the text does not fit the operands.
+        """
+        source, build = self.stores.reader.source, self.stores.reader.build
+        expected = "expected np.einsum('ij,jk->ik', a, b), with letters alone"
+        match node.args:
+            case [ast.Constant(value=str(text)), _, *_] if not node.keywords:
+                inputs, arrow, output = text.replace(" ", "").partition("->")
+            case _:
+                raise source.error(node, expected)
+        letters = inputs.split(",")
+        if not arrow:
+            output = "".join(sorted(c for c in set(inputs) - {","} if inputs.count(c) == 1))
+        arrays = [self._calls.read(one) for one in node.args[1:]]
+        known = [one for one in arrays if isinstance(one, ArrayValue)]
+        fits = len(letters) == len(known) == len(arrays) and len(set(output)) == len(output)
+        if not fits or not "".join([*letters, output]).isalpha() or set(output) - set(inputs):
+            raise source.error(node, expected)
+        extents: dict[str, Expression] = {}
+        for names, array in zip(letters, known, strict=True):
+            require_defined(array)
+            if len(names) != array.rank:
+                raise KernelError(f"'{names}' names {len(names)} of {array.rank} dimensions")
+            for name, extent in zip(names, array.shape, strict=True):
+                if not require_same(build, extents.setdefault(name, extent), extent):
+                    raise KernelError(f"the extents of '{name}' differ")
+        dtype = as_dtype(np.result_type(*(array.dtype.numpy() for array in known)))
+        if dtype == boolean:
+            raise KernelError("a product of conditions is not supported; convert one to numbers")
+        summed = [name for name in extents if name not in output]
+
+        def term(kept: Subscripts, inner: Subscripts) -> Expression:
+            at = dict(zip([*output, *summed], [*kept, *inner], strict=True))
+            factors = (
+                converted(array.at(tuple(at[name] for name in names)), dtype)
+                for names, array in zip(letters, known, strict=True)
+            )
+            return reduce(lambda left, right: left * right, factors)
+
+        kept, rest = (tuple(extents[name] for name in names) for names in (output, summed))
+        start = converted(number(0), dtype)
+        return self._accumulated(node, kept, rest, dtype, (Operator.ADD, start), term)
+
     def reduced(self, node: ast.Call, function: Any, array: Operand | None) -> Operand:
         """A reduction's call; ``array`` is given for methods.
 
@@ -151,6 +209,7 @@ class Reductions:
         if not isinstance(array, ArrayValue):
             raise source.error(node, f"this is {array.type_name}; expected an array")
         require_defined(array)
+        running = running_operator(function)
         options = {str(keyword.arg): keyword.value for keyword in node.keywords}
         if arguments:
             options.setdefault("axis", arguments.pop(0))
@@ -161,14 +220,16 @@ class Reductions:
         if arguments or unknown:
             what = f"{unknown[0]}=" if unknown else "these arguments"
             raise source.error(node, f"'{function.__name__}' with {what} is not supported")
+        if running is not None and function not in (np.cumsum, np.cumprod):
+            options.setdefault("axis", ast.copy_location(ast.Constant(0), node))
         axes = self._axes(options.pop("axis", None), array.rank)
         keep = self._truth(options.pop("keepdims", None))
         dtype = self._calls.dtype(options.pop("dtype")) if "dtype" in options else None
         rest = dtype, options.pop("ddof", None)
         if function in (np.argmax, np.argmin):
             return self._position(node, array, axes, is_largest=function is np.argmax)
-        if function is np.cumsum:
-            return self._running(node, array, axes)
+        if running is not None:
+            return self._running(node, array, axes, running)
         if function not in (np.mean, np.var, np.std):
             result = self._simple(node, array, axes, function, dtype)
         elif array.dtype.is_half and dtype is None:  # numpy computes these in f32
@@ -322,11 +383,15 @@ class Reductions:
             self._put(node, best, outer, Value(select(is_better, element, old)))
         return where if kept else where.at(())
 
-    def _running(self, node: ast.AST, array: ArrayValue, axes: tuple[int, ...]) -> Operand:
-        """``np.cumsum`` along one dimension, in numpy's order."""
+    def _running(
+        self, node: ast.AST, array: ArrayValue, axes: tuple[int, ...], operator: Operator
+    ) -> Operand:
+        """``np.cumsum`` and similar functions along one dimension, in numpy's order."""
         if len(axes) != 1:
             raise KernelError("expected an axis, or an array with one dimension")
-        dtype = as_dtype(np.cumsum(np.ones(1, array.dtype.numpy())).dtype)
+        dtype = array.dtype
+        if operator in (Operator.ADD, Operator.MULTIPLY):
+            dtype = as_dtype(np.cumsum(np.ones(1, array.dtype.numpy())).dtype)
         stores, shape = self.stores, array.shape
         made = whole(stores.declare(node, "sums", dtype, shape), shape)
         assert made.base is not None
@@ -342,8 +407,8 @@ class Reductions:
             name = scope.index_name(f"{made.base.array.name}_each", scope.indices)
             with stores.reader.build.loops(**{name: (1, extent)}) as at:
                 here, before = (joined_indices(outer, (i,), axes) for i in (at, at - 1))
-                total = made.at(before).expression + converted(array.at(here), dtype)
-                self._put(node, made, here, Value(total))
+                terms = made.at(before).expression, converted(array.at(here), dtype)
+                self._put(node, made, here, Value(operation(operator, *terms)))
         return made
 
     def _stored(self, node: ast.AST, value: Operand, hint: str) -> Operand:
@@ -379,7 +444,7 @@ class Reductions:
             value = operation(operator, made.at(outer).expression, term(outer, inner))
             if operator in (Operator.AND, Operator.OR):
                 self._put(node, made, outer, Value(value))
-            else:
+            elif build.is_reached():  # a labeled statement must hold an assignment
                 label = f"{name}_sum"
                 self.labeled.add(label)
                 with build.statement(label, order=Order.ANY):

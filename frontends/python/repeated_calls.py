@@ -39,6 +39,8 @@ class RepeatedCalls:
         """Add a call that has been checked and run; calls that need a conversion are not added."""
         if self._table is None:
             return
+        if any(value is None or isinstance(value, str | tuple) for value in given):
+            return
         signature = call.kernel.signature
         for name in signature.parameters:
             position = call.positions.get(name)

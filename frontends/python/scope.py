@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from polysched.errors import KernelError
 from polysched.frontends.python.array_values import ArrayValue
@@ -35,10 +37,12 @@ class EndedBinding:
     Attributes:
         reason: why, for messages.
         is_number: whether it can be read if the number is kept in memory.
+        array: the array that the name showed in a branch.
     """
 
     reason: str
     is_number: bool = True
+    array: ArrayValue | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,46 @@ class RangeLearnedError(Exception):
         self.extent = extent
 
 
+@dataclass(frozen=True, eq=False)
+class OuterArray:
+    """An array outside of the function.
+
+    Attributes:
+        name: its name there.
+        outer: the object, which tells arrays apart.
+        numbers: its elements when the function is compiled.
+    """
+
+    name: str
+    outer: object
+    numbers: np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class BranchArray:
+    """The type of an array that several sides of a branch make: the same on every side."""
+
+    dtype: DType
+    shape: tuple[Expression, ...]
+
+
+class BranchArrayLearnedError(Exception):
+    """An array of a branch is read after it: read the function again, with memory before it."""
+
+    def __init__(self, name: str, array: BranchArray) -> None:
+        super().__init__(name)
+        self.name = name
+        self.array = array
+
+
+class OuterArrayLearnedError(Exception):
+    """An expression reads an array outside: read the function again, with a local array for it."""
+
+    def __init__(self, array: OuterArray) -> None:
+        super().__init__(array.name)
+        self.array = array
+
+
 class TypeLearnedError(Exception):
     """A later assignment determines the type of a local number: read the function again."""
 
@@ -105,6 +149,8 @@ class Scope:
         calls: the number of functions inlined so far.
         index_arrays: the arguments whose elements may be subscripts without a declared range; None
             if ranges are declared.
+        branch_arrays: the arrays that get their memory before the branch that makes them.
+        outer_arrays: the arrays outside of the function, with their local arrays.
     """
 
     types: Mapping[str, NumberType]
@@ -121,6 +167,23 @@ class Scope:
     inlined: str = ""
     calls: int = 0
     index_arrays: frozenset[str] | None = None
+    branch_arrays: Mapping[str, BranchArray] = field(default_factory=dict)
+    outer_arrays: list[tuple[OuterArray, ArrayValue]] = field(default_factory=list)
+
+    def is_constant(self, name: str) -> bool:
+        """Whether an array of the kernel holds an array outside of the function."""
+        return self._outside(name) is not None
+
+    def is_sequence(self, name: str) -> bool:
+        """Whether it holds a list or tuple, whose elements are Python numbers."""
+        outer = self._outside(name)
+        return outer is not None and isinstance(outer.outer, list | tuple)
+
+    def _outside(self, name: str) -> OuterArray | None:
+        for outer, made in self.outer_arrays:
+            if made.base is not None and made.base.array.name == name:
+                return outer
+        return None
 
     def fresh(self, hint: str) -> str:
         """A name for a new array: ``hint`` if it is a variable's name and no array has it yet."""

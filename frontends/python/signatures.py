@@ -8,7 +8,7 @@ loops can be unrolled. Code compiled for small arrays only has no literals.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,7 @@ from polysched.frontends.python.annotations import (
     require_real,
 )
 from polysched.frontends.python.source import FunctionSource
+from polysched.frontends.python.specialized import static_value
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.dtypes import DType, as_dtype, boolean, f64
 from polysched.ir.expr.expressions import Constant, Expression, Parameter
@@ -78,6 +79,22 @@ class NumberType:
 
 
 @dataclass(frozen=True)
+class StaticType:
+    """An argument that is part of the code: ``None``, text, or a tuple of numbers.
+
+    Attributes:
+        value: the argument; its type tells 1, 1.0 and True apart.
+    """
+
+    name: str
+    value: Hashable
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.name} = {self.value!r}"
+
+
+@dataclass(frozen=True)
 class CallTypes:
     """The types of all arguments of a call.
 
@@ -85,8 +102,13 @@ class CallTypes:
         few: the sizes up to `FEW`.
     """
 
-    arguments: tuple[ArrayType | NumberType, ...]
+    arguments: tuple[ArrayType | NumberType | StaticType, ...]
     few: tuple[str, ...] = ()
+
+    @property
+    def static(self) -> Mapping[str, Any]:
+        """The arguments that are part of the code."""
+        return {one.name: one.value for one in self.arguments if isinstance(one, StaticType)}
 
     @property
     def arrays(self) -> tuple[ArrayType, ...]:
@@ -131,6 +153,7 @@ def call_types(
     values: Mapping[str, Any],
     *,
     literals: bool = True,
+    numbers: bool = False,
 ) -> CallTypes:
     """The types of a call's arguments.
 
@@ -139,6 +162,7 @@ def call_types(
         taken: its names: see `names_in`.
         values: the arguments by name.
         literals: whether small sizes beside large arrays are literals.
+        numbers: whether integer arguments up to `FEW` are literals, beside arrays of any size.
 
     Raises:
         FrontendError: an argument is neither an array of real numbers nor a number.
@@ -148,32 +172,37 @@ def call_types(
         for value in values.values()
     )
     sizes = _Sizes(taken, LARGEST_LITERAL if literals and is_large else 1)
-    types: list[ArrayType | NumberType] = []
+    types: list[ArrayType | NumberType | StaticType] = []
     for name, value in values.items():
         try:
-            types.append(_type(name, value, sizes))
+            types.append(_type(name, value, sizes, numbers=numbers))
         except KernelError as error:
             arguments = ast.walk(source.node.args)
             node = next(one for one in arguments if isinstance(one, ast.arg) and one.arg == name)
             raise source.error(node, f"argument '{name}': {error}") from None
-    numbers = {
+    integers = {
         one.name: values[one.name]
         for one in types
         if isinstance(one, NumberType) and one.is_size and one.literal is None
     }
-    extents = {name: extent for extent, name in sizes.names.items()} | numbers
+    extents = {name: extent for extent, name in sizes.names.items()} | integers
     few = tuple(name for name, size in extents.items() if size <= FEW) if is_large else ()
     return CallTypes(tuple(types), few)
 
 
-def _type(name: str, value: Any, sizes: _Sizes) -> ArrayType | NumberType:
+def _type(
+    name: str, value: Any, sizes: _Sizes, *, numbers: bool
+) -> ArrayType | NumberType | StaticType:
+    if not isinstance(value, bool | np.generic) and static_value(value) is not None:
+        return StaticType(name, value, repr(value))
     if isinstance(value, np.generic):
         require_real(value.dtype)
         return NumberType(name, as_dtype(value.dtype), is_python=False)
     if isinstance(value, bool):
         return NumberType(name, boolean, is_python=True)
     if isinstance(value, int):
-        literal = value if 1 < abs(value) <= sizes.largest_literal else None
+        is_literal = 1 < abs(value) <= sizes.largest_literal or (numbers and abs(value) <= FEW)
+        literal = value if is_literal else None
         return NumberType(name, as_dtype("i64"), is_python=True, is_size=True, literal=literal)
     if isinstance(value, float):
         return NumberType(name, f64, is_python=True)
@@ -212,7 +241,11 @@ def arguments_for(source: FunctionSource, types: CallTypes) -> tuple[Argument, .
             raise source.error(
                 extra, f"'*{extra.arg}' takes any arguments; expected named arguments"
             )
-    return tuple(_argument(nodes[one.name], one) for one in types.arguments)
+    return tuple(
+        _argument(nodes[one.name], one)
+        for one in types.arguments
+        if not isinstance(one, StaticType)
+    )
 
 
 def _argument(node: ast.arg, given: ArrayType | NumberType) -> Argument:

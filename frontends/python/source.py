@@ -7,13 +7,14 @@ import builtins
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
 from polysched.errors import FrontendError
 from polysched.frontends.python.buffer_swaps import without_swaps
 from polysched.frontends.python.control_flow import structured
+from polysched.frontends.python.local_functions import split_functions
 from polysched.frontends.source_text import Span
 from polysched.ir.expr.expressions import DEEPEST
 from polysched.ir.expr.source import SourceLocation
@@ -32,6 +33,7 @@ class FunctionSource:
         lines: the lines of the definition, indented as in the file.
         indent: the indentation of the definition, in characters.
         outer: the names visible in the function from outside, with their values.
+        functions: the functions that the function defines, by name.
     """
 
     node: ast.FunctionDef
@@ -40,6 +42,15 @@ class FunctionSource:
     lines: tuple[str, ...]
     indent: int
     outer: Mapping[str, Any]
+    functions: Mapping[str, ast.FunctionDef] = field(default_factory=dict)
+
+    def local(self, name: str) -> FunctionSource:
+        """The source of a function that the function defines.
+
+        Raises:
+            FrontendError: it contains a statement that is not supported.
+        """
+        return replace(self, node=structured(self.functions[name], self.error))
 
     def span(self, node: ast.AST) -> Span:
         """The position of a node; only its first line if it spans several."""
@@ -102,7 +113,8 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
     path = inspect.getsourcefile(function) or "<unknown>"
     source = FunctionSource(node, path, first_line, lines, indent, _outer(function))
     _require_shallow(source)
-    return replace(source, node=structured(without_swaps(node), source.error))
+    plain, functions = split_functions(node)
+    return replace(source, node=structured(without_swaps(plain), source.error), functions=functions)
 
 
 def _outer(function: FunctionType) -> Mapping[str, Any]:

@@ -15,6 +15,7 @@ from polysched.frontends.python.conditional import split
 from polysched.frontends.python.expressions import BINARY, Reader
 from polysched.frontends.python.given_label import given_label
 from polysched.frontends.python.hoisting import Hoister
+from polysched.frontends.python.liveness import is_changed
 from polysched.frontends.python.loop_forms import as_range_loops
 from polysched.frontends.python.ranges import ranges_of
 from polysched.frontends.python.scope import (
@@ -35,7 +36,8 @@ from polysched.ir.core.kernel import Role
 from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.expr.affine import instance_space, to_set
 from polysched.ir.expr.dtypes import boolean, i64
-from polysched.ir.expr.expressions import Expression, Index, Load
+from polysched.ir.expr.evaluate import evaluate
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Parameter
 from polysched.ir.expr.traversal import walk
 
 _SUPPORTED = (
@@ -74,8 +76,11 @@ class Declarer:
         """
         for node in body:
             for one in _single_targets(node):
-                for part in as_range_loops(self.reader, one):
-                    self._statement(part)
+                parts = as_range_loops(self.reader, one)
+                if parts == [one]:
+                    self._statement(one)
+                else:
+                    self.block(parts)
 
     def returned(self, node: ast.stmt) -> Operand:
         """The value of an assignment, which is not stored."""
@@ -103,8 +108,8 @@ class Declarer:
                 self._branch(node)
             case ast.With():
                 self._with(node)
-            case ast.Assert(test=test):
-                self._assume(test)
+            case ast.Assert(test=test, msg=message):
+                self._assume(test, message)
             case _:
                 name = node_name(node)
                 raise self.reader.source.error(node, f"{name} is not supported here; {_SUPPORTED}")
@@ -149,7 +154,13 @@ class Declarer:
 
     def _branch(self, node: ast.If) -> None:
         condition = self.reader.condition(node.test)
-        if self._is_affine(condition):
+        is_true = _decided(condition)
+        if is_true is not None:
+            self.block(node.body if is_true else node.orelse)
+            return
+        is_affine = self._is_affine(condition)
+        self._declare_arrays(node, is_affine=is_affine)
+        if is_affine:
             for side, body in self._sides(condition, node):
                 if body:
                     where = self.reader.build.where(side.expression)
@@ -172,6 +183,22 @@ class Declarer:
         for name, binding in scope.names.items():
             if isinstance(binding, PartialBinding) and always_assigns([node], name):
                 scope.names[name] = binding.number
+
+    def _declare_arrays(self, node: ast.If, *, is_affine: bool) -> None:
+        """Declare the arrays that all sides of a branch make and that are read after it.
+
+        Under a condition over data each side keeps the elements that it does not store, so the
+        array starts with zeros.
+        """
+        scope, arrays = self.reader.scope, self.assigner.arrays
+        for name, array in scope.branch_arrays.items():
+            is_bound = not isinstance(scope.names.get(name), EndedBinding | None)
+            if not is_bound and always_assigns([node], name):
+                handle = arrays.declare(node, name, array.dtype, array.shape)
+                made = scope.names[name] = scope.owned[name] = whole(handle, array.shape)
+                inner = [part for one in (*node.body, *node.orelse) for part in ast.walk(one)]
+                if not is_affine or any(isinstance(part, ast.If) for part in inner):
+                    arrays.fill(node, made, Value(Constant(0, array.dtype)))
 
     def _may_change(self, condition: Value, body: list[ast.stmt]) -> bool:
         """Whether a block may change an element that its condition reads."""
@@ -277,7 +304,9 @@ class Declarer:
             if isinstance(binding, Value):
                 scope.names[name] = ended
             elif isinstance(binding, ArrayHandle | ArrayValue) and before.get(name) is not binding:
-                scope.names[name] = replace(ended, is_number=False)
+                shown = whole(binding) if isinstance(binding, ArrayHandle) else binding
+                array = shown if indices is None else None
+                scope.names[name] = replace(ended, is_number=False, array=array)
         for name in indices or ():
             scope.names[name] = replace(ended, is_number=False)
 
@@ -293,7 +322,9 @@ class Declarer:
             kept.append(name)
             if name in scope.kept or not isinstance(binding, ArrayHandle):
                 continue
-            if binding.array.role is Role.INPUT:
+            name_there = name.removeprefix(scope.inlined)
+            is_input = binding.array.role is Role.INPUT
+            if is_input and not is_changed(self.reader.source.node, name_there):
                 copy = self.assigner.arrays.temporary(body[0], copied(whole(binding)), name)
                 scope.names[name] = scope.owned[name] = copy
         return frozenset(kept)
@@ -309,9 +340,15 @@ class Declarer:
         except KernelError as error:
             raise self.reader.source.error(node.items[0].context_expr, str(error)) from None
 
-    def _assume(self, test: ast.expr) -> None:
-        self._require_top(test, "a size can be asserted")
+    def _assume(self, test: ast.expr, message: ast.expr | None) -> None:
+        if not self.callers:
+            self._require_top(test, "a size can be asserted")
         condition = self.reader.condition(test)
+        is_true = _decided(condition)
+        if is_true is False and isinstance(message, ast.Constant):
+            raise self.reader.source.error(test, str(message.value))
+        if is_true:
+            return
         try:
             self.reader.build.assume(condition.expression)
         except KernelError as error:
@@ -340,6 +377,18 @@ def _single_targets(node: ast.stmt) -> list[ast.stmt]:
         ast.copy_location(ast.Assign([target], value), node)
         for target, value in zip(node.targets, values, strict=True)
     ]
+
+
+def _decided(condition: Value) -> bool | None:
+    """Whether a condition of literals alone holds; None for other conditions."""
+    expression = condition.expression
+    is_open = any(isinstance(node, Index | Parameter | Load) for node in walk(expression))
+    if is_open or _is_narrow(expression):
+        return None
+    try:
+        return bool(evaluate(expression, {}))
+    except KernelError:
+        return None
 
 
 def _inverse(condition: Value) -> Value:

@@ -1,0 +1,85 @@
+"""Functions inside of a function: ``def`` and ``name = lambda``, inlined where they are called.
+
+::
+
+    def smooth(x, strength=0.5):
+        def mixed(a, b):                        # reads `strength` of the function around
+            return strength * a + (1 - strength) * b
+        square = lambda v: v * v
+        ...
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Mapping
+from copy import copy
+
+
+def split_functions(
+    node: ast.FunctionDef,
+) -> tuple[ast.FunctionDef, Mapping[str, ast.FunctionDef]]:
+    """The function without the functions that its body defines, and these by name.
+
+    A name that the function assigns to elsewhere is left where it is.
+    """
+    found: dict[str, ast.FunctionDef] = {}
+    body: list[ast.stmt] = []
+    for statement in node.body:
+        inner = _defined(statement)
+        if inner is None or _bindings(node, inner.name) != 1:
+            body.append(statement)
+        else:
+            found[inner.name] = inner
+    if not found:
+        return node, found
+    result = copy(node)
+    result.body = body or [ast.copy_location(ast.Pass(), node)]
+    return result, found
+
+
+def signature_of(node: ast.FunctionDef) -> inspect.Signature:
+    """The signature of a function; defaults are syntax trees."""
+    arguments, kind = node.args, inspect.Parameter
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
+    parameters = [
+        _parameter(one.arg, kind.POSITIONAL_OR_KEYWORD, default)
+        for one, default in zip(positional, defaults, strict=True)
+    ]
+    if arguments.vararg is not None:
+        parameters.append(kind(arguments.vararg.arg, kind.VAR_POSITIONAL))
+    parameters += [
+        _parameter(one.arg, kind.KEYWORD_ONLY, default)
+        for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    ]
+    if arguments.kwarg is not None:
+        parameters.append(kind(arguments.kwarg.arg, kind.VAR_KEYWORD))
+    return inspect.Signature(parameters)
+
+
+def _parameter(name: str, kind: inspect._ParameterKind, default: object) -> inspect.Parameter:
+    empty = inspect.Parameter.empty
+    return inspect.Parameter(name, kind, default=empty if default is None else default)
+
+
+def _defined(node: ast.stmt) -> ast.FunctionDef | None:
+    match node:
+        case ast.FunctionDef():
+            return node
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda(args=arguments, body=value)):
+            returned = ast.copy_location(ast.Return(value), value)
+            made = ast.FunctionDef(name, arguments, [returned], [], None, None)
+            return ast.copy_location(made, node)
+    return None
+
+
+def _bindings(node: ast.FunctionDef, name: str) -> int:
+    """The number of places where a function binds a name."""
+    return sum(
+        (isinstance(part, ast.FunctionDef | ast.ClassDef) and part.name == name)
+        or (isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Store))
+        or (isinstance(part, ast.arg) and part.arg == name)
+        for part in ast.walk(node)
+    )
