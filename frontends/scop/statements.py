@@ -103,8 +103,10 @@ class Statements(Branches):
                 copies = [one.name for one in loops if isinstance(one, c_ast.Decl)]
                 usage = replace(self.usage, used=(*self.usage.used, *copies))
                 replace(self, usage=usage).declare_all(loops)
-            # (void)x; keeps compilers quiet
-            case c_ast.EmptyStatement() | c_ast.Cast(to_type=c_ast.Typename(), expr=c_ast.ID()):
+            # (void)x; keeps compilers quiet, (void)0; is what an assertion leaves
+            case c_ast.EmptyStatement() | c_ast.Cast(
+                to_type=c_ast.Typename(), expr=c_ast.ID() | c_ast.Constant()
+            ):
                 pass
             case _:
                 reason = _REFUSED.get(type(node), f"a statement without effect; {_SUPPORTED}")

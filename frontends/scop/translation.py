@@ -25,6 +25,7 @@ from polysched.frontends.scop.integer_uses import integer_uses
 from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.normalizing import normalized
 from polysched.frontends.scop.parse import ParsedSource
+from polysched.frontends.scop.pointer_loops import with_counted_pointers
 from polysched.frontends.scop.pragmas import pragmas_of
 from polysched.frontends.scop.region import Region
 from polysched.frontends.scop.roles import with_outputs
@@ -113,6 +114,7 @@ def _without_walks(parsed: ParsedSource, region: Region, settings: Settings) -> 
     """Translate a region after rewriting the pointers that walk through arrays."""
     numbers, pointers = _parameters(region)
     items = normalized(with_countdowns(region.items, numbers if region.is_function else {}))
+    items = with_counted_pointers(items, pointers)
     walked = without_walks(items, pointers)
     try:
         return _translated(parsed, replace(region, items=walked), settings)

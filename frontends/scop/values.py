@@ -292,7 +292,8 @@ class Values:
         operands = [converted(self.value(argument), function.dtype) for argument in arguments]
         if function.operator is Operator.ABSOLUTE:
             return absolute(operands[0])
-        return operation(function.operator, *operands)
+        result = operation(function.operator, *operands)
+        return result if function.result is None else converted(result, function.result)
 
     def _choice(
         self, node: c_ast.FuncCall, choice: Choice, arguments: list[c_ast.Node]
