@@ -145,6 +145,8 @@ def _counted(
         name = base_name(changed_by(items[-1]) or loop)
     else:
         return None
+    if name not in names_in(loop.cond):
+        return None
     if any(base_name(changed_by(node) or loop) == name for item in body for node in walk(item)):
         return None
     position = _initialization(before, name)

@@ -15,13 +15,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 from pycparser import c_ast, c_generator
 
 from polysched.frontends.scop.counting import names_in, walk
 from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.trees import StandIn, mapped, substituted
-from polysched.frontends.scop.usage import base_name, changed_by
+from polysched.frontends.scop.usage import FILLS, base_name, changed_by
 from polysched.ir.expr.dtypes import DType, i32, i64
 from polysched.ir.expr.expressions import Constant, Expression, Parameter, operation, typed
 from polysched.ir.expr.operators import Operator
@@ -67,12 +68,16 @@ class DerivedSizes:
     Attributes:
         sizes: the types of the signed integers outside the region that it does not change.
         names: the names that are taken.
+        may_leave: whether a loop may be left early.
         found: the derived sizes, by name.
+        has_rows: whether a derived size is a row length.
     """
 
     sizes: Mapping[str, DType]
     names: Names
+    may_leave: bool = False
     found: dict[str, DerivedSize] = field(default_factory=dict)
+    has_rows: bool = False
     _known: dict[str, str] = field(default_factory=dict)
     _local: dict[str, c_ast.Node] = field(default_factory=dict)
     _named: set[str] = field(default_factory=set)
@@ -106,8 +111,8 @@ class DerivedSizes:
                 return name in self.sizes or name in self._local
             case c_ast.Constant(type="int", value=text):
                 return bool(text.isdigit())
-            case c_ast.UnaryOp(op="-", expr=inner):
-                return self._is_pure(inner)
+            case c_ast.UnaryOp(op="-", expr=inner) | c_ast.Cast(expr=inner):
+                return _is_exact(node, self.may_leave) and self._is_pure(inner)
             case c_ast.BinaryOp(op=operator, left=left, right=right):
                 if operator in _BY_LITERAL:
                     return self._is_pure(left) and _is_positive(right)
@@ -139,6 +144,7 @@ class DerivedSizes:
                         value = self._local[factor.name]
                         if value.op != "*":
                             self._named.add(factor.name)
+                            self.has_rows = True
             case c_ast.For(cond=cond) | c_ast.If(cond=cond) if cond is not None:
                 for name in names_in(cond):
                     if name in self._local and not self._is_affine(self._local[name]):
@@ -165,6 +171,11 @@ class DerivedSizes:
             case c_ast.If():
                 sides = [side and self._rewritten(side) for side in (node.iftrue, node.iffalse)]
                 return c_ast.If(self._bound(node.cond), *sides, node.coord)
+            case c_ast.FuncCall(name=c_ast.ID(name=name), args=c_ast.ExprList(exprs=[*to, size])) if (
+                name in FILLS
+            ):
+                arguments = c_ast.ExprList([*to, self._bytes(size)], node.args.coord)
+                return c_ast.FuncCall(node.name, arguments, node.coord)
             case c_ast.ArrayRef(name=array, subscript=subscript):
                 changed = self._subscript(subscript)
                 return c_ast.ArrayRef(self._rewritten(array), changed, node.coord)
@@ -178,12 +189,27 @@ class DerivedSizes:
             return self._name(node)
         return mapped(node, self._bound)
 
+    def _bytes(self, node: c_ast.Node) -> c_ast.Node:
+        """Name the product of the sizes in a number of bytes, such as ``sizeof(float) * w * h``."""
+        pure, others = [], []
+        for factor in factors_of(node):
+            is_size = self._is_pure(factor) and not isinstance(factor, c_ast.Constant)
+            (pure if is_size else others).append(factor)
+        if len(pure) < 2 and all(map(self._is_affine, pure)):
+            return node
+        product = reduce(lambda a, b: c_ast.BinaryOp("*", a, b, node.coord), pure)
+        return reduce(
+            lambda a, b: c_ast.BinaryOp("*", a, b, node.coord), others, self._name(product)
+        )
+
     def _subscript(self, node: c_ast.Node) -> c_ast.Node:
         """Name the sums and quotients of sizes that something else is multiplied by."""
         if isinstance(node, c_ast.BinaryOp) and node.op == "*":
+            sums = [self._is_sum(factor) for factor in (node.left, node.right)]
+            self.has_rows |= any(sums)
             sides = [
-                self._name(factor) if self._is_sum(factor) else self._subscript(factor)
-                for factor in (node.left, node.right)
+                self._name(factor) if is_sum else self._subscript(factor)
+                for factor, is_sum in zip((node.left, node.right), sums, strict=True)
             ]
             return c_ast.BinaryOp("*", *sides, node.coord)
         if isinstance(node, c_ast.ArrayRef):
@@ -201,9 +227,34 @@ class DerivedSizes:
         if text not in self._known:
             name = self.names.fresh("_".join(re.findall(r"\w+", text))[:40])
             self._known[text] = name if not name[0].isdigit() else self.names.fresh(f"size_{name}")
-            is_int = all(self.sizes[inner].bits <= 32 for inner in names_in(value))
+            is_int = all(self.sizes[inner].bits <= 32 for inner in names_in(value)) and not any(
+                isinstance(inner, c_ast.Cast) for inner in walk(value)
+            )
             self.found[self._known[text]] = DerivedSize(value, i32 if is_int else i64)
         return StandIn(self._known[text], node)
+
+
+def factors_of(node: c_ast.Node) -> list[c_ast.Node]:
+    """Return the factors of a product."""
+    if isinstance(node, c_ast.BinaryOp) and node.op == "*":
+        return [*factors_of(node.left), *factors_of(node.right)]
+    return [node]
+
+
+def _is_exact(node: c_ast.Node, may_leave: bool) -> bool:
+    """Whether an operator is a negation, or a cast to 64 bits that counts as exact.
+
+    A negative size that is cast to ``size_t`` is larger than any array. A loop up to it that is
+    never left early is undefined in C, so it may run no iteration.
+    """
+    if isinstance(node, c_ast.UnaryOp):
+        return True
+    if not isinstance(node.to_type.type, c_ast.TypeDecl):
+        return False
+    names = set(getattr(node.to_type.type.type, "names", ()))
+    if names & {"size_t", "uint64_t", "unsigned"}:
+        return not may_leave and names != {"unsigned"} and not names & {"int", "short", "char"}
+    return bool(names & {"ptrdiff_t", "ssize_t", "int64_t", "long"})
 
 
 def _is_int(type_: c_ast.Node) -> bool:
@@ -223,6 +274,8 @@ def _in_long(node: c_ast.Node) -> str:
             return f"(long){name}"
         case c_ast.Constant(value=text):
             return f"{text}L"
+        case c_ast.Cast(expr=inner):
+            return _in_long(inner)
         case c_ast.UnaryOp(op=operator, expr=inner):
             return f"({operator}{_in_long(inner)})"
         case c_ast.BinaryOp(op=operator, left=left, right=right):
@@ -236,6 +289,8 @@ def _in_64_bits(node: c_ast.Node) -> Expression:
             return typed(Parameter(name), i64)
         case c_ast.Constant(value=text):
             return Constant(int(text), i64)
+        case c_ast.Cast(expr=inner):
+            return _in_64_bits(inner)
         case c_ast.UnaryOp(expr=inner):
             return -_in_64_bits(inner)
         case c_ast.BinaryOp(op=symbol, left=left, right=right):

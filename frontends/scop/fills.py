@@ -18,6 +18,7 @@ from pycparser import c_ast
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine import affine
 from polysched.frontends.scop.counting import names_in
+from polysched.frontends.scop.derived import factors_of
 from polysched.frontends.scop.rows import RowBinding, row_of
 from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.sizeof import bytes_of
@@ -196,7 +197,7 @@ def _as_node(extent: Expression, at: c_ast.Node) -> c_ast.Node:
 
 def _count(scope: Scope, size: c_ast.Node, dtype: DType) -> tuple[int, list[c_ast.Node]]:
     """Return a number of elements as an integer and other factors, given their bytes."""
-    factors = _factors(size)
+    factors = factors_of(size)
     known: list[int] = []
     others: list[c_ast.Node] = []
     has_size = False
@@ -216,9 +217,3 @@ def _count(scope: Scope, size: c_ast.Node, dtype: DType) -> tuple[int, list[c_as
 def _literal(node: c_ast.Node) -> int | None:
     is_number = isinstance(node, c_ast.Constant) and node.value.isdigit()
     return int(node.value) if is_number else None
-
-
-def _factors(node: c_ast.Node) -> list[c_ast.Node]:
-    if isinstance(node, c_ast.BinaryOp) and node.op == "*":
-        return [*_factors(node.left), *_factors(node.right)]
-    return [node]

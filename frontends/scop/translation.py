@@ -99,15 +99,18 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
     region = without_structs(
         parsed, _without_calls(parsed, region), typedefs_of(parsed.tree, region.before)
     )
-    try:
-        return _without_walks(parsed, region, settings)
-    except FrontendError:
-        named = _with_derived_sizes(parsed, region)
-        if not named.derived:
-            raise
+    named, has_rows = _with_derived_sizes(parsed, region)
+    candidates = [region, named] if named.derived else [region]
+    found: list[Translation] = []
+    for candidate in reversed(candidates) if has_rows else candidates:
         with contextlib.suppress(FrontendError):
-            return _without_walks(parsed, named, settings)
-        raise  # says what the file has
+            translation = _without_walks(parsed, candidate, settings)
+            if not translation.assumptions:
+                return translation
+            found.append(translation)
+    if not found:
+        return _without_walks(parsed, region, settings)  # its messages say what the file has
+    return min(found, key=lambda one: len(one.assumptions))
 
 
 def _without_walks(parsed: ParsedSource, region: Region, settings: Settings) -> Translation:
@@ -138,8 +141,12 @@ def _translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tra
         return _Translator(parsed, region, settings, shapes).translation()
 
 
-def _with_derived_sizes(parsed: ParsedSource, region: Region) -> Region:
-    """Name the functions of sizes that are not affine, or that are row lengths."""
+def _with_derived_sizes(parsed: ParsedSource, region: Region) -> tuple[Region, bool]:
+    """Name the functions of sizes that are not affine, or that are row lengths.
+
+    Returns:
+        The region, and whether it has a row length that is such a function.
+    """
     typedefs = typedefs_of(parsed.tree, region.before)
     numbers: dict[str, DType] = {}
     for name, type_ in _parameters(region)[0].items():
@@ -149,9 +156,23 @@ def _with_derived_sizes(parsed: ParsedSource, region: Region) -> Region:
                 numbers[name] = dtype
     taken = {name for item in region.items for name in names_in(item)}
     taken |= set(_local_names(region)) | set(region.members)
-    derived = DerivedSizes(sizes_of(numbers, region.items), Names(frozenset(taken)))
+    derived = DerivedSizes(
+        sizes_of(numbers, region.items), Names(frozenset(taken)), _may_leave_loops(region)
+    )
     items = derived.items(region.items)
-    return replace(region, items=items, derived=derived.found) if derived.found else region
+    return replace(region, items=items, derived=derived.found), derived.has_rows
+
+
+def _may_leave_loops(region: Region) -> bool:
+    """Whether a loop of the function may be left before its end."""
+    loops = c_ast.For | c_ast.While | c_ast.DoWhile
+    leaving = c_ast.Break | c_ast.Return | c_ast.Goto
+    return any(
+        isinstance(inner, leaving)
+        for node in walk(region.function.body)
+        if isinstance(node, loops)
+        for inner in walk(node.stmt)
+    )
 
 
 def _without_calls(parsed: ParsedSource, region: Region) -> Region:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from polysched.frontends.scop.counting import names_in, walk
-from polysched.frontends.scop.trees import mapped
+from polysched.frontends.scop.trees import cast_to, mapped
 from polysched.frontends.scop.usage import base_name, changed_by
 
 _MOVES = {"p++": "+", "++": "+", "p--": "-", "--": "-", "+=": "+", "-=": "-"}
@@ -204,7 +204,9 @@ class _Walk:
         declared = {inner.name for inner in walk(block) if isinstance(inner, c_ast.Decl)}
         if used & (changed | declared | {variable}):
             raise _NotUnderstoodError
-        trip = c_ast.ID(variable, node.coord)
+        trip: c_ast.Node = c_ast.ID(variable, node.coord)
+        if not _is_signed(node.init):  # products with the distance must not wrap around
+            trip, first, end = (_as_long(part) for part in (trip, first, end))
         done = trip if _is_zero(first) else _combined("-", trip, first)
         count = end if _is_zero(first) else _combined("-", end, first)
         entered = offset.plus(_times(passed.value, done), passed.inside)
@@ -261,6 +263,19 @@ def _range(node: c_ast.For) -> tuple[str, c_ast.Node, c_ast.Node]:
         case c_ast.BinaryOp(op="<=", left=c_ast.ID(name=tested), right=last) if tested == name:
             return name, first, _combined("+", last, c_ast.Constant("int", "1", last.coord))
     raise _NotUnderstoodError
+
+
+def _is_signed(init: c_ast.Node) -> bool:
+    """Whether the header of a loop declares its variable with a plain signed type."""
+    match init:
+        case c_ast.DeclList(decls=[c_ast.Decl(type=c_ast.TypeDecl(type=type_))]):
+            return set(getattr(type_, "names", ())) <= {"int", "long", "short", "signed"}
+    return True
+
+
+def _as_long(node: c_ast.Node) -> c_ast.Node:
+    long = c_ast.TypeDecl(None, [], None, c_ast.IdentifierType(["long"]), node.coord)
+    return node if isinstance(node, c_ast.Constant) else cast_to(long, node)
 
 
 def _counts_up(step: c_ast.Node | None, variable: str) -> bool:
