@@ -21,9 +21,9 @@ from pycparser import c_ast, c_generator
 
 from polysched.frontends.scop.counting import names_in, walk
 from polysched.frontends.scop.names import Names
-from polysched.frontends.scop.trees import StandIn, mapped, substituted
+from polysched.frontends.scop.trees import StandIn, cast_to, mapped, substituted
 from polysched.frontends.scop.usage import FILLS, base_name, changed_by
-from polysched.ir.expr.dtypes import DType, i32, i64
+from polysched.ir.expr.dtypes import DType, i32, i64, u64
 from polysched.ir.expr.expressions import Constant, Expression, Parameter, operation, typed
 from polysched.ir.expr.operators import Operator
 
@@ -44,7 +44,7 @@ class DerivedSize:
 
     Attributes:
         node: the expression, over names outside the region.
-        dtype: its type in C: int or long.
+        dtype: its type in C: int, long or unsigned long.
     """
 
     node: c_ast.Node
@@ -158,6 +158,10 @@ class DerivedSizes:
     def _rewritten(self, node: c_ast.Node) -> c_ast.Node:
         match node:
             case c_ast.Decl(name=str(name), init=c_ast.Node() as init) if name in self._named:
+                if _is_unsigned(node.type.type):
+                    init = cast_to(c_ast.TypeDecl(None, [], None, node.type.type), init)
+                    if not self._is_pure(init):
+                        return node
                 return c_ast.Decl(
                     name, node.quals, node.align, node.storage, node.funcspec, node.type,
                     self._name(init), node.bitsize, node.coord,
@@ -225,12 +229,14 @@ class DerivedSizes:
         value = substituted(node, self._local)
         text = c_generator.CGenerator().visit(value)
         if text not in self._known:
-            name = self.names.fresh("_".join(re.findall(r"\w+", text))[:40])
+            words = re.findall(r"\w+", re.sub(r"\([a-z_0-9 ]+\) ", "", text))  # without the casts
+            name = self.names.fresh("_".join(words)[:40])
             self._known[text] = name if not name[0].isdigit() else self.names.fresh(f"size_{name}")
-            is_int = all(self.sizes[inner].bits <= 32 for inner in names_in(value)) and not any(
-                isinstance(inner, c_ast.Cast) for inner in walk(value)
-            )
-            self.found[self._known[text]] = DerivedSize(value, i32 if is_int else i64)
+            casts = [inner for inner in walk(value) if isinstance(inner, c_ast.Cast)]
+            is_int = all(self.sizes[inner].bits <= 32 for inner in names_in(value)) and not casts
+            is_unsigned = any(_is_unsigned(cast.to_type.type.type) for cast in casts)
+            dtype = u64 if is_unsigned else i32 if is_int else i64
+            self.found[self._known[text]] = DerivedSize(value, dtype)
         return StandIn(self._known[text], node)
 
 
@@ -245,16 +251,22 @@ def _is_exact(node: c_ast.Node, may_leave: bool) -> bool:
     """Whether an operator is a negation, or a cast to 64 bits that counts as exact.
 
     A negative size that is cast to ``size_t`` is larger than any array. A loop up to it that is
-    never left early is undefined in C, so it may run no iteration.
+    never left early is undefined in C, so such a size counts as not negative.
     """
     if isinstance(node, c_ast.UnaryOp):
         return True
     if not isinstance(node.to_type.type, c_ast.TypeDecl):
         return False
-    names = set(getattr(node.to_type.type.type, "names", ()))
-    if names & {"size_t", "uint64_t", "unsigned"}:
-        return not may_leave and names != {"unsigned"} and not names & {"int", "short", "char"}
-    return bool(names & {"ptrdiff_t", "ssize_t", "int64_t", "long"})
+    type_ = node.to_type.type.type
+    if _is_unsigned(type_):
+        return not may_leave
+    return bool(set(getattr(type_, "names", ())) & {"ptrdiff_t", "ssize_t", "int64_t", "long"})
+
+
+def _is_unsigned(type_: c_ast.Node) -> bool:
+    """Whether a type is unsigned and has 64 bits."""
+    names = set(getattr(type_, "names", ()))
+    return bool(names & {"size_t", "uint64_t"}) or names >= {"unsigned", "long"}
 
 
 def _is_int(type_: c_ast.Node) -> bool:

@@ -145,7 +145,7 @@ class Statements(Branches):
             value = value.lvalue
         if not self.guards and self.scope.is_reached():
             target, value = (
-                with_index_variables(self.scope, part, self._index_variable)
+                with_index_variables(self.scope, part, self.index_variable)
                 for part in (target, value)
             )
         if not is_element(target):
@@ -237,7 +237,7 @@ class Statements(Branches):
                 target = c_ast.ID(node.name, node.coord)
                 self._assignment(node, target, "=", node.init, None, Order.EXACT)
 
-    def _index_variable(self, node: c_ast.Node, extent: Expression) -> str:
+    def index_variable(self, node: c_ast.Node, extent: Expression) -> str:
         """Declare a variable that holds a subscript below an extent; return its name in C."""
         name = self.arrays.fresh("subscript", self.scope.indices)
         while self.scope.find(name) is not None:

@@ -244,8 +244,11 @@ class Values:
             value = self.value(chosen)
             return converted(value, common_type(c_type_of(value), self._type_of(other)))
         holds = self.truth(node.cond)
-        with self.scope.depending_on_data():
-            if_true, if_false = self.value(node.iftrue), self.value(node.iffalse)
+        with self.scope.alternatives() as alternative:
+            with alternative():
+                if_true = self.value(node.iftrue)
+            with alternative():
+                if_false = self.value(node.iffalse)
         dtype = common_type(c_type_of(if_true), c_type_of(if_false))
         return selected(holds, converted(if_true, dtype), converted(if_false, dtype))
 
