@@ -10,7 +10,9 @@
         if (s > limit) break;               if (!stopped) { s += x[i]; if (s > limit) stopped = 1; }
     }
 
-A loop that is left early then counts to its end and does nothing in the other iterations.
+A loop that is left early then counts to its end and does nothing in the other iterations. In these
+it may read no element of an array that it has not reached, unless the extent of the array is known.
+Otherwise it reads the element of the first iteration again: ``x[stopped ? 0 : i]``.
 """
 
 from __future__ import annotations
@@ -22,14 +24,19 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.counting import names_in, walk
 from polysched.frontends.scop.names import Names
-from polysched.frontends.scop.trees import substituted
+from polysched.frontends.scop.trees import SafeSubscript, mapped, substituted
+from polysched.frontends.scop.usage import base_name, changed_by
 
 _LOOPS = c_ast.For | c_ast.While | c_ast.DoWhile
 _EXITS = (c_ast.Return, c_ast.Break, c_ast.Continue)
 
 
 def without_exits(
-    items: Sequence[c_ast.Node], result: c_ast.Node | None, names: Names
+    items: Sequence[c_ast.Node],
+    result: c_ast.Node | None,
+    names: Names,
+    *,
+    reads_again: bool = False,
 ) -> tuple[tuple[c_ast.Node, ...], str | None]:
     """Rewrite the early exits of a function body.
 
@@ -37,6 +44,7 @@ def without_exits(
         items: the statements; a final ``return`` is no early exit.
         result: the type of the returned value; None for a void function.
         names: the names that are taken.
+        reads_again: whether a loop that has been left reads the elements of its first iteration.
 
     Returns:
         The statements, and the variable that holds the returned value at their end; None if there
@@ -48,7 +56,8 @@ def without_exits(
         return tuple(items), None
     if result is not None and not _always_exits(last):
         return tuple(items), None  # the value is not defined on some path
-    exits = _Exits(names, None if result is None else names.fresh("returned"))
+    value = None if result is None else names.fresh("returned")
+    exits = _Exits(names, value, reads_again=reads_again)
     rewritten = exits.items(tuple(items), ())
     declared: list[c_ast.Node] = []
     if exits.value is not None and result is not None:
@@ -110,8 +119,8 @@ class _Loop:
 class _Exits:
     """Rewriting of one function body; `value` receives the returned value."""
 
-    def __init__(self, names: Names, value: str | None) -> None:
-        self._names, self.value = names, value
+    def __init__(self, names: Names, value: str | None, *, reads_again: bool) -> None:
+        self._names, self.value, self._reads_again = names, value, reads_again
         self.return_flag: str | None = None
 
     def items(
@@ -200,7 +209,9 @@ class _Exits:
             declared.append(_declaration(last, type_, ended))
             loop = replace(loop, index=name, last=last)
             rest = tuple(substituted(item, {name: c_ast.ID(last)}) for item in rest)
-        inner = self.items(_items(node.stmt), (*loops, loop))
+        again = self._reads_again and not loops
+        statements = with_safe_reads(node, flag) if again else _items(node.stmt)
+        inner = self.items(statements, (*loops, loop))
         body = _block([_unless(flag, inner, node.stmt)], node.stmt)
         changed = c_ast.For(node.init, node.cond, node.next, body, node.coord)
         following = self.items(rest, loops)
@@ -220,6 +231,58 @@ def _counter(node: c_ast.For) -> tuple[str, c_ast.Node, c_ast.Node] | None:
         ) if name == tested == stepped:
             return name, first, end
     return None
+
+
+def with_safe_reads(node: c_ast.For, flag: str) -> tuple[c_ast.Node, ...]:
+    """Return the body of a loop that reads the elements of its first iteration after `flag` is set.
+
+    Only reads that every iteration performs as long as the loop has not been left.
+    """
+    match node.init:
+        case c_ast.DeclList(decls=[c_ast.Decl(name=str(name), init=c_ast.Node() as first)]):
+            pass
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=str(name)), rvalue=first):
+            pass
+        case _:
+            return _items(node.stmt)
+    changed = {base_name(changed_by(inner) or node) for inner in walk(node.stmt)}
+    changed |= {inner.name for inner in walk(node.stmt) if isinstance(inner, c_ast.Decl)}
+    stopped = c_ast.ID(flag, node.coord)
+
+    def read(inner: c_ast.Node) -> c_ast.Node:
+        match inner:
+            case c_ast.TernaryOp(cond=cond):
+                return c_ast.TernaryOp(read(cond), inner.iftrue, inner.iffalse, inner.coord)
+            case c_ast.BinaryOp(op="&&" | "||" as operator, left=left, right=right):
+                return c_ast.BinaryOp(operator, read(left), right, inner.coord)
+            case c_ast.ArrayRef(name=c_ast.ID(name=array), subscript=by):
+                others = {*names_in(by), *names_in(first)}
+                if others & changed or array in changed:
+                    return inner
+                safe = SafeSubscript(stopped, substituted(by, {name: first}), by, by.coord)
+                return c_ast.ArrayRef(inner.name, safe, inner.coord)
+            case c_ast.Assignment(rvalue=value):
+                target = inner.lvalue
+                return c_ast.Assignment(inner.op, target, read(value), inner.coord)
+            case c_ast.UnaryOp() if changed_by(inner) is not None:
+                return inner
+            case c_ast.If(cond=cond):
+                return c_ast.If(read(cond), inner.iftrue, inner.iffalse, inner.coord)
+            case c_ast.Compound(block_items=[*items]):
+                return c_ast.Compound(until_left(items), inner.coord)
+            case _ if isinstance(inner, (*_EXITS, c_ast.Switch, c_ast.FuncCall)) or (
+                isinstance(inner, _LOOPS)
+            ):
+                return inner
+        return mapped(inner, read)
+
+    def until_left(items: Sequence[c_ast.Node]) -> list[c_ast.Node]:
+        for position, item in enumerate(items):
+            if any(isinstance(inner, _EXITS) for inner in walk(item)):
+                return [*map(read, items[: position + 1]), *items[position + 1 :]]
+        return [read(item) for item in items]
+
+    return tuple(until_left(_items(node.stmt)))
 
 
 def _items(node: c_ast.Node | None) -> tuple[c_ast.Node, ...]:

@@ -24,7 +24,7 @@ from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.sizeof import bytes_of
 from polysched.frontends.scop.trees import cast_to
 from polysched.frontends.scop.types import c_name
-from polysched.frontends.scop.usage import FILLS
+from polysched.frontends.scop.usage import FILLS, pointed_name
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Constant, Expression, Parameter
 
@@ -114,7 +114,14 @@ def _loops(
 
 
 def _row(scope: Scope, node: c_ast.Node) -> RowBinding:
-    row = row_of(scope, _without_cast(node))
+    """Return the array that a range of elements lies in; its start may depend on data."""
+    try:
+        row = row_of(scope, _without_cast(node))
+    except FrontendError:
+        array = c_ast.ID(pointed_name(_without_cast(node)), node.coord)
+        row = row_of(scope, array) if array.name else None
+        if row is None or row.rank != 1:
+            raise
     if row is None or not row.rank:
         raise scope.error(node, "this is not an array; expected an array, or a row of one")
     return row

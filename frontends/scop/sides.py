@@ -120,8 +120,10 @@ class Branches(ABC):
 
     def _branch_over_data(self, node: c_ast.If, not_affine: FrontendError) -> None:
         """Declare both branches without control flow: each store selects the new or old value."""
-        if not self.guards and self.scope.is_reached():
-            cond = with_index_variables(self.scope, node.cond, self.index_variable)
+        if self.scope.is_reached():
+            cond = with_index_variables(
+                self.scope, node.cond, self.index_variable, is_guarded=bool(self.guards)
+            )
             node = c_ast.If(cond, node.iftrue, node.iffalse, node.coord)
         holds = Values(self.scope).truth(node.cond)
         nodes = list(walk(holds))

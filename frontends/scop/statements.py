@@ -143,9 +143,10 @@ class Statements(Branches):
         if isinstance(value, c_ast.Assignment):  # a = b = c
             self._statement(value, None, Order.EXACT)
             value = value.lvalue
-        if not self.guards and self.scope.is_reached():
+        if self.scope.is_reached():
+            guarded = bool(self.guards)
             target, value = (
-                with_index_variables(self.scope, part, self.index_variable)
+                with_index_variables(self.scope, part, self.index_variable, is_guarded=guarded)
                 for part in (target, value)
             )
         if not is_element(target):

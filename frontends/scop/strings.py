@@ -14,6 +14,10 @@ from pycparser import c_ast
 from polysched.frontends.scop.trees import mapped
 
 _CHARACTER = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]+|.)|(.)", re.DOTALL)
+LONGEST = 64
+"""Largest number of elements of a listed string: each becomes a statement of the kernel. A longer
+array of the file is a variable that the kernel reads.
+"""
 _ESCAPES = {"n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11}
 
 
@@ -26,6 +30,8 @@ def with_listed_strings(node: c_ast.Node) -> c_ast.Node:
             values = [*_values(text[1:-1]), 0]
             if isinstance(dim, c_ast.Constant) and dim.value == str(len(values) - 1):
                 values.pop()  # the array has no room for the 0
+            if len(values) > LONGEST:
+                return node
             elements = [c_ast.Constant("int", str(value), node.init.coord) for value in values]
             node.init = c_ast.InitList(elements, node.init.coord)
             return node

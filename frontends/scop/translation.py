@@ -32,6 +32,7 @@ from polysched.frontends.scop.roles import with_outputs
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.frontends.scop.statements import Statements
 from polysched.frontends.scop.structs import without_structs
+from polysched.frontends.scop.trees import SafeSubscript
 from polysched.frontends.scop.types import declared_type
 from polysched.frontends.scop.usage import Usage, usage_of
 from polysched.frontends.scop.variables import (
@@ -96,21 +97,38 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
     Raises:
         FrontendError: the region has no translation to a kernel.
     """
-    region = without_structs(
-        parsed, _without_calls(parsed, region), typedefs_of(parsed.tree, region.before)
-    )
-    named, has_rows = _with_derived_sizes(parsed, region)
-    candidates = [region, named] if named.derived else [region]
     found: list[Translation] = []
-    for candidate in reversed(candidates) if has_rows else candidates:
-        with contextlib.suppress(FrontendError):
-            translation = _without_walks(parsed, candidate, settings)
-            if not translation.assumptions:
-                return translation
-            found.append(translation)
-    if not found:
-        return _without_walks(parsed, region, settings)  # its messages say what the file has
-    return min(found, key=lambda one: len(one.assumptions))
+    # If loops that are left early read arrays of unknown extent, a second attempt makes the reads
+    # safe. It is second because it replaces loads of neighbors by gathers.
+    for reads_again in (False, True):
+        plain = _without_structs(parsed, region, reads_again=reads_again)
+        nodes = (node for item in plain.items for node in walk(item))
+        if reads_again and not any(isinstance(node, SafeSubscript) for node in nodes):
+            break
+        for candidate in _with_names_for_sizes(parsed, plain):
+            with contextlib.suppress(FrontendError):
+                translation = _without_walks(parsed, candidate, settings)
+                if not translation.assumptions:
+                    return translation
+                found.append(translation)
+        if found:
+            return min(found, key=lambda one: len(one.assumptions))
+    # The messages of the region as it stands say what the file has.
+    return _without_walks(parsed, _without_structs(parsed, region, reads_again=False), settings)
+
+
+def _without_structs(parsed: ParsedSource, region: Region, *, reads_again: bool) -> Region:
+    """Inline calls, rewrite early exits and remove structs."""
+    plain = _without_calls(parsed, region, reads_again=reads_again)
+    return without_structs(parsed, plain, typedefs_of(parsed.tree, region.before))
+
+
+def _with_names_for_sizes(parsed: ParsedSource, region: Region) -> list[Region]:
+    """Return the region as it stands and with names for functions of sizes, the better first."""
+    named, has_rows = _with_derived_sizes(parsed, region)
+    if not named.derived:
+        return [region]
+    return [named, region] if has_rows else [region, named]
 
 
 def _without_walks(parsed: ParsedSource, region: Region, settings: Settings) -> Translation:
@@ -175,7 +193,7 @@ def _may_leave_loops(region: Region) -> bool:
     )
 
 
-def _without_calls(parsed: ParsedSource, region: Region) -> Region:
+def _without_calls(parsed: ParsedSource, region: Region, *, reads_again: bool) -> Region:
     """Inline the statements of the file's own functions, and rewrite early exits."""
     typedefs = typedefs_of(parsed.tree)
     if typedefs_of(parsed.tree, region.before) != typedefs:
@@ -196,7 +214,9 @@ def _without_calls(parsed: ParsedSource, region: Region) -> Region:
         return replace(region, items=items)
     result = region.function.decl.type.type
     is_void = isinstance(result, c_ast.TypeDecl) and getattr(result.type, "names", 0) == ["void"]
-    items, value = without_exits(normalized(items), None if is_void else result, names)
+    items, value = without_exits(
+        normalized(items), None if is_void else result, names, reads_again=reads_again
+    )
     if value is not None:
         items = (*items, c_ast.Return(c_ast.ID(value, items[-1].coord), items[-1].coord))
     return replace(region, items=items)
