@@ -70,14 +70,12 @@ class DerivedSizes:
         names: the names that are taken.
         may_leave: whether a loop may be left early.
         found: the derived sizes, by name.
-        has_rows: whether a derived size is a row length.
     """
 
     sizes: Mapping[str, DType]
     names: Names
     may_leave: bool = False
     found: dict[str, DerivedSize] = field(default_factory=dict)
-    has_rows: bool = False
     _known: dict[str, str] = field(default_factory=dict)
     _local: dict[str, c_ast.Node] = field(default_factory=dict)
     _named: set[str] = field(default_factory=set)
@@ -144,7 +142,6 @@ class DerivedSizes:
                         value = self._local[factor.name]
                         if value.op != "*":
                             self._named.add(factor.name)
-                            self.has_rows = True
             case c_ast.For(cond=cond) | c_ast.If(cond=cond) if cond is not None:
                 for name in names_in(cond):
                     if name in self._local and not self._is_affine(self._local[name]):
@@ -209,11 +206,9 @@ class DerivedSizes:
     def _subscript(self, node: c_ast.Node) -> c_ast.Node:
         """Name the sums and quotients of sizes that something else is multiplied by."""
         if isinstance(node, c_ast.BinaryOp) and node.op == "*":
-            sums = [self._is_sum(factor) for factor in (node.left, node.right)]
-            self.has_rows |= any(sums)
             sides = [
-                self._name(factor) if is_sum else self._subscript(factor)
-                for factor, is_sum in zip((node.left, node.right), sums, strict=True)
+                self._name(factor) if self._is_sum(factor) else self._subscript(factor)
+                for factor in (node.left, node.right)
             ]
             return c_ast.BinaryOp("*", *sides, node.coord)
         if isinstance(node, c_ast.ArrayRef):

@@ -17,7 +17,7 @@ The other variables of a header must be declared in it, because their last value
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from pycparser import c_ast
 
@@ -28,9 +28,57 @@ from polysched.frontends.scop.usage import base_name, changed_by
 _STEPS = {"p++": 1, "++": 1, "p--": -1, "--": -1}
 
 
-def with_plain_header(node: c_ast.For) -> c_ast.For:
-    """Normalize the header of a loop; the loop itself if its header has another form."""
+def with_plain_header(node: c_ast.For, counters: Collection[str] = ()) -> c_ast.For:
+    """Normalize the header of a loop; the loop itself if its header has another form.
+
+    Args:
+        node: the loop.
+        counters: the variables of plain signed types that only the loops use whose headers set them.
+    """
+    match node.init:
+        case c_ast.ExprList(exprs=[first, *others]) if all(
+            isinstance(one, c_ast.Assignment)
+            and one.op == "="
+            and isinstance(one.lvalue, c_ast.ID)
+            and one.lvalue.name in counters
+            for one in (first, *others)
+        ):
+            declared = c_ast.DeclList([_declared(one) for one in (first, *others)], node.coord)
+            node = c_ast.For(declared, node.cond, node.next, node.stmt, node.coord)
     return _without_data(_without_followers(_with_one_variable(node)))
+
+
+def _declared(node: c_ast.Assignment) -> c_ast.Decl:
+    """Return an assignment of the header as the declaration of a variable of the loop."""
+    long = c_ast.TypeDecl(node.lvalue.name, [], None, c_ast.IdentifierType(["int"]), node.coord)
+    return c_ast.Decl(node.lvalue.name, [], [], [], [], long, node.rvalue, None, node.coord)
+
+
+def counters_of(items: Sequence[c_ast.Node]) -> frozenset[str]:
+    """Return the local variables of type int that only the loops use whose headers set them."""
+    declared = {
+        node.name
+        for item in items
+        for node in walk(item)
+        if isinstance(node, c_ast.Decl)
+        and isinstance(node.type, c_ast.TypeDecl)
+        and getattr(node.type.type, "names", ()) == ["int"]
+        and node.init is None
+    }
+    inside = [name for loop in _setting(items, frozenset()) for name in loop]
+    used = [name for item in items for name in names_in(item)]
+    return frozenset(name for name in declared if used.count(name) == inside.count(name))
+
+
+def _setting(items: Sequence[c_ast.Node], known: frozenset[str]) -> Iterator[list[str]]:
+    """Yield the uses of each variable in the outermost loops whose headers set it."""
+    for item in items:
+        names: set[str] = set()
+        if isinstance(item, c_ast.For) and isinstance(item.init, c_ast.Assignment | c_ast.ExprList):
+            parts = item.init.exprs if isinstance(item.init, c_ast.ExprList) else [item.init]
+            names = {base_name(changed_by(part) or item) for part in parts} - known - {""}
+            yield [name for name in names_in(item) if name in names]
+        yield from _setting([child for _, child in item.children()], known | names)
 
 
 def _without_data(node: c_ast.For) -> c_ast.For:
@@ -93,11 +141,40 @@ def _with_one_variable(node: c_ast.For) -> c_ast.For:
         moved = passed if factor in (1, -1) else c_ast.BinaryOp("*", passed, number, one.coord)
         sign = "+" if factor > 0 else "-"
         values[one.name] = c_ast.BinaryOp(sign, one.init, moved, one.coord)
+        if not _is_signed(one.type.type):
+            return node
     init = c_ast.DeclList([first], node.init.coord)
-    cond, body = (
-        None if part is None else substituted(part, values) for part in (node.cond, node.stmt)
-    )
+    body = substituted(node.stmt, values)
+    distances = [_distance(steps[one.name]) for one in (first, *others)]
+    met = _met(node.cond, first, others[0]) if distances == ["1", "-1"] else None
+    cond = met or substituted(node.cond, values)
     return c_ast.For(init, cond, steps[first.name], body, node.coord)
+
+
+def _met(cond: c_ast.Node, up: c_ast.Decl, down: c_ast.Decl) -> c_ast.Node | None:
+    """Return the bound of ``i`` in ``i < j``, where ``i`` starts at 0 and ``j`` counts down.
+
+    With ``j = last - i``, ``i < j`` is ``2 * i < last``. The divisions truncate, and no iteration
+    runs where ``last`` is negative.
+    """
+    match cond:
+        case c_ast.BinaryOp(
+            op="<" | "<=" as relation, left=c_ast.ID(name=left), right=c_ast.ID(name=right)
+        ) if left == up.name and right == down.name:
+            pass
+        case _:
+            return None
+    if not (isinstance(up.init, c_ast.Constant) and up.init.value == "0"):
+        return None
+    more = c_ast.Constant("int", "1" if relation == "<" else "2", cond.coord)
+    two = c_ast.Constant("int", "2", cond.coord)
+    half = c_ast.BinaryOp("/", c_ast.BinaryOp("+", down.init, more), two, cond.coord)
+    return c_ast.BinaryOp("<", cond.left, half, cond.coord)
+
+
+def _is_signed(type_: c_ast.Node) -> bool:
+    names = set(getattr(type_, "names", ()))
+    return bool(names) and names <= {"int", "long", "signed"}
 
 
 def _distance(step: c_ast.Node) -> str | None:

@@ -22,7 +22,7 @@ from functools import reduce
 from pycparser import c_ast
 
 from polysched.frontends.scop.counting import names_in, walk, with_for_loops
-from polysched.frontends.scop.loop_headers import with_plain_header
+from polysched.frontends.scop.loop_headers import counters_of, with_plain_header
 from polysched.frontends.scop.side_effects import with_steps_apart
 from polysched.frontends.scop.trees import cast_to, mapped
 from polysched.frontends.scop.usage import base_name, changed_by
@@ -30,8 +30,15 @@ from polysched.frontends.scop.usage import base_name, changed_by
 
 def normalized(items: tuple[c_ast.Node, ...]) -> tuple[c_ast.Node, ...]:
     """Normalize the statements of a block."""
-    apart = (with_steps_apart(item) for item in items)
+    counters = counters_of(items)
+    apart = (_with_own_counters(with_steps_apart(item), counters) for item in items)
     return tuple(map(_with_plain_headers, with_for_loops(tuple(map(_normalized, apart)))))
+
+
+def _with_own_counters(node: c_ast.Node, counters: frozenset[str]) -> c_ast.Node:
+    """Normalize the headers of loops that set several variables from outside."""
+    node = mapped(node, lambda child: _with_own_counters(child, counters))
+    return with_plain_header(node, counters) if isinstance(node, c_ast.For) else node
 
 
 def _normalized(node: c_ast.Node) -> c_ast.Node:

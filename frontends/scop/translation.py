@@ -79,6 +79,8 @@ class Translation:
         assumptions: the inferred conditions on the sizes.
         shapes: the inferred shapes of arrays.
         limited: the 64-bit sizes that are computed with, and not only stored.
+        form: the region as it was translated, after all rewriting before pointers are.
+        keeps_bounds: whether the assumptions keep every access inside its array.
     """
 
     kernel: Kernel
@@ -89,6 +91,13 @@ class Translation:
     assumptions: tuple[Assumption, ...]
     shapes: Shapes
     limited: tuple[Variable, ...]
+    form: Region
+    keeps_bounds: bool
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all accesses lie inside their arrays for all sizes."""
+        return self.keeps_bounds and not self.assumptions
 
 
 def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Translation:
@@ -108,11 +117,11 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
         for candidate in _with_names_for_sizes(parsed, plain):
             with contextlib.suppress(FrontendError):
                 translation = _without_walks(parsed, candidate, settings)
-                if not translation.assumptions:
+                if translation.is_exact:
                     return translation
                 found.append(translation)
         if found:
-            return min(found, key=lambda one: len(one.assumptions))
+            return min(found, key=lambda one: (not one.keeps_bounds, len(one.assumptions)))
     # The messages of the region as it stands say what the file has.
     return _without_walks(parsed, _without_structs(parsed, region, reads_again=False), settings)
 
@@ -124,11 +133,14 @@ def _without_structs(parsed: ParsedSource, region: Region, *, reads_again: bool)
 
 
 def _with_names_for_sizes(parsed: ParsedSource, region: Region) -> list[Region]:
-    """Return the region as it stands and with names for functions of sizes, the better first."""
-    named, has_rows = _with_derived_sizes(parsed, region)
-    if not named.derived:
-        return [region]
-    return [named, region] if has_rows else [region, named]
+    """Return the region as it stands, and with names for functions of sizes."""
+    named = _with_derived_sizes(parsed, region)
+    return [region, named] if named.derived else [region]
+
+
+def translated_form(parsed: ParsedSource, form: Region, settings: Settings) -> Translation:
+    """Translate the form of a region that another translation found."""
+    return _without_walks(parsed, form, settings)
 
 
 def _without_walks(parsed: ParsedSource, region: Region, settings: Settings) -> Translation:
@@ -138,13 +150,15 @@ def _without_walks(parsed: ParsedSource, region: Region, settings: Settings) -> 
     items = with_counted_pointers(items, pointers)
     walked = without_walks(items, pointers)
     try:
-        return _translated(parsed, replace(region, items=walked), settings)
+        found = _translated(parsed, replace(region, items=walked), settings)
+        return replace(found, form=region)
     except FrontendError as error:
         moves = moves_in(items, {*pointers, *local_pointers(items)})
         lines = {parsed.source_map.location(move).line for move in moves}
         if not isinstance(error.location, SourceLocation) or error.location.line not in lines:
             raise
-    return _translated(parsed, replace(region, items=items), settings)  # says what the file has
+    found = _translated(parsed, replace(region, items=items), settings)  # says what the file has
+    return replace(found, form=region)
 
 
 def _translated(parsed: ParsedSource, region: Region, settings: Settings) -> Translation:
@@ -159,12 +173,8 @@ def _translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tra
         return _Translator(parsed, region, settings, shapes).translation()
 
 
-def _with_derived_sizes(parsed: ParsedSource, region: Region) -> tuple[Region, bool]:
-    """Name the functions of sizes that are not affine, or that are row lengths.
-
-    Returns:
-        The region, and whether it has a row length that is such a function.
-    """
+def _with_derived_sizes(parsed: ParsedSource, region: Region) -> Region:
+    """Name the functions of sizes that are not affine, or that are row lengths."""
     typedefs = typedefs_of(parsed.tree, region.before)
     numbers: dict[str, DType] = {}
     for name, type_ in _parameters(region)[0].items():
@@ -178,7 +188,7 @@ def _with_derived_sizes(parsed: ParsedSource, region: Region) -> tuple[Region, b
         sizes_of(numbers, region.items), Names(frozenset(taken)), _may_leave_loops(region)
     )
     items = derived.items(region.items)
-    return replace(region, items=items, derived=derived.found), derived.has_rows
+    return replace(region, items=items, derived=derived.found)
 
 
 def _may_leave_loops(region: Region) -> bool:
@@ -344,8 +354,9 @@ class _Translator:
     def translation(self) -> Translation:
         """Return the kernel."""
         assumptions: tuple[Assumption, ...] = ()
+        keeps_bounds = True
         if self.settings.infers_sizes:
-            assumptions = inferred_assumptions(self.scope)
+            assumptions, keeps_bounds = inferred_assumptions(self.scope)
         for assumption in assumptions:
             self.build.assume(assumption.condition)
         location = self.parsed.source_map.location(self.region.node)
@@ -361,6 +372,8 @@ class _Translator:
             assumptions,
             self.shapes,
             self.limited,
+            self.region,
+            keeps_bounds,
         )
 
 
