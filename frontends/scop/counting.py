@@ -54,7 +54,9 @@ def with_countdowns(
         if counted is not None:
             name, body = counted
             after = (inner for other in items[position + 1 :] for inner in names_in(other))
-            changed = {base_name(changed_by(n) or n) for other in items[:position] for n in walk(other)}
+            changed = {
+                base_name(changed_by(n) or n) for other in items[:position] for n in walk(other)
+            }
             if name not in (*after, *changed, *names_in(body)):
                 item = _counting_up(item, name, body, parameters[name])
         result.append(item)

@@ -172,9 +172,9 @@ class DerivedSizes:
             case c_ast.If():
                 sides = [side and self._rewritten(side) for side in (node.iftrue, node.iffalse)]
                 return c_ast.If(self._bound(node.cond), *sides, node.coord)
-            case c_ast.FuncCall(name=c_ast.ID(name=name), args=c_ast.ExprList(exprs=[*to, size])) if (
-                name in FILLS
-            ):
+            case c_ast.FuncCall(
+                name=c_ast.ID(name=name), args=c_ast.ExprList(exprs=[*to, size])
+            ) if name in FILLS:
                 arguments = c_ast.ExprList([*to, self._bytes(size)], node.args.coord)
                 return c_ast.FuncCall(node.name, arguments, node.coord)
             case c_ast.ArrayRef(name=array, subscript=subscript):

@@ -160,9 +160,7 @@ class _Rewriting:
                 declared = self.declared.get(name)
                 if declared is None or declared.init is not None or uses != inside:
                     return None, None
-                copy = c_ast.Decl(
-                    name, [], [], [], [], declared.type, value, None, loop.coord
-                )
+                copy = c_ast.Decl(name, [], [], [], [], declared.type, value, None, loop.coord)
                 self.ends.add(name)
                 return [copy], value
         return None, None
@@ -258,9 +256,7 @@ def _positions(node: c_ast.Node, at: Positions) -> tuple[_Position, ...]:
     return ()
 
 
-def _distance(
-    starts: Sequence[_Position], ends: Sequence[_Position]
-) -> c_ast.Node | None:
+def _distance(starts: Sequence[_Position], ends: Sequence[_Position]) -> c_ast.Node | None:
     """Return the distance between two positions from one root, the simplest first."""
     for start in starts:
         for end in ends:

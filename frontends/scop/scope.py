@@ -288,9 +288,7 @@ class Scope:
     ) -> None:
         """Record an access at this point of the program."""
         self.accesses.append(
-            LoggedAccess(
-                node, binding, subscripts, self._instances(), self._indices, self._depth
-            )
+            LoggedAccess(node, binding, subscripts, self._instances(), self._indices, self._depth)
         )
 
     @contextmanager
@@ -390,7 +388,9 @@ def _common(
             found.setdefault((access.binding.array.name, access.subscripts), []).append(access)
     first_ids = set(map(id, first))
     for accesses in found.values():
-        sides = [[one for one in accesses if (id(one) in first_ids) is own] for own in (True, False)]
+        sides = [
+            [one for one in accesses if (id(one) in first_ids) is own] for own in (True, False)
+        ]
         if all(sides):
             with limited(KernelError, "the conditions are too intricate"):
                 parts = [reduce(isl.Set.union, (one.domain for one in side)) for side in sides]

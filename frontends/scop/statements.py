@@ -104,8 +104,9 @@ class Statements(Branches):
                 usage = replace(self.usage, used=(*self.usage.used, *copies))
                 replace(self, usage=usage).declare_all(loops)
             # (void)x; keeps compilers quiet, (void)0; is what an assertion leaves
-            case c_ast.EmptyStatement() | c_ast.Cast(
-                to_type=c_ast.Typename(), expr=c_ast.ID() | c_ast.Constant()
+            case (
+                c_ast.EmptyStatement()
+                | c_ast.Cast(to_type=c_ast.Typename(), expr=c_ast.ID() | c_ast.Constant())
             ):
                 pass
             case _:

@@ -263,7 +263,9 @@ def _range(node: c_ast.For) -> tuple[str, c_ast.Node, c_ast.Node, str | None]:
         case c_ast.BinaryOp(op=relation, left=c_ast.ID(name=tested), right=end) if tested == name:
             step: str | None = "++" if relation in ("<", "<=") else "--"
         case (
-            c_ast.BinaryOp(op=">", left=c_ast.UnaryOp(op="p--", expr=c_ast.ID(name=tested)), right=end)
+            c_ast.BinaryOp(
+                op=">", left=c_ast.UnaryOp(op="p--", expr=c_ast.ID(name=tested)), right=end
+            )
             | c_ast.UnaryOp(op="p--", expr=c_ast.ID(name=tested) as end)
         ) if tested == name and _is_signed(node.init):
             relation, step = "--", None
