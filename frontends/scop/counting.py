@@ -54,11 +54,11 @@ def with_countdowns(
         if counted is not None:
             name, body = counted
             after = (inner for other in items[position + 1 :] for inner in names_in(other))
-            changed = {
-                base_name(changed_by(n) or n) for other in items[:position] for n in walk(other)
-            }
+            before = (node for other in items[:position] for node in walk(other))
+            changed = {base_name(changed_by(node) or node) for node in before}
             if name not in (*after, *changed, *names_in(body)):
-                item = _counting_up(item, name, body, parameters[name])
+                result.append(_counting_up(item, name, body, parameters[name]))
+                continue
         result.append(item)
     return tuple(result)
 
@@ -74,13 +74,7 @@ def _countdown(
             pass
         case _:
             return None
-    match cond:
-        case c_ast.BinaryOp(op=">" | "!=", left=tested, right=c_ast.Constant(value="0")):
-            pass
-        case c_ast.BinaryOp(op="<" | "!=", left=c_ast.Constant(value="0"), right=tested):
-            pass
-        case tested:
-            pass
+    tested = _nonzero(cond)
     match tested:
         case c_ast.UnaryOp(op="p--", expr=c_ast.ID(name=str(name))) if step is None:
             return (name, body) if name in parameters else None
@@ -98,6 +92,16 @@ def _countdown(
     if len(kept) != len(body.block_items or []) - 1:
         return None
     return name, c_ast.Compound(kept, body.coord)
+
+
+def _nonzero(cond: c_ast.Node) -> c_ast.Node:
+    """Return ``e`` for the conditions ``e > 0``, ``e != 0``, ``0 < e`` and ``e``."""
+    match cond:
+        case c_ast.BinaryOp(op=">" | "!=", left=tested, right=c_ast.Constant(value="0")):
+            return tested
+        case c_ast.BinaryOp(op="<" | "!=", left=c_ast.Constant(value="0"), right=tested):
+            return tested
+    return cond
 
 
 def _is_decrement(node: c_ast.Node, name: str) -> bool:

@@ -192,7 +192,8 @@ class DerivedSizes:
 
     def _bytes(self, node: c_ast.Node) -> c_ast.Node:
         """Name the product of the sizes in a number of bytes, such as ``sizeof(float) * w * h``."""
-        pure, others = [], []
+        pure: list[c_ast.Node] = []
+        others: list[c_ast.Node] = []
         for factor in factors_of(node):
             is_size = self._is_pure(factor) and not isinstance(factor, c_ast.Constant)
             (pure if is_size else others).append(factor)

@@ -24,8 +24,8 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.counting import names_in, walk
 from polysched.frontends.scop.names import Names
-from polysched.frontends.scop.trees import SafeSubscript, mapped, substituted
-from polysched.frontends.scop.usage import base_name, changed_by
+from polysched.frontends.scop.safe_reads import with_safe_reads
+from polysched.frontends.scop.trees import substituted
 
 _LOOPS = c_ast.For | c_ast.While | c_ast.DoWhile
 _EXITS = (c_ast.Return, c_ast.Break, c_ast.Continue)
@@ -210,7 +210,9 @@ class _Exits:
             loop = replace(loop, index=name, last=last)
             rest = tuple(substituted(item, {name: c_ast.ID(last)}) for item in rest)
         again = self._reads_again and not loops
-        statements = with_safe_reads(node, flag) if again else _items(node.stmt)
+        statements = _items(node.stmt)
+        if again:
+            statements = with_safe_reads(node, statements, flag)
         inner = self.items(statements, (*loops, loop))
         body = _block([_unless(flag, inner, node.stmt)], node.stmt)
         changed = c_ast.For(node.init, node.cond, node.next, body, node.coord)
@@ -231,58 +233,6 @@ def _counter(node: c_ast.For) -> tuple[str, c_ast.Node, c_ast.Node] | None:
         ) if name == tested == stepped:
             return name, first, end
     return None
-
-
-def with_safe_reads(node: c_ast.For, flag: str) -> tuple[c_ast.Node, ...]:
-    """Return the body of a loop that reads the elements of its first iteration after `flag` is set.
-
-    Only reads that every iteration performs as long as the loop has not been left.
-    """
-    match node.init:
-        case c_ast.DeclList(decls=[c_ast.Decl(name=str(name), init=c_ast.Node() as first)]):
-            pass
-        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=str(name)), rvalue=first):
-            pass
-        case _:
-            return _items(node.stmt)
-    changed = {base_name(changed_by(inner) or node) for inner in walk(node.stmt)}
-    changed |= {inner.name for inner in walk(node.stmt) if isinstance(inner, c_ast.Decl)}
-    stopped = c_ast.ID(flag, node.coord)
-
-    def read(inner: c_ast.Node) -> c_ast.Node:
-        match inner:
-            case c_ast.TernaryOp(cond=cond):
-                return c_ast.TernaryOp(read(cond), inner.iftrue, inner.iffalse, inner.coord)
-            case c_ast.BinaryOp(op="&&" | "||" as operator, left=left, right=right):
-                return c_ast.BinaryOp(operator, read(left), right, inner.coord)
-            case c_ast.ArrayRef(name=c_ast.ID(name=array), subscript=by):
-                others = {*names_in(by), *names_in(first)}
-                if others & changed or array in changed:
-                    return inner
-                safe = SafeSubscript(stopped, substituted(by, {name: first}), by, by.coord)
-                return c_ast.ArrayRef(inner.name, safe, inner.coord)
-            case c_ast.Assignment(rvalue=value):
-                target = inner.lvalue
-                return c_ast.Assignment(inner.op, target, read(value), inner.coord)
-            case c_ast.UnaryOp() if changed_by(inner) is not None:
-                return inner
-            case c_ast.If(cond=cond):
-                return c_ast.If(read(cond), inner.iftrue, inner.iffalse, inner.coord)
-            case c_ast.Compound(block_items=[*items]):
-                return c_ast.Compound(until_left(items), inner.coord)
-            case _ if isinstance(inner, (*_EXITS, c_ast.Switch, c_ast.FuncCall)) or (
-                isinstance(inner, _LOOPS)
-            ):
-                return inner
-        return mapped(inner, read)
-
-    def until_left(items: Sequence[c_ast.Node]) -> list[c_ast.Node]:
-        for position, item in enumerate(items):
-            if any(isinstance(inner, _EXITS) for inner in walk(item)):
-                return [*map(read, items[: position + 1]), *items[position + 1 :]]
-        return [read(item) for item in items]
-
-    return tuple(until_left(_items(node.stmt)))
 
 
 def _items(node: c_ast.Node | None) -> tuple[c_ast.Node, ...]:

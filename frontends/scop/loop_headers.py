@@ -33,7 +33,7 @@ def with_plain_header(node: c_ast.For, counters: Collection[str] = ()) -> c_ast.
 
     Args:
         node: the loop.
-        counters: the variables of plain signed types that only the loops use whose headers set them.
+        counters: the variables of type int that only loops use whose headers set them.
     """
     match node.init:
         case c_ast.ExprList(exprs=[first, *others]) if all(

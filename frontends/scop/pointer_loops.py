@@ -225,6 +225,8 @@ def _after(item: c_ast.Node, at: Positions) -> Positions:
         for name, positions in at.items()
         if name not in changed
     }
+    # A pointer that moves is a root of its own again: positions from its old value are forgotten.
+    kept |= {name: (_Position(name),) for name in at if name in changed}
     match item:
         case c_ast.Decl(name=name, type=c_ast.PtrDecl(), init=init):
             found = () if init is None else _positions(init, at)
@@ -280,7 +282,7 @@ def _comparisons(node: c_ast.Node | None) -> Iterator[tuple[str, str, c_ast.Node
 
 
 def _moved(node: c_ast.Node, name: str) -> int | None:
-    """Return the number of elements by which a block moves a pointer; None if it is unknown or 0."""
+    """Return the number of elements by which a block moves a pointer; None if unknown or 0."""
     moves = [inner for inner in walk(node) if _moves(inner, name)]
     certain = [inner for inner in _always(node) if _moves(inner, name)]
     total = 0

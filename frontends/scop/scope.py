@@ -272,7 +272,8 @@ class Scope:
 
         yield alternative
         if len(sides) == 2:
-            self.accesses += _common(*sides, self._indices, self._depth)
+            first, second = sides
+            self.accesses += _common(first, second, self._indices, self._depth)
 
     @contextmanager
     def not_evaluated(self) -> Iterator[None]:

@@ -61,7 +61,10 @@ def test_a_search_needs_no_declared_extent() -> None:
 
 
 def test_reads_beyond_an_exit_need_a_declared_extent() -> None:
-    text = "int f(int n, const int {}, int m) {{ int s = 0; for (int i = 0; i < n; i++) {{ if (s > m) break; s += x[i]; }} return s; }}"
+    text = (
+        "int f(int n, const int {}, int m) {{ int s = 0; "
+        "for (int i = 0; i < n; i++) {{ if (s > m) break; s += x[i]; }} return s; }}"
+    )
     parse_c(text.format("x[n]"))
     with pytest.raises(FrontendError, match="the extent of 'x' is not declared"):
         parse_c(text.format("*x"))
