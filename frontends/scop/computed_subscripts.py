@@ -35,18 +35,19 @@ Declare = Callable[[c_ast.Node, Expression], str]
 
 
 def with_index_variables(
-    scope: Scope, node: c_ast.Node, declare: Declare, *, is_guarded: bool = False
+    scope: Scope, node: c_ast.Node, declare: Declare, *, guards: int = 0
 ) -> c_ast.Node:
     """Replace the subscripts in a statement that depend on data.
 
     Only subscripts that the statement always evaluates are replaced; under a condition on data,
-    only those that are safe where the condition does not hold.
+    only those that are safe where the condition does not hold. Such a subscript relies on the loop
+    that it stands in having started, so the condition is the one inside that loop.
 
     Args:
         scope: the visible names.
         node: an expression.
         declare: declares an index variable in front of the statement.
-        is_guarded: whether the statement takes effect under a condition on data only.
+        guards: the number of conditions on data that the statement depends on.
     """
 
     def replaced(inner: c_ast.Node) -> c_ast.Node:
@@ -55,7 +56,7 @@ def with_index_variables(
                 return inner
             case c_ast.ArrayRef(subscript=SafeSubscript() as safe):
                 found = _extent(scope, inner)
-                if found is None:
+                if found is None or guards > 1:
                     return inner
                 index = StandIn(declare(safe, found[0]), safe.iffalse)
                 return c_ast.ArrayRef(inner.name, index, inner.coord)
@@ -68,7 +69,7 @@ def with_index_variables(
             return changed
         extent = _extent(scope, changed)
         if (
-            is_guarded
+            guards
             or extent is None
             or not _is_integer(scope, changed.subscript)
             or _is_known(scope, changed.subscript, is_flat=extent[1])

@@ -96,11 +96,12 @@ def _countdown(
 
 def _nonzero(cond: c_ast.Node) -> c_ast.Node:
     """Return ``e`` for the conditions ``e > 0``, ``e != 0``, ``0 < e`` and ``e``."""
-    match cond:
-        case c_ast.BinaryOp(op=">" | "!=", left=tested, right=c_ast.Constant(value="0")):
-            return tested
-        case c_ast.BinaryOp(op="<" | "!=", left=c_ast.Constant(value="0"), right=tested):
-            return tested
+    if isinstance(cond, c_ast.BinaryOp):
+        sides = {"right": (">", "!="), "left": ("<", "!=")}
+        for side, operators in sides.items():
+            zero = getattr(cond, side)
+            if cond.op in operators and getattr(zero, "value", None) == "0":
+                return cond.left if side == "right" else cond.right
     return cond
 
 

@@ -122,7 +122,7 @@ class Branches(ABC):
         """Declare both branches without control flow: each store selects the new or old value."""
         if self.scope.is_reached():
             cond = with_index_variables(
-                self.scope, node.cond, self.index_variable, is_guarded=bool(self.guards)
+                self.scope, node.cond, self.index_variable, guards=len(self.guards)
             )
             node = c_ast.If(cond, node.iftrue, node.iffalse, node.coord)
         holds = Values(self.scope).truth(node.cond)

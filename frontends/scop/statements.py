@@ -145,9 +145,9 @@ class Statements(Branches):
             self._statement(value, None, Order.EXACT)
             value = value.lvalue
         if self.scope.is_reached():
-            guarded = bool(self.guards)
+            guards = len(self.guards)
             target, value = (
-                with_index_variables(self.scope, part, self.index_variable, is_guarded=guarded)
+                with_index_variables(self.scope, part, self.index_variable, guards=guards)
                 for part in (target, value)
             )
         if not is_element(target):
