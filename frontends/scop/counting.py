@@ -67,9 +67,10 @@ def _countdown(
     item: c_ast.Node, parameters: Mapping[str, c_ast.Node]
 ) -> tuple[str, c_ast.Node] | None:
     """Return the parameter that a loop counts down to 0, and the body without the step."""
+    step: c_ast.Node | None = None
     match item:
         case c_ast.While(cond=cond, stmt=body):
-            step = None
+            pass
         case c_ast.For(init=None, cond=c_ast.Node() as cond, next=step, stmt=body):
             pass
         case _:
