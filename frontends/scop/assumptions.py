@@ -64,13 +64,17 @@ class Assumption:
         )
 
 
-def inferred_assumptions(scope: Scope) -> tuple[Assumption, ...]:
+def inferred_assumptions(scope: Scope) -> tuple[tuple[Assumption, ...], bool]:
     """Infer conditions on the sizes from the accesses that do not depend on data.
 
     A condition is left out if it would keep a statement from ever running: the access is a mistake
     then, which the check of the kernel reports.
+
+    Returns:
+        The conditions, and whether they keep every such access inside its array.
     """
     context = scope.sizes()
+    is_complete = True
     found: list[Assumption] = []
     seen: set[tuple[str, tuple[Expression, ...], int]] = set()
     for access in scope.accesses:
@@ -78,11 +82,13 @@ def inferred_assumptions(scope: Scope) -> tuple[Assumption, ...]:
         if not access.is_certain or key in seen or any(map(loads, access.subscripts)):
             continue
         seen.add(key)
+        is_settled = is_complete
         try:
             with limited(KernelError, "the subscripts are too intricate"):
                 outside = _outside(scope, access).intersect_params(context)
                 if outside.is_empty():
                     continue
+                is_complete = False
                 allowed = context.subtract(outside.params()).coalesce()
                 gist = allowed.gist(context).coalesce()
                 if not _is_simple(gist):  # such as n <= 0 || m <= 70
@@ -96,6 +102,7 @@ def inferred_assumptions(scope: Scope) -> tuple[Assumption, ...]:
                 condition, _ = from_set(gist), condition_text(gist)
         except (KernelError, ValueError, isl.Error):
             continue
+        is_complete = is_settled
         context = allowed
         found.append(
             Assumption(
@@ -106,7 +113,7 @@ def inferred_assumptions(scope: Scope) -> tuple[Assumption, ...]:
                 scope.source_map.location(access.node),
             )
         )
-    return tuple(found)
+    return tuple(found), is_complete
 
 
 def _outside(scope: Scope, access: LoggedAccess) -> isl.Set:

@@ -22,7 +22,7 @@ from polysched.frontends.scop.linearized import polynomial_value
 from polysched.frontends.scop.rows import RowBinding
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.frontends.scop.subscripts import data_subscript
-from polysched.frontends.scop.trees import StandIn, mapped
+from polysched.frontends.scop.trees import SafeSubscript, StandIn, mapped
 from polysched.frontends.scop.usage import base_name
 from polysched.frontends.scop.values import Values, c_type_of
 from polysched.ir.expr.expressions import Constant, Expression
@@ -34,21 +34,32 @@ Declare = Callable[[c_ast.Node, Expression], str]
 """Declares an index variable with a value below an extent; returns its name."""
 
 
-def with_index_variables(scope: Scope, node: c_ast.Node, declare: Declare) -> c_ast.Node:
+def with_index_variables(
+    scope: Scope, node: c_ast.Node, declare: Declare, *, guards: int = 0
+) -> c_ast.Node:
     """Replace the subscripts in a statement that depend on data.
 
-    Only subscripts that the statement always evaluates are replaced.
+    Only subscripts that the statement always evaluates are replaced; under a condition on data,
+    only those that are safe where the condition does not hold. Such a subscript relies on the loop
+    that it stands in having started, so the condition is the one inside that loop.
 
     Args:
         scope: the visible names.
         node: an expression.
         declare: declares an index variable in front of the statement.
+        guards: the number of conditions on data that the statement depends on.
     """
 
     def replaced(inner: c_ast.Node) -> c_ast.Node:
         match inner:
             case c_ast.UnaryOp(op="sizeof"):
                 return inner
+            case c_ast.ArrayRef(subscript=SafeSubscript() as safe):
+                found = _extent(scope, inner)
+                if found is None or guards > 1:
+                    return inner
+                index = StandIn(declare(safe, found[0]), safe.iffalse)
+                return c_ast.ArrayRef(inner.name, index, inner.coord)
             case c_ast.TernaryOp(cond=cond):
                 return c_ast.TernaryOp(replaced(cond), inner.iftrue, inner.iffalse, inner.coord)
             case c_ast.BinaryOp(op="&&" | "||" as operator, left=left, right=right):
@@ -58,7 +69,8 @@ def with_index_variables(scope: Scope, node: c_ast.Node, declare: Declare) -> c_
             return changed
         extent = _extent(scope, changed)
         if (
-            extent is None
+            guards
+            or extent is None
             or not _is_integer(scope, changed.subscript)
             or _is_known(scope, changed.subscript, is_flat=extent[1])
         ):

@@ -38,46 +38,92 @@ def with_for_loops(items: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
 def with_countdowns(
     items: Sequence[c_ast.Node], parameters: Mapping[str, c_ast.Node]
 ) -> tuple[c_ast.Node, ...]:
-    """Turn ``while (n--)`` over a parameter into ``for (k = 0; k < n; k++)``.
+    """Turn loops that count a parameter down, such as ``while (n--)``, into loops that count up.
 
-    Only loops whose body does not use ``n``, in a function that does not use it elsewhere. A signed
-    ``n`` below 0 would overflow, which is undefined in C, or end the loop at once.
+    Only loops whose body does not use ``n`` otherwise, in a function that does not change it before
+    and does not use it afterwards. A signed ``n`` below 0 would overflow, which is undefined in C,
+    or end the loop at once.
 
     Args:
         items: the statements of a function.
         parameters: the types of the parameters, by name.
     """
-    return tuple(_counting_up(item, items, parameters) or item for item in items)
+    result = []
+    for position, item in enumerate(items):
+        counted = _countdown(item, parameters)
+        if counted is not None:
+            name, body = counted
+            after = (inner for other in items[position + 1 :] for inner in names_in(other))
+            before = (node for other in items[:position] for node in walk(other))
+            changed = {base_name(changed_by(node) or node) for node in before}
+            if name not in (*after, *changed, *names_in(body)):
+                result.append(_counting_up(item, name, body, parameters[name]))
+                continue
+        result.append(item)
+    return tuple(result)
 
 
-def _counting_up(
-    item: c_ast.Node, items: Sequence[c_ast.Node], parameters: Mapping[str, c_ast.Node]
-) -> c_ast.For | None:
+def _countdown(
+    item: c_ast.Node, parameters: Mapping[str, c_ast.Node]
+) -> tuple[str, c_ast.Node] | None:
+    """Return the parameter that a loop counts down to 0, and the body without the step."""
+    step: c_ast.Node | None = None
     match item:
-        case c_ast.While(cond=c_ast.UnaryOp(op="p--", expr=c_ast.ID() as own), stmt=body):
+        case c_ast.While(cond=cond, stmt=body):
             pass
-        case c_ast.While(
-            cond=c_ast.BinaryOp(
-                op=">" | "!=",
-                left=c_ast.UnaryOp(op="p--", expr=c_ast.ID() as own),
-                right=c_ast.Constant(value="0"),
-            ),
-            stmt=body,
-        ):
+        case c_ast.For(init=None, cond=c_ast.Node() as cond, next=step, stmt=body):
             pass
         case _:
             return None
-    uses = [name for other in items for name in names_in(other)].count(own.name)
-    if own.name not in parameters or uses != 1:
+    tested = _nonzero(cond)
+    match tested:
+        case c_ast.UnaryOp(op="p--", expr=c_ast.ID(name=str(name))) if step is None:
+            return (name, body) if name in parameters else None
+        case c_ast.ID(name=str(name)) if name in parameters:
+            pass
+        case _:
+            return None
+    if step is not None:
+        return (name, body) if _is_decrement(step, name) else None
+    if not isinstance(body, c_ast.Compound) or any(
+        isinstance(node, c_ast.Continue) for node in walk(body)
+    ):
         return None
-    variable = f"{own.name}_passed"
+    kept = [inner for inner in body.block_items or [] if not _is_decrement(inner, name)]
+    if len(kept) != len(body.block_items or []) - 1:
+        return None
+    return name, c_ast.Compound(kept, body.coord)
+
+
+def _nonzero(cond: c_ast.Node) -> c_ast.Node:
+    """Return ``e`` for the conditions ``e > 0``, ``e != 0``, ``0 < e`` and ``e``."""
+    if isinstance(cond, c_ast.BinaryOp):
+        sides = {"right": (">", "!="), "left": ("<", "!=")}
+        for side, operators in sides.items():
+            zero = getattr(cond, side)
+            if cond.op in operators and getattr(zero, "value", None) == "0":
+                return cond.left if side == "right" else cond.right
+    return cond
+
+
+def _is_decrement(node: c_ast.Node, name: str) -> bool:
+    match node:
+        case c_ast.UnaryOp(op="p--" | "--", expr=c_ast.ID(name=own)):
+            return bool(own == name)
+        case c_ast.Assignment(op="-=", lvalue=c_ast.ID(name=own), rvalue=c_ast.Constant(value="1")):
+            return bool(own == name)
+    return False
+
+
+def _counting_up(item: c_ast.Node, name: str, body: c_ast.Node, type_: c_ast.Node) -> c_ast.For:
+    variable = f"{name}_passed"
     zero = c_ast.Constant("int", "0", item.coord)
-    type_ = replaced_name(parameters[own.name], variable)
-    start = c_ast.Decl(variable, [], [], [], [], type_, zero, None, item.coord)
-    index = c_ast.ID(variable, own.coord)
+    declared = replaced_name(type_, variable)
+    start = c_ast.Decl(variable, [], [], [], [], declared, zero, None, item.coord)
+    index = c_ast.ID(variable, item.cond.coord)
     return c_ast.For(
         c_ast.DeclList([start], item.coord),
-        c_ast.BinaryOp("<", index, own, item.cond.coord),
+        c_ast.BinaryOp("<", index, c_ast.ID(name, item.cond.coord), item.cond.coord),
         c_ast.UnaryOp("p++", index, item.cond.coord),
         body,
         item.coord,
@@ -106,6 +152,8 @@ def _counted(
         step, body = items[-1], list(items[:-1])
         name = base_name(changed_by(items[-1]) or loop)
     else:
+        return None
+    if name not in names_in(loop.cond):
         return None
     if any(base_name(changed_by(node) or loop) == name for item in body for node in walk(item)):
         return None

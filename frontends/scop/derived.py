@@ -15,14 +15,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 from pycparser import c_ast, c_generator
 
 from polysched.frontends.scop.counting import names_in, walk
 from polysched.frontends.scop.names import Names
-from polysched.frontends.scop.trees import StandIn, mapped, substituted
-from polysched.frontends.scop.usage import base_name, changed_by
-from polysched.ir.expr.dtypes import DType, i32, i64
+from polysched.frontends.scop.trees import StandIn, cast_to, mapped, substituted
+from polysched.frontends.scop.usage import FILLS, base_name, changed_by
+from polysched.ir.expr.dtypes import DType, i32, i64, u64
 from polysched.ir.expr.expressions import Constant, Expression, Parameter, operation, typed
 from polysched.ir.expr.operators import Operator
 
@@ -43,7 +44,7 @@ class DerivedSize:
 
     Attributes:
         node: the expression, over names outside the region.
-        dtype: its type in C: int or long.
+        dtype: its type in C: int, long or unsigned long.
     """
 
     node: c_ast.Node
@@ -67,11 +68,13 @@ class DerivedSizes:
     Attributes:
         sizes: the types of the signed integers outside the region that it does not change.
         names: the names that are taken.
+        may_leave: whether a loop may be left early.
         found: the derived sizes, by name.
     """
 
     sizes: Mapping[str, DType]
     names: Names
+    may_leave: bool = False
     found: dict[str, DerivedSize] = field(default_factory=dict)
     _known: dict[str, str] = field(default_factory=dict)
     _local: dict[str, c_ast.Node] = field(default_factory=dict)
@@ -106,8 +109,8 @@ class DerivedSizes:
                 return name in self.sizes or name in self._local
             case c_ast.Constant(type="int", value=text):
                 return bool(text.isdigit())
-            case c_ast.UnaryOp(op="-", expr=inner):
-                return self._is_pure(inner)
+            case c_ast.UnaryOp(op="-", expr=inner) | c_ast.Cast(expr=inner):
+                return _is_exact(node, self.may_leave) and self._is_pure(inner)
             case c_ast.BinaryOp(op=operator, left=left, right=right):
                 if operator in _BY_LITERAL:
                     return self._is_pure(left) and _is_positive(right)
@@ -152,6 +155,10 @@ class DerivedSizes:
     def _rewritten(self, node: c_ast.Node) -> c_ast.Node:
         match node:
             case c_ast.Decl(name=str(name), init=c_ast.Node() as init) if name in self._named:
+                if _is_unsigned(node.type.type):
+                    init = cast_to(c_ast.TypeDecl(None, [], None, node.type.type), init)
+                    if not self._is_pure(init):
+                        return node
                 return c_ast.Decl(
                     name, node.quals, node.align, node.storage, node.funcspec, node.type,
                     self._name(init), node.bitsize, node.coord,
@@ -165,6 +172,11 @@ class DerivedSizes:
             case c_ast.If():
                 sides = [side and self._rewritten(side) for side in (node.iftrue, node.iffalse)]
                 return c_ast.If(self._bound(node.cond), *sides, node.coord)
+            case c_ast.FuncCall(
+                name=c_ast.ID(name=name), args=c_ast.ExprList(exprs=[*to, size])
+            ) if name in FILLS:
+                arguments = c_ast.ExprList([*to, self._bytes(size)], node.args.coord)
+                return c_ast.FuncCall(node.name, arguments, node.coord)
             case c_ast.ArrayRef(name=array, subscript=subscript):
                 changed = self._subscript(subscript)
                 return c_ast.ArrayRef(self._rewritten(array), changed, node.coord)
@@ -177,6 +189,20 @@ class DerivedSizes:
         if isinstance(node, c_ast.BinaryOp) and self._is_pure(node) and not self._is_affine(node):
             return self._name(node)
         return mapped(node, self._bound)
+
+    def _bytes(self, node: c_ast.Node) -> c_ast.Node:
+        """Name the product of the sizes in a number of bytes, such as ``sizeof(float) * w * h``."""
+        pure: list[c_ast.Node] = []
+        others: list[c_ast.Node] = []
+        for factor in factors_of(node):
+            is_size = self._is_pure(factor) and not isinstance(factor, c_ast.Constant)
+            (pure if is_size else others).append(factor)
+        if len(pure) < 2 and all(map(self._is_affine, pure)):
+            return node
+        product = reduce(lambda a, b: c_ast.BinaryOp("*", a, b, node.coord), pure)
+        return reduce(
+            lambda a, b: c_ast.BinaryOp("*", a, b, node.coord), others, self._name(product)
+        )
 
     def _subscript(self, node: c_ast.Node) -> c_ast.Node:
         """Name the sums and quotients of sizes that something else is multiplied by."""
@@ -199,11 +225,44 @@ class DerivedSizes:
         value = substituted(node, self._local)
         text = c_generator.CGenerator().visit(value)
         if text not in self._known:
-            name = self.names.fresh("_".join(re.findall(r"\w+", text))[:40])
+            words = re.findall(r"\w+", re.sub(r"\([a-z_0-9 ]+\) ", "", text))  # without the casts
+            name = self.names.fresh("_".join(words)[:40])
             self._known[text] = name if not name[0].isdigit() else self.names.fresh(f"size_{name}")
-            is_int = all(self.sizes[inner].bits <= 32 for inner in names_in(value))
-            self.found[self._known[text]] = DerivedSize(value, i32 if is_int else i64)
+            casts = [inner for inner in walk(value) if isinstance(inner, c_ast.Cast)]
+            is_int = all(self.sizes[inner].bits <= 32 for inner in names_in(value)) and not casts
+            is_unsigned = any(_is_unsigned(cast.to_type.type.type) for cast in casts)
+            dtype = u64 if is_unsigned else i32 if is_int else i64
+            self.found[self._known[text]] = DerivedSize(value, dtype)
         return StandIn(self._known[text], node)
+
+
+def factors_of(node: c_ast.Node) -> list[c_ast.Node]:
+    """Return the factors of a product."""
+    if isinstance(node, c_ast.BinaryOp) and node.op == "*":
+        return [*factors_of(node.left), *factors_of(node.right)]
+    return [node]
+
+
+def _is_exact(node: c_ast.Node, may_leave: bool) -> bool:
+    """Whether an operator is a negation, or a cast to 64 bits that counts as exact.
+
+    A negative size that is cast to ``size_t`` is larger than any array. A loop up to it that is
+    never left early is undefined in C, so such a size counts as not negative.
+    """
+    if isinstance(node, c_ast.UnaryOp):
+        return True
+    if not isinstance(node.to_type.type, c_ast.TypeDecl):
+        return False
+    type_ = node.to_type.type.type
+    if _is_unsigned(type_):
+        return not may_leave
+    return bool(set(getattr(type_, "names", ())) & {"ptrdiff_t", "ssize_t", "int64_t", "long"})
+
+
+def _is_unsigned(type_: c_ast.Node) -> bool:
+    """Whether a type is unsigned and has 64 bits."""
+    names = set(getattr(type_, "names", ()))
+    return bool(names & {"size_t", "uint64_t"}) or names >= {"unsigned", "long"}
 
 
 def _is_int(type_: c_ast.Node) -> bool:
@@ -223,6 +282,8 @@ def _in_long(node: c_ast.Node) -> str:
             return f"(long){name}"
         case c_ast.Constant(value=text):
             return f"{text}L"
+        case c_ast.Cast(expr=inner):
+            return _in_long(inner)
         case c_ast.UnaryOp(op=operator, expr=inner):
             return f"({operator}{_in_long(inner)})"
         case c_ast.BinaryOp(op=operator, left=left, right=right):
@@ -236,6 +297,8 @@ def _in_64_bits(node: c_ast.Node) -> Expression:
             return typed(Parameter(name), i64)
         case c_ast.Constant(value=text):
             return Constant(int(text), i64)
+        case c_ast.Cast(expr=inner):
+            return _in_64_bits(inner)
         case c_ast.UnaryOp(expr=inner):
             return -_in_64_bits(inner)
         case c_ast.BinaryOp(op=symbol, left=left, right=right):

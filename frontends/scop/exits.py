@@ -10,7 +10,9 @@
         if (s > limit) break;               if (!stopped) { s += x[i]; if (s > limit) stopped = 1; }
     }
 
-A loop that is left early then counts to its end and does nothing in the other iterations.
+A loop that is left early then counts to its end and does nothing in the other iterations. In these
+it may read no element of an array that it has not reached, unless the extent of the array is known.
+Otherwise it reads the element of the first iteration again: ``x[stopped ? 0 : i]``.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.counting import names_in, walk
 from polysched.frontends.scop.names import Names
+from polysched.frontends.scop.safe_reads import with_safe_reads
 from polysched.frontends.scop.trees import substituted
 
 _LOOPS = c_ast.For | c_ast.While | c_ast.DoWhile
@@ -29,7 +32,11 @@ _EXITS = (c_ast.Return, c_ast.Break, c_ast.Continue)
 
 
 def without_exits(
-    items: Sequence[c_ast.Node], result: c_ast.Node | None, names: Names
+    items: Sequence[c_ast.Node],
+    result: c_ast.Node | None,
+    names: Names,
+    *,
+    reads_again: bool = False,
 ) -> tuple[tuple[c_ast.Node, ...], str | None]:
     """Rewrite the early exits of a function body.
 
@@ -37,6 +44,7 @@ def without_exits(
         items: the statements; a final ``return`` is no early exit.
         result: the type of the returned value; None for a void function.
         names: the names that are taken.
+        reads_again: whether a loop that has been left reads the elements of its first iteration.
 
     Returns:
         The statements, and the variable that holds the returned value at their end; None if there
@@ -48,7 +56,8 @@ def without_exits(
         return tuple(items), None
     if result is not None and not _always_exits(last):
         return tuple(items), None  # the value is not defined on some path
-    exits = _Exits(names, None if result is None else names.fresh("returned"))
+    value = None if result is None else names.fresh("returned")
+    exits = _Exits(names, value, reads_again=reads_again)
     rewritten = exits.items(tuple(items), ())
     declared: list[c_ast.Node] = []
     if exits.value is not None and result is not None:
@@ -110,8 +119,8 @@ class _Loop:
 class _Exits:
     """Rewriting of one function body; `value` receives the returned value."""
 
-    def __init__(self, names: Names, value: str | None) -> None:
-        self._names, self.value = names, value
+    def __init__(self, names: Names, value: str | None, *, reads_again: bool) -> None:
+        self._names, self.value, self._reads_again = names, value, reads_again
         self.return_flag: str | None = None
 
     def items(
@@ -200,7 +209,11 @@ class _Exits:
             declared.append(_declaration(last, type_, ended))
             loop = replace(loop, index=name, last=last)
             rest = tuple(substituted(item, {name: c_ast.ID(last)}) for item in rest)
-        inner = self.items(_items(node.stmt), (*loops, loop))
+        again = self._reads_again and not loops
+        statements = _items(node.stmt)
+        if again:
+            statements = with_safe_reads(node, statements, flag)
+        inner = self.items(statements, (*loops, loop))
         body = _block([_unless(flag, inner, node.stmt)], node.stmt)
         changed = c_ast.For(node.init, node.cond, node.next, body, node.coord)
         following = self.items(rest, loops)

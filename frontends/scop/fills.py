@@ -18,12 +18,13 @@ from pycparser import c_ast
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine import affine
 from polysched.frontends.scop.counting import names_in
+from polysched.frontends.scop.derived import factors_of
 from polysched.frontends.scop.rows import RowBinding, row_of
 from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.sizeof import bytes_of
 from polysched.frontends.scop.trees import cast_to
 from polysched.frontends.scop.types import c_name
-from polysched.frontends.scop.usage import FILLS
+from polysched.frontends.scop.usage import FILLS, pointed_name
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Constant, Expression, Parameter
 
@@ -113,7 +114,14 @@ def _loops(
 
 
 def _row(scope: Scope, node: c_ast.Node) -> RowBinding:
-    row = row_of(scope, _without_cast(node))
+    """Return the array that a range of elements lies in; its start may depend on data."""
+    try:
+        row = row_of(scope, _without_cast(node))
+    except FrontendError:
+        array = c_ast.ID(pointed_name(_without_cast(node)), node.coord)
+        row = row_of(scope, array) if array.name else None
+        if row is None or row.rank != 1:
+            raise
     if row is None or not row.rank:
         raise scope.error(node, "this is not an array; expected an array, or a row of one")
     return row
@@ -196,7 +204,7 @@ def _as_node(extent: Expression, at: c_ast.Node) -> c_ast.Node:
 
 def _count(scope: Scope, size: c_ast.Node, dtype: DType) -> tuple[int, list[c_ast.Node]]:
     """Return a number of elements as an integer and other factors, given their bytes."""
-    factors = _factors(size)
+    factors = factors_of(size)
     known: list[int] = []
     others: list[c_ast.Node] = []
     has_size = False
@@ -216,9 +224,3 @@ def _count(scope: Scope, size: c_ast.Node, dtype: DType) -> tuple[int, list[c_as
 def _literal(node: c_ast.Node) -> int | None:
     is_number = isinstance(node, c_ast.Constant) and node.value.isdigit()
     return int(node.value) if is_number else None
-
-
-def _factors(node: c_ast.Node) -> list[c_ast.Node]:
-    if isinstance(node, c_ast.BinaryOp) and node.op == "*":
-        return [*_factors(node.left), *_factors(node.right)]
-    return [node]

@@ -14,11 +14,19 @@ from polysched.ir.expr.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
 
 @dataclass(frozen=True)
 class MathFunction:
-    """Math function: ``dtype`` is the type of its operands, after conversion, and its result."""
+    """Math function.
+
+    Attributes:
+        operator: the operator of the IR.
+        operands: the number of operands.
+        dtype: the type of the operands, after conversion, and of the operator's value.
+        result: the type that the value is converted to; None if it keeps its type.
+    """
 
     operator: Operator
     operands: int
     dtype: DType
+    result: DType | None = None
 
 
 _REAL: Mapping[str, tuple[Operator, int]] = MappingProxyType(
@@ -44,6 +52,12 @@ FUNCTIONS: Mapping[str, MathFunction] = MappingProxyType(
     {
         **{name: MathFunction(*meaning, f64) for name, meaning in _REAL.items()},
         **{f"{name}f": MathFunction(*meaning, f32) for name, meaning in _REAL.items()},
+        **{
+            f"{long}{name}{suffix}": MathFunction(*_REAL[name], dtype, i64)
+            for name in ("rint", "round")
+            for long in ("l", "ll")
+            for suffix, dtype in (("", f64), ("f", f32))
+        },
         "abs": MathFunction(Operator.ABSOLUTE, 1, i32),
         "labs": MathFunction(Operator.ABSOLUTE, 1, i64),
         "llabs": MathFunction(Operator.ABSOLUTE, 1, i64),
@@ -63,5 +77,5 @@ BUILTIN: Mapping[str, Constant] = MappingProxyType(
 )
 """Builtins that gcc's and clang's headers expand INFINITY, HUGE_VAL and NAN to."""
 
-KNOWN = tuple(sorted({*_REAL, "abs"}))
+KNOWN = tuple(sorted({*_REAL, "abs", "lrint", "lround"}))
 """Functions that error messages list, without the variants for ``float`` and ``long``."""

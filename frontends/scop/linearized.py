@@ -65,7 +65,7 @@ def split_subscript(
         if any(coefficient < 0 for coefficient in parts[position].values()):
             column = _affine_part(scope, node, array, parts[position])
             extent = array.shape[position]
-            if scope.proves((column < 0) & (column + extent >= 0)):
+            if scope.proves(column < 0):
                 parts[position] = _plus(parts[position], polynomial_of(extent), 1)
                 parts[position - 1] = _plus(parts[position - 1], {(): 1}, -1)
     return tuple(_affine_part(scope, node, array, part) for part in parts)

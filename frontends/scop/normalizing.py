@@ -6,7 +6,10 @@ in C                                      becomes
 ``*(p + e)``                              ``p[e]``
 ``__builtin_expect(e, v)``                ``(long)e``
 ``while`` and ``do`` loops that count     ``for`` loops
+``do { ... } while (0)``                  ``{ ... }``
 ``switch`` whose cases end in ``break``   ``if``, ``else if``, ``else``
+``x[k++] = v``                            ``x[k] = v; k++``
+loop headers with several variables       one variable: :mod:`.loop_headers`
 ========================================  ==========================================
 
 Everything else stays as it is, and is refused where it is translated if it is not supported.
@@ -19,21 +22,35 @@ from functools import reduce
 from pycparser import c_ast
 
 from polysched.frontends.scop.counting import names_in, walk, with_for_loops
+from polysched.frontends.scop.loop_headers import counters_of, with_plain_header
+from polysched.frontends.scop.side_effects import with_steps_apart
 from polysched.frontends.scop.trees import cast_to, mapped
 from polysched.frontends.scop.usage import base_name, changed_by
 
 
 def normalized(items: tuple[c_ast.Node, ...]) -> tuple[c_ast.Node, ...]:
     """Normalize the statements of a block."""
-    return with_for_loops(tuple(map(_normalized, items)))
+    counters = counters_of(items)
+    apart = (_with_own_counters(with_steps_apart(item), counters) for item in items)
+    return tuple(map(_with_plain_headers, with_for_loops(tuple(map(_normalized, apart)))))
+
+
+def _with_own_counters(node: c_ast.Node, counters: frozenset[str]) -> c_ast.Node:
+    """Normalize the headers of loops that set several variables from outside."""
+    node = mapped(node, lambda child: _with_own_counters(child, counters))
+    return with_plain_header(node, counters) if isinstance(node, c_ast.For) else node
 
 
 def _normalized(node: c_ast.Node) -> c_ast.Node:
     node = mapped(node, _normalized)
     match node:
         case c_ast.Compound(block_items=[*items]):
-            changed = with_for_loops(tuple(items))
+            changed = tuple(map(_with_plain_headers, with_for_loops(tuple(items))))
             return node if changed == tuple(items) else c_ast.Compound(list(changed), node.coord)
+        case c_ast.DoWhile(cond=c_ast.Constant(value="0"), stmt=body) if not _leaves(body):
+            return body
+        case c_ast.For():
+            return with_plain_header(node)
         case c_ast.UnaryOp(op="*", expr=c_ast.BinaryOp(op="+" | "-") as address):
             return _element(address, node)
         case c_ast.FuncCall(
@@ -43,6 +60,15 @@ def _normalized(node: c_ast.Node) -> c_ast.Node:
         case c_ast.Switch():
             return _as_ifs(node) or node
     return node
+
+
+def _with_plain_headers(node: c_ast.Node) -> c_ast.Node:
+    """Normalize the header of a loop that was no ``for`` loop before."""
+    return with_plain_header(node) if isinstance(node, c_ast.For) else node
+
+
+def _leaves(body: c_ast.Node) -> bool:
+    return any(isinstance(inner, c_ast.Break | c_ast.Continue) for inner in walk(body))
 
 
 def _element(address: c_ast.BinaryOp, node: c_ast.Node) -> c_ast.Node:

@@ -12,6 +12,7 @@ from pycparser import c_ast, c_parser
 from polysched.errors import FrontendError
 from polysched.frontends.scop.items import Item, items_of, needed, only, roots_of
 from polysched.frontends.scop.source_map import SourceMap
+from polysched.frontends.scop.strings import with_listed_strings
 from polysched.frontends.scop.text import SourceText
 
 # Typedefs of the system headers, whose text is dropped. They are put on one line before the source.
@@ -127,7 +128,7 @@ class _RefusedTextError(Exception):
 
 def _tree(source: SourceText, text: str) -> c_ast.FileAST:
     try:
-        return _Parser().parse(f"{_PRELUDE}\n{text}", source.path)
+        return with_listed_strings(_Parser().parse(f"{_PRELUDE}\n{text}", source.path))
     except c_parser.ParseError as error:
         placed = _PLACED.match(str(error))
         line = None if placed is None else int(placed[1]) - _PRELUDE_LINES

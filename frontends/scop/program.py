@@ -21,7 +21,7 @@ from polysched.frontends.scop.text import (
     source_text,
     with_assumptions,
 )
-from polysched.frontends.scop.translation import Settings, Translation, translated
+from polysched.frontends.scop.translation import Settings, Translation, translated, translated_form
 from polysched.frontends.scop.variables import Origin, Outside, Variable, typedefs_of
 from polysched.ir.core.kernel import Kernel, Order
 from polysched.ir.core.printing import format_expression
@@ -151,7 +151,7 @@ class CProgram:
     def as_written(self) -> Translation:
         """The translation that is valid for all sizes and for overlapping arrays."""
         settings = Settings(infers_sizes=False, may_overlap=True)
-        return translated(self.parsed, self.region, settings)
+        return translated_form(self.parsed, self.translation.form, settings)
 
     @cached_property
     def apart(self) -> tuple[tuple[str, str], ...]:

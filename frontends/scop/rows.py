@@ -48,6 +48,10 @@ def row_of(scope: Scope, node: c_ast.Node) -> RowBinding | None:
         case c_ast.BinaryOp(op="+", left=left, right=right):
             inner = row_of(scope, left)
             return None if inner is None else _moved(scope, inner, right)
+        case c_ast.BinaryOp(op="-", left=left, right=right):
+            inner = row_of(scope, left)
+            back = c_ast.UnaryOp("-", right, right.coord)
+            return None if inner is None else _moved(scope, inner, back)
         case c_ast.UnaryOp(op="&", expr=c_ast.ArrayRef(name=name, subscript=subscript)):
             inner = row_of(scope, name)
             return None if inner is None else _moved(scope, inner, subscript)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from functools import reduce
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -111,7 +112,7 @@ class LoggedAccess:
             that C has.
         domain: the instances at which control reaches the access, over `indices`.
         indices: the loops around the access.
-        is_certain: whether these instances perform the access whatever the data.
+        depth: the number of conditions on data that the access depends on.
     """
 
     node: c_ast.Node
@@ -119,7 +120,12 @@ class LoggedAccess:
     subscripts: tuple[Expression, ...]
     domain: isl.Set
     indices: tuple[str, ...]
-    is_certain: bool
+    depth: int
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether these instances perform the access whatever the data."""
+        return not self.depth
 
 
 class Scope:
@@ -151,7 +157,7 @@ class Scope:
         self._indices: tuple[str, ...] = ()
         self._conditions: tuple[Expression, ...] = ()
         self._domain: isl.Set | None = None
-        self._is_certain = True
+        self._depth = 0
         self.accesses: list[LoggedAccess] = []
 
     @property
@@ -243,11 +249,31 @@ class Scope:
     @contextmanager
     def depending_on_data(self) -> Iterator[None]:
         """Mark the accesses inside as performed only if a condition on data holds."""
-        before, self._is_certain = self._is_certain, False
+        self._depth += 1
         try:
             yield
         finally:
-            self._is_certain = before
+            self._depth -= 1
+
+    @contextmanager
+    def alternatives(self) -> Iterator[Callable[[], AbstractContextManager[None]]]:
+        """Enter a choice by data; each ``with`` of the yielded function is one alternative.
+
+        An element that both of two alternatives access is accessed whatever the data.
+        """
+        sides: list[list[LoggedAccess]] = []
+
+        @contextmanager
+        def alternative() -> Iterator[None]:
+            start = len(self.accesses)
+            with self.depending_on_data():
+                yield
+                sides.append([one for one in self.accesses[start:] if one.depth == self._depth])
+
+        yield alternative
+        if len(sides) == 2:
+            first, second = sides
+            self.accesses += _common(first, second, self._indices, self._depth)
 
     @contextmanager
     def not_evaluated(self) -> Iterator[None]:
@@ -263,9 +289,7 @@ class Scope:
     ) -> None:
         """Record an access at this point of the program."""
         self.accesses.append(
-            LoggedAccess(
-                node, binding, subscripts, self._instances(), self._indices, self._is_certain
-            )
+            LoggedAccess(node, binding, subscripts, self._instances(), self._indices, self._depth)
         )
 
     @contextmanager
@@ -350,6 +374,30 @@ class Scope:
                 to_set(condition, space)
         except KernelError as error:
             raise self.error(node, str(error)) from None
+
+
+def _common(
+    first: Iterable[LoggedAccess],
+    second: Iterable[LoggedAccess],
+    indices: tuple[str, ...],
+    depth: int,
+) -> Iterator[LoggedAccess]:
+    """Yield the accesses that two alternatives have in common, once for each element."""
+    found: dict[object, list[LoggedAccess]] = {}
+    for access in (*first, *second):
+        if access.indices == indices:
+            found.setdefault((access.binding.array.name, access.subscripts), []).append(access)
+    first_ids = set(map(id, first))
+    for accesses in found.values():
+        sides = [
+            [one for one in accesses if (id(one) in first_ids) is own] for own in (True, False)
+        ]
+        if all(sides):
+            with limited(KernelError, "the conditions are too intricate"):
+                parts = [reduce(isl.Set.union, (one.domain for one in side)) for side in sides]
+                domain = parts[0].intersect(parts[1])
+            if not domain.is_empty():
+                yield replace(accesses[0], domain=domain, depth=depth)
 
 
 def size(name: str, dtype: DType) -> IntegerBinding:

@@ -23,6 +23,7 @@ from polysched.frontends.scop.branches import (
     same_assignment,
 )
 from polysched.frontends.scop.cases import MOST_CASES
+from polysched.frontends.scop.computed_subscripts import with_index_variables
 from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.frontends.scop.subscripts import element_of
@@ -57,6 +58,10 @@ class Branches(ABC):
     guards: tuple[Expression, ...] = ()
     unset: dict[str, tuple[str, ...]] = field(default_factory=dict)
     may_overlap: bool = False
+
+    @abstractmethod
+    def index_variable(self, node: c_ast.Node, extent: Expression) -> str:
+        """Declare a variable that holds a subscript below an extent; return its name in C."""
 
     @abstractmethod
     def declare_all(self, nodes: tuple[c_ast.Node, ...]) -> None:
@@ -115,6 +120,11 @@ class Branches(ABC):
 
     def _branch_over_data(self, node: c_ast.If, not_affine: FrontendError) -> None:
         """Declare both branches without control flow: each store selects the new or old value."""
+        if self.scope.is_reached():
+            cond = with_index_variables(
+                self.scope, node.cond, self.index_variable, guards=len(self.guards)
+            )
+            node = c_ast.If(cond, node.iftrue, node.iffalse, node.coord)
         holds = Values(self.scope).truth(node.cond)
         nodes = list(walk(holds))
         reads = {load.array for load in nodes if isinstance(load, Load)}
@@ -130,10 +140,11 @@ class Branches(ABC):
         is_changed = bool(reads) if self.may_overlap else bool(reads & self._assigned_in(node))
         if not is_only and is_changed:
             holds = self._kept(node.cond, holds)
-        for branch, taken in ((node.iftrue, holds), (node.iffalse, ~holds)):
-            if branch is not None:
-                with self.scope.depending_on_data():
-                    replace(self, guards=(*self.guards, taken)).declare_all((branch,))
+        with self.scope.alternatives() as alternative:
+            for branch, taken in ((node.iftrue, holds), (node.iffalse, ~holds)):
+                if branch is not None:
+                    with alternative():
+                        replace(self, guards=(*self.guards, taken)).declare_all((branch,))
 
     def _assigned_in(self, node: c_ast.If) -> set[str]:
         """Return the kernel arrays that an ``if`` may assign to."""

@@ -103,8 +103,11 @@ class Statements(Branches):
                 copies = [one.name for one in loops if isinstance(one, c_ast.Decl)]
                 usage = replace(self.usage, used=(*self.usage.used, *copies))
                 replace(self, usage=usage).declare_all(loops)
-            # (void)x; keeps compilers quiet
-            case c_ast.EmptyStatement() | c_ast.Cast(to_type=c_ast.Typename(), expr=c_ast.ID()):
+            # (void)x; keeps compilers quiet, (void)0; is what an assertion leaves
+            case (
+                c_ast.EmptyStatement()
+                | c_ast.Cast(to_type=c_ast.Typename(), expr=c_ast.ID() | c_ast.Constant())
+            ):
                 pass
             case _:
                 reason = _REFUSED.get(type(node), f"a statement without effect; {_SUPPORTED}")
@@ -141,9 +144,10 @@ class Statements(Branches):
         if isinstance(value, c_ast.Assignment):  # a = b = c
             self._statement(value, None, Order.EXACT)
             value = value.lvalue
-        if not self.guards and self.scope.is_reached():
+        if self.scope.is_reached():
+            guards = len(self.guards)
             target, value = (
-                with_index_variables(self.scope, part, self._index_variable)
+                with_index_variables(self.scope, part, self.index_variable, guards=guards)
                 for part in (target, value)
             )
         if not is_element(target):
@@ -235,7 +239,7 @@ class Statements(Branches):
                 target = c_ast.ID(node.name, node.coord)
                 self._assignment(node, target, "=", node.init, None, Order.EXACT)
 
-    def _index_variable(self, node: c_ast.Node, extent: Expression) -> str:
+    def index_variable(self, node: c_ast.Node, extent: Expression) -> str:
         """Declare a variable that holds a subscript below an extent; return its name in C."""
         name = self.arrays.fresh("subscript", self.scope.indices)
         while self.scope.find(name) is not None:

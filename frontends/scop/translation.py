@@ -25,12 +25,14 @@ from polysched.frontends.scop.integer_uses import integer_uses
 from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.normalizing import normalized
 from polysched.frontends.scop.parse import ParsedSource
+from polysched.frontends.scop.pointer_loops import with_counted_pointers
 from polysched.frontends.scop.pragmas import pragmas_of
 from polysched.frontends.scop.region import Region
 from polysched.frontends.scop.roles import with_outputs
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.frontends.scop.statements import Statements
 from polysched.frontends.scop.structs import without_structs
+from polysched.frontends.scop.trees import SafeSubscript
 from polysched.frontends.scop.types import declared_type
 from polysched.frontends.scop.usage import Usage, usage_of
 from polysched.frontends.scop.variables import (
@@ -77,6 +79,8 @@ class Translation:
         assumptions: the inferred conditions on the sizes.
         shapes: the inferred shapes of arrays.
         limited: the 64-bit sizes that are computed with, and not only stored.
+        form: the region as it was translated, after all rewriting before pointers are.
+        keeps_bounds: whether the assumptions keep every access inside its array.
     """
 
     kernel: Kernel
@@ -87,6 +91,13 @@ class Translation:
     assumptions: tuple[Assumption, ...]
     shapes: Shapes
     limited: tuple[Variable, ...]
+    form: Region
+    keeps_bounds: bool
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all accesses lie inside their arrays for all sizes."""
+        return self.keeps_bounds and not self.assumptions
 
 
 def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Translation:
@@ -95,33 +106,59 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
     Raises:
         FrontendError: the region has no translation to a kernel.
     """
-    region = without_structs(
-        parsed, _without_calls(parsed, region), typedefs_of(parsed.tree, region.before)
-    )
-    try:
-        return _without_walks(parsed, region, settings)
-    except FrontendError:
-        named = _with_derived_sizes(parsed, region)
-        if not named.derived:
-            raise
-        with contextlib.suppress(FrontendError):
-            return _without_walks(parsed, named, settings)
-        raise  # says what the file has
+    found: list[Translation] = []
+    # If loops that are left early read arrays of unknown extent, a second attempt makes the reads
+    # safe. It is second because it replaces loads of neighbors by gathers.
+    for reads_again in (False, True):
+        plain = _without_structs(parsed, region, reads_again=reads_again)
+        nodes = (node for item in plain.items for node in walk(item))
+        if reads_again and not any(isinstance(node, SafeSubscript) for node in nodes):
+            break
+        for candidate in _with_names_for_sizes(parsed, plain):
+            with contextlib.suppress(FrontendError):
+                translation = _without_walks(parsed, candidate, settings)
+                if translation.is_exact:
+                    return translation
+                found.append(translation)
+        if found:
+            return min(found, key=lambda one: (not one.keeps_bounds, len(one.assumptions)))
+    # The messages of the region as it stands say what the file has.
+    return _without_walks(parsed, _without_structs(parsed, region, reads_again=False), settings)
+
+
+def _without_structs(parsed: ParsedSource, region: Region, *, reads_again: bool) -> Region:
+    """Inline calls, rewrite early exits and remove structs."""
+    plain = _without_calls(parsed, region, reads_again=reads_again)
+    return without_structs(parsed, plain, typedefs_of(parsed.tree, region.before))
+
+
+def _with_names_for_sizes(parsed: ParsedSource, region: Region) -> list[Region]:
+    """Return the region as it stands, and with names for functions of sizes."""
+    named = _with_derived_sizes(parsed, region)
+    return [region, named] if named.derived else [region]
+
+
+def translated_form(parsed: ParsedSource, form: Region, settings: Settings) -> Translation:
+    """Translate the form of a region that another translation found."""
+    return _without_walks(parsed, form, settings)
 
 
 def _without_walks(parsed: ParsedSource, region: Region, settings: Settings) -> Translation:
     """Translate a region after rewriting the pointers that walk through arrays."""
     numbers, pointers = _parameters(region)
     items = normalized(with_countdowns(region.items, numbers if region.is_function else {}))
+    items = with_counted_pointers(items, pointers)
     walked = without_walks(items, pointers)
     try:
-        return _translated(parsed, replace(region, items=walked), settings)
+        found = _translated(parsed, replace(region, items=walked), settings)
+        return replace(found, form=region)
     except FrontendError as error:
         moves = moves_in(items, {*pointers, *local_pointers(items)})
         lines = {parsed.source_map.location(move).line for move in moves}
         if not isinstance(error.location, SourceLocation) or error.location.line not in lines:
             raise
-    return _translated(parsed, replace(region, items=items), settings)  # says what the file has
+    found = _translated(parsed, replace(region, items=items), settings)  # says what the file has
+    return replace(found, form=region)
 
 
 def _translated(parsed: ParsedSource, region: Region, settings: Settings) -> Translation:
@@ -147,12 +184,26 @@ def _with_derived_sizes(parsed: ParsedSource, region: Region) -> Region:
                 numbers[name] = dtype
     taken = {name for item in region.items for name in names_in(item)}
     taken |= set(_local_names(region)) | set(region.members)
-    derived = DerivedSizes(sizes_of(numbers, region.items), Names(frozenset(taken)))
+    derived = DerivedSizes(
+        sizes_of(numbers, region.items), Names(frozenset(taken)), _may_leave_loops(region)
+    )
     items = derived.items(region.items)
-    return replace(region, items=items, derived=derived.found) if derived.found else region
+    return replace(region, items=items, derived=derived.found)
 
 
-def _without_calls(parsed: ParsedSource, region: Region) -> Region:
+def _may_leave_loops(region: Region) -> bool:
+    """Whether a loop of the function may be left before its end."""
+    loops = c_ast.For | c_ast.While | c_ast.DoWhile
+    leaving = c_ast.Break | c_ast.Return | c_ast.Goto
+    return any(
+        isinstance(inner, leaving)
+        for node in walk(region.function.body)
+        if isinstance(node, loops)
+        for inner in walk(node.stmt)
+    )
+
+
+def _without_calls(parsed: ParsedSource, region: Region, *, reads_again: bool) -> Region:
     """Inline the statements of the file's own functions, and rewrite early exits."""
     typedefs = typedefs_of(parsed.tree)
     if typedefs_of(parsed.tree, region.before) != typedefs:
@@ -173,7 +224,9 @@ def _without_calls(parsed: ParsedSource, region: Region) -> Region:
         return replace(region, items=items)
     result = region.function.decl.type.type
     is_void = isinstance(result, c_ast.TypeDecl) and getattr(result.type, "names", 0) == ["void"]
-    items, value = without_exits(normalized(items), None if is_void else result, names)
+    items, value = without_exits(
+        normalized(items), None if is_void else result, names, reads_again=reads_again
+    )
     if value is not None:
         items = (*items, c_ast.Return(c_ast.ID(value, items[-1].coord), items[-1].coord))
     return replace(region, items=items)
@@ -301,8 +354,9 @@ class _Translator:
     def translation(self) -> Translation:
         """Return the kernel."""
         assumptions: tuple[Assumption, ...] = ()
+        keeps_bounds = True
         if self.settings.infers_sizes:
-            assumptions = inferred_assumptions(self.scope)
+            assumptions, keeps_bounds = inferred_assumptions(self.scope)
         for assumption in assumptions:
             self.build.assume(assumption.condition)
         location = self.parsed.source_map.location(self.region.node)
@@ -318,6 +372,8 @@ class _Translator:
             assumptions,
             self.shapes,
             self.limited,
+            self.region,
+            keeps_bounds,
         )
 
 

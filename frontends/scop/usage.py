@@ -118,7 +118,7 @@ def base_name(node: c_ast.Node) -> str:
 def pointed_name(node: c_ast.Node | None) -> str:
     """Return the array in ``A + e``, ``&A[i][j]`` or ``A[i]``; empty for any other expression."""
     match node:
-        case c_ast.BinaryOp(op="+", left=inner) | c_ast.UnaryOp(op="&", expr=inner):
+        case c_ast.BinaryOp(op="+" | "-", left=inner) | c_ast.UnaryOp(op="&", expr=inner):
             return pointed_name(inner)
         case c_ast.Node():
             return base_name(node)

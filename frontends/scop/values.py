@@ -244,8 +244,11 @@ class Values:
             value = self.value(chosen)
             return converted(value, common_type(c_type_of(value), self._type_of(other)))
         holds = self.truth(node.cond)
-        with self.scope.depending_on_data():
-            if_true, if_false = self.value(node.iftrue), self.value(node.iffalse)
+        with self.scope.alternatives() as alternative:
+            with alternative():
+                if_true = self.value(node.iftrue)
+            with alternative():
+                if_false = self.value(node.iffalse)
         dtype = common_type(c_type_of(if_true), c_type_of(if_false))
         return selected(holds, converted(if_true, dtype), converted(if_false, dtype))
 
@@ -292,7 +295,8 @@ class Values:
         operands = [converted(self.value(argument), function.dtype) for argument in arguments]
         if function.operator is Operator.ABSOLUTE:
             return absolute(operands[0])
-        return operation(function.operator, *operands)
+        result = operation(function.operator, *operands)
+        return result if function.result is None else converted(result, function.result)
 
     def _choice(
         self, node: c_ast.FuncCall, choice: Choice, arguments: list[c_ast.Node]

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from polysched.frontends.scop.counting import names_in, walk
-from polysched.frontends.scop.trees import mapped
+from polysched.frontends.scop.trees import cast_to, mapped
 from polysched.frontends.scop.usage import base_name, changed_by
 
 _MOVES = {"p++": "+", "++": "+", "p--": "-", "--": "-", "+=": "+", "-=": "-"}
@@ -190,26 +190,24 @@ class _Walk:
         if any(isinstance(inner, c_ast.Decl) and inner.name == self.name for inner in walk(body)):
             inner, _ = self.statement(body, _Offset(_ZERO), (*loops, id(node)))
             return c_ast.For(node.init, node.cond, moves, inner, node.coord), offset
-        variable, first, end = _range(node)
-        steps = moves.exprs if isinstance(moves, c_ast.ExprList) else [moves]
+        variable, done, count, step_of_loop = _range(node)
+        steps = moves.exprs if isinstance(moves, c_ast.ExprList) else [moves] if moves else []
         own = [step for step in steps if _moves(step, self.name)]
         others = [step for step in steps if step not in own]
-        if [_counts_up(step, variable) for step in others].count(True) != 1:
+        counting = [step for step in others if _steps(step, variable)]
+        if [step.op[-2:] for step in counting] != ([] if step_of_loop is None else [step_of_loop]):
             raise _NotUnderstoodError
         block = c_ast.Compound([body, *own], body.coord)
         changed = {base_name(changed_by(inner) or node) for inner in walk(block)} - {""}
         inner_loops = tuple(id(inner) for inner in walk(node) if isinstance(inner, c_ast.For))
         _, passed = self.statement(block, _Offset(_ZERO), loops + inner_loops)
-        used = {*names_in(passed.value), *names_in(first), *names_in(end)}
+        used = {*names_in(passed.value), *names_in(count)}
         declared = {inner.name for inner in walk(block) if isinstance(inner, c_ast.Decl)}
         if used & (changed | declared | {variable}):
             raise _NotUnderstoodError
-        trip = c_ast.ID(variable, node.coord)
-        done = trip if _is_zero(first) else _combined("-", trip, first)
-        count = end if _is_zero(first) else _combined("-", end, first)
         entered = offset.plus(_times(passed.value, done), passed.inside)
         inner, _ = self.statement(block, entered, (*loops, id(node)))
-        step = others[0] if len(others) == 1 else c_ast.ExprList(others)
+        step = (others or [None])[0] if len(others) <= 1 else c_ast.ExprList(others)
         loop = c_ast.For(node.init, node.cond, step, inner, node.coord)
         inside = passed.inside | {id(node)}
         return loop, offset.plus(_times(passed.value, count), inside)
@@ -246,8 +244,13 @@ def _is_zero(node: c_ast.Node) -> bool:
     return isinstance(node, c_ast.Constant) and node.value == "0"
 
 
-def _range(node: c_ast.For) -> tuple[str, c_ast.Node, c_ast.Node]:
-    """Return the variable, the first value and the end of ``for (i = first; i < end; ...)``."""
+def _range(node: c_ast.For) -> tuple[str, c_ast.Node, c_ast.Node, str | None]:
+    """Analyze a loop that counts up or down by 1.
+
+    Returns:
+        The variable, the number of iterations before the current one, the number of all
+        iterations, and the step; None instead of a step that the condition contains.
+    """
     match node.init:
         case c_ast.DeclList(decls=[c_ast.Decl(name=str(name), init=c_ast.Node() as first)]):
             pass
@@ -255,16 +258,57 @@ def _range(node: c_ast.For) -> tuple[str, c_ast.Node, c_ast.Node]:
             pass
         case _:
             raise _NotUnderstoodError
+    index: c_ast.Node = c_ast.ID(name, node.coord)
     match node.cond:
-        case c_ast.BinaryOp(op="<", left=c_ast.ID(name=tested), right=end) if tested == name:
-            return name, first, end
-        case c_ast.BinaryOp(op="<=", left=c_ast.ID(name=tested), right=last) if tested == name:
-            return name, first, _combined("+", last, c_ast.Constant("int", "1", last.coord))
+        case c_ast.BinaryOp(op=relation, left=c_ast.ID(name=tested), right=end) if tested == name:
+            step: str | None = "++" if relation in ("<", "<=") else "--"
+        case (
+            c_ast.BinaryOp(
+                op=">", left=c_ast.UnaryOp(op="p--", expr=c_ast.ID(name=tested)), right=end
+            )
+            | c_ast.UnaryOp(op="p--", expr=c_ast.ID(name=tested) as end)
+        ) if tested == name and _is_signed(node.init):
+            relation, step = "--", None
+            end = end if isinstance(node.cond, c_ast.BinaryOp) else _ZERO
+        case _:
+            raise _NotUnderstoodError
+    if not _is_signed(node.init):  # products with the distance must not wrap around
+        index, first, end = (_as_long(part) for part in (index, first, end))
+    one = c_ast.Constant("int", "1", node.coord)
+    match relation:
+        case "<":
+            return name, _less(index, first), _less(end, first), step
+        case "<=":
+            return name, _less(index, first), _less(_combined("+", end, one), first), step
+        case ">":
+            return name, _less(first, index), _less(first, end), step
+        case ">=":
+            return name, _less(first, index), _less(_combined("+", first, one), end), step
+        case "--":
+            return name, _less(_less(first, one), index), _less(first, end), step
     raise _NotUnderstoodError
 
 
-def _counts_up(step: c_ast.Node | None, variable: str) -> bool:
+def _less(left: c_ast.Node, right: c_ast.Node) -> c_ast.Node:
+    return left if _is_zero(right) else _combined("-", left, right)
+
+
+def _is_signed(init: c_ast.Node) -> bool:
+    """Whether the header of a loop declares its variable with a plain signed type."""
+    match init:
+        case c_ast.DeclList(decls=[c_ast.Decl(type=c_ast.TypeDecl(type=type_))]):
+            return set(getattr(type_, "names", ())) <= {"int", "long", "short", "signed"}
+    return True
+
+
+def _as_long(node: c_ast.Node) -> c_ast.Node:
+    long = c_ast.TypeDecl(None, [], None, c_ast.IdentifierType(["long"]), node.coord)
+    return node if isinstance(node, c_ast.Constant) else cast_to(long, node)
+
+
+def _steps(step: c_ast.Node | None, variable: str) -> bool:
+    """Whether a node moves a variable by 1."""
     match step:
-        case c_ast.UnaryOp(op="p++" | "++", expr=c_ast.ID(name=name)):
+        case c_ast.UnaryOp(op="p++" | "++" | "p--" | "--", expr=c_ast.ID(name=name)):
             return bool(name == variable)
     return False

@@ -34,6 +34,7 @@ _HEAD = """#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #define LARGE 123456
+#define ONCE(x) do { x; } while (0)
 enum { SIX = 6, SEVEN };
 typedef double real;
 typedef struct { double d; float f, p[2]; int k; char c; unsigned u; } rec;

@@ -168,6 +168,14 @@ class FunctionWriter:
                 name,
             )
         until = f"< {affine_text(high)}" if dice.chance(0.7) else f"<= {affine_text(last)}"
+        if step == 1 and ctype == "int" and dice.chance(0.12):
+            second, start = self.writer.fresh("w"), dice.pick(("0", "5", "-3"))
+            inner.numbers.append((second, "int"))
+            declared = f"int {name} = {affine_text(low)}, {second} = {start}"
+            if dice.chance(0.4):
+                return f"for ({declared}; {name} {until}; {second} = {name}++)", inner, name
+            other = dice.pick((f"{second}++", f"--{second}", f"{second} += 3"))
+            return f"for ({declared}; {name} {until}; {name}++, {other})", inner, name
         return f"for ({ctype} {name} = {affine_text(low)}; {name} {until}; {move})", inner, name
 
     def _branch(self, scope: Scope, budget: int, names: tuple[str, ...]) -> list[S]:
@@ -221,7 +229,10 @@ class FunctionWriter:
         if len(writer.ends[array]) == 2 and dice.chance(0.3):
             row, target = self._row(scope, array)
             return [*before, row, self._assigned(scope, target, its)]
-        return [*before, self._assigned(scope, writer.element(scope, array), its)]
+        assigned = self._assigned(scope, writer.element(scope, array), its)
+        if assigned.body is None and dice.chance(0.08):
+            assigned = S(("ONCE(", *assigned.parts, ")"))
+        return [*before, assigned]
 
     def _local_struct(self, scope: Scope) -> list[S]:
         """A struct of the statement's own; its members are numbers from here on."""

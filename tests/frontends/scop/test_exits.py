@@ -10,6 +10,8 @@ import pytest
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop import parse_c
+from polysched.frontends.scop.computed_subscripts import UNKNOWN_EXTENT
+from polysched.ir.expr.expressions import Constant
 from tests.frontends.scop.calling import assert_as_gcc, needs_gcc
 
 BODIES = [
@@ -49,9 +51,19 @@ def test_a_value_that_is_not_always_returned_is_refused() -> None:
         parse_c("int f(int n, int x[n]) { if (n > 2) return 1; x[0] = 3; }")
 
 
-def test_reads_beyond_the_exit_need_a_declared_extent() -> None:
+def test_a_search_needs_no_declared_extent() -> None:
     text = (
         "int f(int n, const int {}) {{ for (int i = 0; i < n; i++) if (x[i]) return i; return 0; }}"
+    )
+    known = parse_c(text.format("x[n]")).kernel.arrays["x"]
+    unknown = parse_c(text.format("*x")).kernel.arrays["x"]
+    assert known.shape != unknown.shape == (Constant(UNKNOWN_EXTENT),)
+
+
+def test_reads_beyond_an_exit_need_a_declared_extent() -> None:
+    text = (
+        "int f(int n, const int {}, int m) {{ int s = 0; "
+        "for (int i = 0; i < n; i++) {{ if (s > m) break; s += x[i]; }} return s; }}"
     )
     parse_c(text.format("x[n]"))
     with pytest.raises(FrontendError, match="the extent of 'x' is not declared"):

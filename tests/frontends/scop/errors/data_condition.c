@@ -1,4 +1,4 @@
 void f(int n, double x[n]) {
-  for (int i = 0; i < n && x[i] > 0; i++)
+  for (int i = 0; x[i] > 0; i++)
     x[i] = 0;
 }

@@ -1,6 +1,8 @@
-void f(int n, double x[restrict n])
+int f(int n, const double *x, double *out)
 {
     int k = 0;
     for (int i = 0; i < n; i++)
-        x[k++] = 1;
+        if (x[i] > 0)
+            out[k++] = x[i];
+    return k;
 }

@@ -1,6 +1,11 @@
-int f(int n, const int *x, int key) {
-  for (int i = 0; i < n; i++)
-    if (x[i] == key)
+int f(int n, int m, const int *x, const int *keys) {
+  for (int i = 0; i < n; i++) {
+    int k;
+    for (k = 0; k < m; k++)
+      if (x[i + k] != keys[k])
+        break;
+    if (k == m)
       return i;
+  }
   return -1;
 }

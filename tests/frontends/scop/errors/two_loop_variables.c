@@ -1,5 +1,6 @@
-void f(int n, double x[n]) {
+int f(int n, double x[n]) {
   int i, j;
-  for (i = 0, j = 1; i < n; i++)
+  for (i = 0, j = 1; i < n; i++, j += 2)
     x[i] = 0;
+  return j;
 }
