@@ -295,6 +295,9 @@ class Reader(Names):
                 # Python divides and compares these exactly; the kernel converts them to float64.
                 for operand in (left, right):
                     self.require_fitting(operand, node, EXACT_IN_FLOAT64)
+        if result.dtype.is_float:
+            for other in result.alternatives:  # an integer that the kernel holds as a float
+                self.require_fitting(other, node, EXACT_IN_FLOAT64)
         return self.require_fitting(result, node)
 
     def _positive(self, value: Value) -> Value:

@@ -20,7 +20,8 @@ from polysched.errors import KernelError
 from polysched.frontends.python.affinity import is_affine_number
 from polysched.frontends.python.floor_division import differ
 from polysched.frontends.python.numpy_operations import OF_ANGLES, UFUNCS, applied, truth
-from polysched.frontends.python.operations import combine, combined
+from polysched.frontends.python.operations import combine
+from polysched.frontends.python.run_time_types import combined
 from polysched.frontends.python.values import (
     Value,
     ambiguous,

@@ -11,20 +11,12 @@ from typing import Any
 from polysched.errors import KernelError
 from polysched.frontends.python.floor_division import floor_quotient, floor_remainder
 from polysched.frontends.python.numpy_operations import UFUNCS, applied
-from polysched.frontends.python.values import (
-    Value,
-    ambiguous,
-    bare,
-    choices,
-    converted,
-    number,
-    python_type,
-)
+from polysched.frontends.python.run_time_types import combined
+from polysched.frontends.python.values import Value, converted, number, python_type
 from polysched.ir.expr.dtypes import boolean, f64, i64
-from polysched.ir.expr.expressions import Constant, operation, typed
+from polysched.ir.expr.expressions import Constant, operation
 from polysched.ir.expr.functions import cast
 from polysched.ir.expr.operators import BITWISE, COMPARISONS, SHIFTS, Operator
-from polysched.ir.semantics.scalar import evaluate
 
 LARGEST_MASK = 2**62
 LARGEST_SHIFT = 62
@@ -67,15 +59,6 @@ _OF_FLOATS = frozenset(
         Operator.ABSOLUTE,
     }
 )
-_ZERO_OPERANDS: Mapping[Operator, tuple[int, ...]] = MappingProxyType(
-    {
-        Operator.MULTIPLY: (0, 1),
-        Operator.DIVIDE: (0,),
-        Operator.FLOOR_DIVIDE: (0,),
-        Operator.MODULO: (0,),
-    }
-)
-"""The operands whose value 0 makes the result 0."""
 
 
 def combine(operator: Operator, *values: Value) -> Value:
@@ -85,32 +68,7 @@ def combine(operator: Operator, *values: Value) -> Value:
         KernelError: Python, numpy or the kernel does not support the operation, or the result
             depends on the type that an operand has at run time.
     """
-    return combined(
-        partial(_combined, operator), *values, zero_operands=_ZERO_OPERANDS.get(operator, ())
-    )
-
-
-def combined(
-    function: Callable[..., Value], *values: Value, zero_operands: tuple[int, ...] = ()
-) -> Value:
-    """Apply a function to operands that may have one of several types at run time.
-
-    Args:
-        function: takes values without alternatives.
-        values: the operands.
-        zero_operands: the operands whose value 0 makes the result 0.
-
-    Raises:
-        KernelError: the function raises it, or its result depends on the types of the operands.
-    """
-    first, *others = choices(*values)
-    result = function(*first)
-    alternatives: list[Value] = []
-    for choice in others:
-        alternative = _agreeing(function, (first, choice), result, zero_operands)
-        if alternative is not None and alternative not in alternatives:
-            alternatives.append(alternative)
-    return Value(result.expression, result.is_weak, tuple(alternatives))
+    return combined(partial(_combined, operator), *values, operator=operator)
 
 
 def _combined(operator: Operator, *values: Value) -> Value:
@@ -231,55 +189,3 @@ def _require_small_power(operator: Operator, numbers: list[Any]) -> None:
         return
     if exponent * (abs(base).bit_length() - 1) > LARGEST_POWER_BITS:
         raise KernelError("this does not fit 64 bits; expected a smaller power, or a float")
-
-
-def _agreeing(
-    function: Callable[..., Value],
-    operands: tuple[tuple[Value, ...], tuple[Value, ...]],
-    result: Value,
-    zero_operands: tuple[int, ...],
-) -> Value | None:
-    """The result for the second choice of operand types; None if its type is that of ``result``.
-
-    Raises:
-        KernelError: its value may differ from ``result``.
-    """
-    first, second = operands
-    other = function(*second)
-    if (other.dtype, other.is_weak) == (result.dtype, result.is_weak):
-        return None
-    if other.dtype == result.dtype:
-        return other if _literal(other) is not None else Value(result.expression, other.is_weak)
-    if _is_same_number(function, first, second, other):
-        return other
-    if any(second[position].literal == 0 for position in zero_operands):
-        zero = number(0.0 if other.dtype.is_float else 0)
-        return zero if other.is_weak else Value(converted(zero, other.dtype))
-    if result.is_weak and other.is_weak:
-        return other  # an integer, or the same number as a float
-    changed = next(at for at, operand in enumerate(second) if operand is not first[at])
-    raise ambiguous(bare(first[changed]), second[changed])
-
-
-def _is_same_number(
-    function: Callable[..., Value],
-    first: tuple[Value, ...],
-    second: tuple[Value, ...],
-    result: Value,
-) -> bool:
-    """Whether literals give the same number in the types of ``first`` and of ``second``."""
-    if any(operand.literal is None for operand in second):
-        return False
-    same = [
-        operand if operand is kept else Value(converted(operand, kept.dtype), kept.is_weak)
-        for kept, operand in zip(first, second, strict=True)
-    ]
-    numbers = [
-        float(evaluate(typed(value.expression, value.dtype), _no_array, {}))
-        for value in (function(*same), result)
-    ]
-    return repr(numbers[0]) == repr(numbers[1])
-
-
-def _no_array(array: str, subscripts: tuple[int, ...]) -> Any:
-    raise AssertionError(f"a literal reads {array}{subscripts}")

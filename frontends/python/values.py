@@ -18,9 +18,17 @@ import numpy as np
 
 from polysched.errors import KernelError
 from polysched.ir.expr.dtypes import DType, as_dtype, bf16, boolean, f16, f32, f64, i64
-from polysched.ir.expr.expressions import Cast, Constant, Expression, as_expression, operation
+from polysched.ir.expr.expressions import (
+    Cast,
+    Constant,
+    Expression,
+    as_expression,
+    operation,
+    typed,
+)
 from polysched.ir.expr.functions import cast
 from polysched.ir.expr.operators import Operator
+from polysched.ir.semantics.scalar import evaluate
 
 
 @dataclass(frozen=True)
@@ -136,8 +144,28 @@ def require_one_meaning(value: Value, dtype: DType) -> None:
         KernelError: an alternative would be rounded differently.
     """
     for other in value.alternatives:
-        if other.literal is None and dtype not in (value.dtype, other.dtype):
+        if other.literal is not None:
+            held = Value(converted(other, value.dtype))
+            is_same = evaluated(Value(converted(held, dtype))) == evaluated(
+                Value(converted(other, dtype))
+            )
+        else:
+            is_same = dtype in (value.dtype, other.dtype)
+        if not is_same:
             raise ambiguous(value, other)
+
+
+def evaluated(value: Value) -> str:
+    """The number of an expression of literals, as text: NaN equals itself, and 0.0 is not -0.0."""
+    result = evaluate(typed(value.expression, value.dtype), _no_array, {})
+    is_whole = not value.dtype.is_float or (
+        float(result).is_integer() and repr(float(result)) != "-0.0"
+    )
+    return str(int(result)) if is_whole else repr(float(result))
+
+
+def _no_array(array: str, subscripts: tuple[int, ...]) -> Any:
+    raise AssertionError(f"a literal reads {array}{subscripts}")
 
 
 def ambiguous(value: Value, other: Value) -> KernelError:

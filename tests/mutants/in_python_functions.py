@@ -43,7 +43,16 @@ MUTANTS = (
         "chosen_of",
         "(choice.dtype, choice.is_weak) != (dtype, is_weak) and choice not in alternatives",
         "False",
-        (f"{TESTS}/python/test_operations.py",),
+        (f"{TESTS}/python/test_run_time_types.py",),
+    ),
+    Mutant(
+        "python-zero-without-sign",
+        "an integer 0 times a number that may be negative is 0.0, and -0.0 as a float",
+        "polysched.frontends.python.run_time_types",
+        "_is_zero",
+        "result.dtype.is_float",
+        "True",
+        (f"{TESTS}/python/test_run_time_types.py",),
     ),
     Mutant(
         "python-integer-rounded-once",

@@ -7,7 +7,7 @@ import pytest
 
 from polysched.errors import KernelError
 from polysched.frontends.python.operations import combine
-from polysched.frontends.python.values import Value, chosen, number
+from polysched.frontends.python.values import Value, number
 from polysched.ir.expr.dtypes import DType, boolean, f32, f64, i8, i32, i64, u8, u64
 from polysched.ir.expr.expressions import Constant, Index, Load
 from polysched.ir.expr.operators import Operator
@@ -179,16 +179,6 @@ def test_truth_values_of_python_are_integers_and_those_of_numpy_are_not() -> Non
     assert combine(Operator.ADD, strong, strong).dtype == boolean
     assert combine(Operator.ADD, strong, number(1)).dtype == i64
     assert combine(Operator.BIT_NOT, strong).dtype == boolean
-
-
-def test_a_type_that_is_decided_later_matters_only_where_it_does() -> None:
-    either = chosen(element(boolean), element(f32), number(0))
-    assert combine(Operator.ADD, either, element(f32)).alternatives == ()
-    assert combine(Operator.MULTIPLY, either, number(0.5)).dtype == f32
-    assert combine(Operator.MULTIPLY, either, INDEX).dtype == f32
-    for operand in (number(0.1), INDEX):
-        with pytest.raises(KernelError, match="a branch decides whether this is f32 or Python int"):
-            combine(Operator.ADD, either, operand)
 
 
 def test_shifts_by_negative_literals() -> None:
