@@ -381,8 +381,8 @@ MUTANTS = (
         "an access that only some data leads to counts for the extent of its array",
         "polysched.frontends.scop.scope",
         "Scope.depending_on_data",
-        "self._is_certain, False",
-        "self._is_certain, True",
+        "self._depth += 1",
+        "self._depth += 0",
         MESSAGES,
     ),
 )
