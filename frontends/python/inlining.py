@@ -51,7 +51,7 @@ def inlined_body(
     """The body of a function whose local names get a prefix.
 
     Args:
-        arguments: its arguments, for some of which it is specialized.
+        arguments: the arguments of the call; the function is specialized for some of them.
 
     Raises:
         FrontendError: a ``return`` stands in a loop, or returns differ in length.

@@ -218,7 +218,7 @@ class Joins:
     def _extended(
         self, node: ast.Call, array: ArrayValue, widths: Sequence[tuple[int, int]], mode: str
     ) -> ArrayValue:
-        """``np.pad`` with elements of the array: each side has at most as many as it is wide."""
+        """``np.pad`` with elements of the array; no side is wider than the array."""
         build = self.stores.reader.build
         for extent, pair in zip(array.shape, widths, strict=True):
             least = 1 if mode == "edge" else max(pair) + (mode == "reflect")

@@ -125,7 +125,7 @@ def _path(
 
 
 def _header(loop: ast.For | ast.While) -> list[ast.stmt]:
-    """What a loop evaluates before each iteration, as a statement."""
+    """Return the test or the iterated expression of a loop, as a statement."""
     test = loop.test if isinstance(loop, ast.While) else ast.Constant(None)
     return [ast.Expr(test)]
 

@@ -240,3 +240,14 @@ def walk(node: c_ast.Node) -> Iterator[c_ast.Node]:
 def names_in(node: c_ast.Node) -> list[str]:
     """Return the names that a node uses."""
     return [inner.name for inner in walk(node) if isinstance(inner, c_ast.ID)]
+
+
+def loop_start(node: c_ast.For) -> tuple[str, c_ast.Node] | None:
+    """Return the variable that the header of a loop sets, and its first value; None for others."""
+    match node.init:
+        case c_ast.DeclList(decls=[c_ast.Decl(name=str(name), init=c_ast.Node() as first)]):
+            return name, first
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=str(name)), rvalue=first):
+            return name, first
+        case _:
+            return None

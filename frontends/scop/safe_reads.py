@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.counting import names_in, walk
+from polysched.frontends.scop.counting import loop_start, names_in, walk
 from polysched.frontends.scop.trees import SafeSubscript, mapped, substituted
 from polysched.frontends.scop.usage import base_name, changed_by
 
@@ -38,13 +38,10 @@ def with_safe_reads(
         items: the statements of its body.
         flag: the variable that is not 0 after the loop has been left.
     """
-    match node.init:
-        case c_ast.DeclList(decls=[c_ast.Decl(name=str(name), init=c_ast.Node() as first)]):
-            pass
-        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=str(name)), rvalue=first):
-            pass
-        case _:
-            return tuple(items)
+    start = loop_start(node)
+    if start is None:
+        return tuple(items)
+    name, first = start
     inside = list(walk(node.stmt))
     changed = {base_name(changed_by(inner) or node) for inner in inside}
     changed |= {inner.name for inner in inside if isinstance(inner, c_ast.Decl)}

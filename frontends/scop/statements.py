@@ -103,7 +103,7 @@ class Statements(Branches):
                 copies = [one.name for one in loops if isinstance(one, c_ast.Decl)]
                 usage = replace(self.usage, used=(*self.usage.used, *copies))
                 replace(self, usage=usage).declare_all(loops)
-            # (void)x; keeps compilers quiet, (void)0; is what an assertion leaves
+            # (void)x; prevents warnings of unused variables; a disabled assertion is (void)0;
             case (
                 c_ast.EmptyStatement()
                 | c_ast.Cast(to_type=c_ast.Typename(), expr=c_ast.ID() | c_ast.Constant())

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.counting import names_in, walk
+from polysched.frontends.scop.counting import loop_start, names_in, walk
 from polysched.frontends.scop.trees import cast_to, mapped
 from polysched.frontends.scop.usage import base_name, changed_by
 
@@ -251,13 +251,10 @@ def _range(node: c_ast.For) -> tuple[str, c_ast.Node, c_ast.Node, str | None]:
         The variable, the number of iterations before the current one, the number of all
         iterations, and the step; None instead of a step that the condition contains.
     """
-    match node.init:
-        case c_ast.DeclList(decls=[c_ast.Decl(name=str(name), init=c_ast.Node() as first)]):
-            pass
-        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=str(name)), rvalue=first):
-            pass
-        case _:
-            raise _NotUnderstoodError
+    start = loop_start(node)
+    if start is None:
+        raise _NotUnderstoodError
+    name, first = start
     index: c_ast.Node = c_ast.ID(name, node.coord)
     match node.cond:
         case c_ast.BinaryOp(op=relation, left=c_ast.ID(name=tested), right=end) if tested == name:

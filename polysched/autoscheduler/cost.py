@@ -340,7 +340,7 @@ class _Body:
         )
 
     def stalled(self) -> float:
-        """Vector loads that overlap what an earlier copy has stored, at another distance.
+        """Return the vector loads that partly overlap a vector that an earlier copy has stored.
 
         The iteration before counts as a copy if its stores are still on their way to the cache.
         """

@@ -137,7 +137,7 @@ def _proposed(
         if not situation.may_gain(proposal.cycles):
             continue
         if kept and proposal.cycles >= kept[0].cycles - elsewhere:
-            # Not even the prediction is below what the first legal proposal turned out to cost.
+            # The predicted cost is not below the cost of the first legal proposal.
             break
         after = _after(candidate, nest, proposal, context)
         if after is not None:

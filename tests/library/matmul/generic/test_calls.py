@@ -116,7 +116,9 @@ def test_after_some_calls_specialized_code_runs(
         ps.matmul(a, b)
     generic.specializer.wait()
     assert not generic.is_served(a, b, None, None)
+    made = call.cached_dispatch.cache_info().misses
     np.testing.assert_array_equal(ps.matmul(a, b), a @ b)
+    assert call.cached_dispatch.cache_info().misses == made, "the background made other code"
     monkeypatch.setattr(call, "cached_dispatch", None)
     monkeypatch.setattr(call, "_GENERIC", None)
     np.testing.assert_array_equal(ps.matmul(a, b), a @ b)  # from the call cache
