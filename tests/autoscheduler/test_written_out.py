@@ -9,6 +9,7 @@ from polysched.autoscheduler.recipes.written_out import written_out
 from polysched.autoscheduler.sizes import model_sizes
 from polysched.frontends.scop import parse_c
 from polysched.legality.check import check
+from polysched.lower import show
 from polysched.machine.presets import PRESETS
 from polysched.schedule.primitives.unroll import Unroll
 from polysched.schedule.primitives.vectorize import Vectorize
@@ -139,5 +140,5 @@ def test_rows_of_half_a_vector_share_vectors_of_256_bits() -> None:
     """
     found = optimize_schedule(Schedule(parse_c(text).kernel), PRESETS["haswell-avx2"])
     assert "rows of 4 share vectors" in found.decisions[-1].reason
-    assert "maskmov" not in found.schedule.show("asm", machine="haswell-avx2")
+    assert "maskmov" not in show(found.schedule, "asm", machine="haswell-avx2")
     assert_agrees(found.schedule, {"n": 1}, {"n": 7}, machine="haswell-avx2")
