@@ -64,6 +64,7 @@ class Accesses:
         self.addresses = addresses
         self.storages = storages
         self.value_of = value_of
+        self.features = features
         self.prefixes = Prefixes(builder, features)
         self.packed = PackedAccesses(builder, addresses, value_of, features)
         self.loaded = Loaded()
@@ -89,6 +90,12 @@ class Accesses:
                 return reverse(self.builder, ahead), lanes.count
             case Window():
                 window = access.movement
+                if lanes.bits is None and dtype.is_integer and self._packs_faster(element.width):
+                    wide = load_widened(self, access.address, dtype, window, 32)
+                    if wide is not None:
+                        return self.builder.trunc(
+                            wide, vector_type(element, lanes.count)
+                        ), lanes.count
                 return load_window(self, access.address, element, window, lanes), lanes.count
             case Lookup(subscripts=(Convert(operand=number),)):
                 index = self.value_of(number, lanes)
@@ -105,6 +112,14 @@ class Accesses:
         function = declared(self.builder.module, name, signature)
         call = self.builder.call(function, [pointers, mask, zeros(type_)])
         return aligned(call, 0, access.alignment), lanes.count
+
+    def _packs_faster(self, bits: int) -> bool:
+        """Whether truncations of wider integers take fewer instructions than shuffles.
+
+        AVX2 has no shuffle of bytes or 16-bit elements of two vectors, or across their halves.
+        """
+        permutation = {8: "avx512vbmi", 16: "avx512bw"}.get(bits)
+        return permutation is not None and permutation not in self.features
 
     def load_widened(self, factor: VectorLoad, dtype: DType, lanes: Mask) -> Value | None:
         """Load integers that lie apart as integers of up to a type's width.
