@@ -10,6 +10,7 @@ from polysched.autoscheduler.recipes.lane_buffers import lane_buffers
 from polysched.autoscheduler.recipes.outer_lanes import outer_lanes
 from polysched.autoscheduler.recipes.partial_sums import partial_sums
 from polysched.autoscheduler.recipes.recurrence import recurrence
+from polysched.autoscheduler.recipes.register_blocks import register_blocks
 from polysched.autoscheduler.recipes.register_tile import innermost_lanes, register_tile
 from polysched.autoscheduler.recipes.row_sweeps import row_sweeps
 from polysched.autoscheduler.recipes.skewed_lanes import skewed_lanes
@@ -22,6 +23,7 @@ RECIPES: tuple[Recipe, ...] = (
     partial_sums,
     outer_lanes,
     written_out,
+    register_blocks,
     lane_buffers,
     row_sweeps,
     recurrence,
