@@ -11,31 +11,16 @@ from types import MappingProxyType
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError
-from polysched.frontends.scop.assumptions import Assumption, inferred_assumptions
-from polysched.frontends.scop.choices import choices_of
-from polysched.frontends.scop.counting import names_in, walk, with_countdowns
-from polysched.frontends.scop.declarations import declare_outside, no_extent, undeclared_extents
-from polysched.frontends.scop.derived import DerivedSizes, sizes_of
-from polysched.frontends.scop.enumerators import bind_enumerators
-from polysched.frontends.scop.exits import without_exits
-from polysched.frontends.scop.expansion import Expansion, inlinable
-from polysched.frontends.scop.extents import Shapes, inferred_shapes
-from polysched.frontends.scop.inlining import Inliner, formulas_of
-from polysched.frontends.scop.integer_uses import integer_uses
-from polysched.frontends.scop.names import Names
-from polysched.frontends.scop.normalizing import normalized
-from polysched.frontends.scop.parse import ParsedSource
-from polysched.frontends.scop.pointer_loops import with_counted_pointers
-from polysched.frontends.scop.pragmas import pragmas_of
-from polysched.frontends.scop.region import Region
-from polysched.frontends.scop.roles import with_outputs
-from polysched.frontends.scop.scope import ArrayBinding, Scope
-from polysched.frontends.scop.statements import Statements
-from polysched.frontends.scop.structs import without_structs
-from polysched.frontends.scop.trees import SafeSubscript
-from polysched.frontends.scop.types import declared_type
-from polysched.frontends.scop.usage import Usage, usage_of
-from polysched.frontends.scop.variables import (
+from polysched.frontends.scop.affine.enumerators import bind_enumerators
+from polysched.frontends.scop.affine.scope import ArrayBinding, Scope
+from polysched.frontends.scop.declare.declarations import (
+    declare_outside,
+    no_extent,
+    undeclared_extents,
+)
+from polysched.frontends.scop.declare.integer_uses import integer_uses
+from polysched.frontends.scop.declare.roles import with_outputs
+from polysched.frontends.scop.declare.variables import (
     Outside,
     Variable,
     is_table,
@@ -43,7 +28,26 @@ from polysched.frontends.scop.variables import (
     typedefs_of,
     variables_of,
 )
-from polysched.frontends.scop.walks import local_pointers, moves_in, without_walks
+from polysched.frontends.scop.inline.choices import choices_of
+from polysched.frontends.scop.inline.statement_calls import Expansion, inlinable
+from polysched.frontends.scop.inline.value_calls import Inliner, formulas_of
+from polysched.frontends.scop.rewrites.counting import names_in, walk, with_countdowns
+from polysched.frontends.scop.rewrites.derived import DerivedSizes, sizes_of
+from polysched.frontends.scop.rewrites.exits import without_exits
+from polysched.frontends.scop.rewrites.normalizing import normalized
+from polysched.frontends.scop.rewrites.pointer_loops import with_counted_pointers
+from polysched.frontends.scop.rewrites.region import Region
+from polysched.frontends.scop.rewrites.structs import without_structs
+from polysched.frontends.scop.rewrites.usage import Usage, usage_of
+from polysched.frontends.scop.rewrites.walks import local_pointers, moves_in, without_walks
+from polysched.frontends.scop.source.names import Names
+from polysched.frontends.scop.source.parse import ParsedSource
+from polysched.frontends.scop.source.pragmas import pragmas_of
+from polysched.frontends.scop.source.trees import SafeSubscript
+from polysched.frontends.scop.statements.assumptions import Assumption, inferred_assumptions
+from polysched.frontends.scop.statements.extents import Shapes, inferred_shapes
+from polysched.frontends.scop.statements.translate import Statements
+from polysched.frontends.scop.types.c_types import declared_type
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType, i64, u64
