@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
+from polysched.frontends.scop.affine.bindings import IntegerBinding
 from polysched.frontends.scop.affine.expressions import affine
-from polysched.frontends.scop.affine.scope import IntegerBinding, Scope
+from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.types.c_types import type_range
 from polysched.ir.expr.dtypes import i32
 from polysched.ir.expr.expressions import Constant

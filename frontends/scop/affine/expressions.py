@@ -13,6 +13,7 @@ from types import MappingProxyType
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
+from polysched.frontends.scop.affine.bindings import ArrayBinding
 from polysched.frontends.scop.affine.integer_types import Integer, in_range, in_type, require_signed
 from polysched.frontends.scop.affine.integers import (
     floor,
@@ -25,9 +26,10 @@ from polysched.frontends.scop.affine.integers import (
     selected,
     wrapped_once,
 )
-from polysched.frontends.scop.affine.scope import ArrayBinding, Scope
+from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.affine.sizeof import bytes_of
 from polysched.frontends.scop.inline.choices import Choice
+from polysched.frontends.scop.source.trees import StandIn
 from polysched.frontends.scop.types.c_types import c_name, common_type, declared_type, promoted
 from polysched.frontends.scop.types.literals import literal
 from polysched.ir.expr.dtypes import DType, boolean, i32, i64, u64
@@ -180,8 +182,10 @@ def _named(scope: Scope, node: c_ast.ID) -> Integer:
             kind = "is data that the region computes"
         else:
             kind = f"is data of type {c_name(binding.dtype)}"
+        source = node.source if isinstance(node, StandIn) else node
+        shown = source.name if isinstance(source, c_ast.ID) else node.name
         raise scope.error(
-            node, f"'{node.name}' {kind}; expected loop variables, sizes and integers here"
+            node, f"'{shown}' {kind}; expected loop variables, sizes and integers here"
         )
     if not binding.is_affine:
         raise not_affine(scope, node, f": its value is {binding.value}")

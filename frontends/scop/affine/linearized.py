@@ -17,8 +17,9 @@ from typing import TypeAlias
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
+from polysched.frontends.scop.affine.bindings import IntegerBinding
 from polysched.frontends.scop.affine.expressions import affine
-from polysched.frontends.scop.affine.scope import IntegerBinding, Scope
+from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.types.c_types import c_name, declared_type, promoted
 from polysched.ir.core.kernel import Array
 from polysched.ir.expr.affine import weighted_sum

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
+from polysched.frontends.scop.affine.bindings import EndedBinding, IntegerBinding
 from polysched.frontends.scop.affine.expressions import affine, condition
 from polysched.frontends.scop.affine.integer_types import Integer, in_type, require_signed
 from polysched.frontends.scop.affine.integers import floor, minus, plus, with_offset
-from polysched.frontends.scop.affine.scope import EndedBinding, IntegerBinding, Scope
+from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.affine.stepping import with_step_apart
 from polysched.frontends.scop.types.c_types import c_name, common_type, declared_type, type_range
 from polysched.ir.expr.dtypes import DType

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 from pycparser import c_ast
 
+from polysched.frontends.scop.affine.bindings import ArrayBinding
 from polysched.frontends.scop.affine.expressions import affine
 from polysched.frontends.scop.affine.integer_types import require_signed
 from polysched.frontends.scop.affine.integers import plus
 from polysched.frontends.scop.affine.linearized import NO_OFFSET, polynomial_value
-from polysched.frontends.scop.affine.scope import ArrayBinding, Scope
+from polysched.frontends.scop.affine.scope import Scope
 from polysched.ir.expr.expressions import Expression
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError
+from polysched.frontends.scop.affine.bindings import ArrayBinding
 from polysched.frontends.scop.affine.expressions import affine
 from polysched.frontends.scop.affine.integer_types import require_signed
 from polysched.frontends.scop.affine.integers import plus
 from polysched.frontends.scop.affine.linearized import NO_OFFSET, polynomial_value, split_subscript
 from polysched.frontends.scop.affine.rows import RowBinding
-from polysched.frontends.scop.affine.scope import ArrayBinding, Scope
+from polysched.frontends.scop.affine.scope import Scope
 from polysched.ir.core.limits import limited
 from polysched.ir.expr.affine import instance_space, to_pw_aff
 from polysched.ir.expr.dtypes import i64

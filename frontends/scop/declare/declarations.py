@@ -8,15 +8,15 @@ from collections.abc import Collection, Iterator, Mapping
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError
-from polysched.frontends.scop.affine.expressions import affine, condition
-from polysched.frontends.scop.affine.integer_types import in_type
-from polysched.frontends.scop.affine.scope import (
+from polysched.frontends.scop.affine.bindings import (
     ArrayBinding,
     EndedBinding,
     IntegerBinding,
-    Scope,
     size,
 )
+from polysched.frontends.scop.affine.expressions import affine, condition
+from polysched.frontends.scop.affine.integer_types import in_type
+from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.affine.subscripts import moved_pointer
 from polysched.frontends.scop.declare.variables import Origin, Outside, Variable
 from polysched.frontends.scop.rewrites.usage import Usage

@@ -11,10 +11,10 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine.expressions import EXTREMA
-from polysched.frontends.scop.rewrites.counting import walk
 from polysched.frontends.scop.rewrites.derived import DerivedSize
 from polysched.frontends.scop.rewrites.region import Region
 from polysched.frontends.scop.source.parse import ParsedSource
+from polysched.frontends.scop.source.trees import walk
 from polysched.frontends.scop.types.c_types import CType, Typedefs, declared_type
 from polysched.frontends.scop.types.functions import FUNCTIONS
 from polysched.frontends.scop.types.struct_places import MemberPlace

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.counting import walk, with_countdowns
+from polysched.frontends.scop.rewrites.counting import with_countdowns
 from polysched.frontends.scop.rewrites.exits import without_exits
 from polysched.frontends.scop.rewrites.normalizing import normalized
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.source_map import SourceMap
-from polysched.frontends.scop.source.trees import StandIn, mapped
+from polysched.frontends.scop.source.trees import StandIn, mapped, walk
 
 MOST_CALLS = 200
 """Largest number of calls that are inlined in a region."""

@@ -21,9 +21,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.counting import names_in, replaced_name, walk
+from polysched.frontends.scop.rewrites.counting import replaced_name
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by
-from polysched.frontends.scop.source.trees import substituted
+from polysched.frontends.scop.source.trees import names_in, substituted, walk
 
 _STEPS = {"p++": 1, "++": 1, "p--": -1, "--": -1}
 

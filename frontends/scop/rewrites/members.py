@@ -17,10 +17,9 @@ from dataclasses import dataclass, field, replace
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.counting import names_in, walk
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by
 from polysched.frontends.scop.source.names import Names
-from polysched.frontends.scop.source.trees import StandIn, mapped
+from polysched.frontends.scop.source.trees import StandIn, mapped, names_in, walk
 from polysched.frontends.scop.types.layouts import Layouts, Member
 from polysched.frontends.scop.types.struct_places import (
     Base,

@@ -20,10 +20,9 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.counting import names_in, walk
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by
 from polysched.frontends.scop.source.names import Names
-from polysched.frontends.scop.source.trees import mapped, substituted
+from polysched.frontends.scop.source.trees import mapped, names_in, substituted, walk
 
 _LEAVING = c_ast.Continue | c_ast.Break | c_ast.Return | c_ast.Goto
 _TURNED = {"<": ">", ">": "<", "!=": "!=", "<=": ">=", ">=": "<="}

@@ -16,9 +16,15 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.counting import loop_start, names_in, walk
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by
-from polysched.frontends.scop.source.trees import SafeSubscript, mapped, substituted
+from polysched.frontends.scop.source.trees import (
+    SafeSubscript,
+    loop_start,
+    mapped,
+    names_in,
+    substituted,
+    walk,
+)
 
 _EXITS = (c_ast.Return, c_ast.Break, c_ast.Continue)
 _OTHERS = (

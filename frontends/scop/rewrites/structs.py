@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.counting import names_in, walk
 from polysched.frontends.scop.rewrites.members import Members
 from polysched.frontends.scop.rewrites.region import Region
 from polysched.frontends.scop.rewrites.usage import base_name
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.parse import ParsedSource
+from polysched.frontends.scop.source.trees import names_in, walk
 from polysched.frontends.scop.types.c_types import Typedefs
 from polysched.frontends.scop.types.layouts import Layouts
 from polysched.frontends.scop.types.struct_places import Base

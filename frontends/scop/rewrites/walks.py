@@ -18,9 +18,8 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.counting import loop_start, names_in, walk
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by
-from polysched.frontends.scop.source.trees import cast_to, mapped
+from polysched.frontends.scop.source.trees import cast_to, loop_start, mapped, names_in, walk
 
 _MOVES = {"p++": "+", "++": "+", "p--": "-", "--": "-", "+=": "+", "-=": "-"}
 _ZERO = c_ast.Constant("int", "0")

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
+from polysched.frontends.scop.affine.bindings import ArrayBinding
 from polysched.frontends.scop.affine.expressions import condition
-from polysched.frontends.scop.affine.scope import ArrayBinding, Scope
+from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.statements.values import Decisions
 from polysched.ir.expr.expressions import Expression
 

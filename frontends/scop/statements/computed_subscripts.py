@@ -16,14 +16,14 @@ from collections.abc import Callable
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
+from polysched.frontends.scop.affine.bindings import ArrayBinding
 from polysched.frontends.scop.affine.expressions import affine
 from polysched.frontends.scop.affine.linearized import polynomial_value
 from polysched.frontends.scop.affine.rows import RowBinding
-from polysched.frontends.scop.affine.scope import ArrayBinding, Scope
+from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.affine.subscripts import data_subscript
-from polysched.frontends.scop.rewrites.counting import walk
 from polysched.frontends.scop.rewrites.usage import base_name
-from polysched.frontends.scop.source.trees import SafeSubscript, StandIn, mapped
+from polysched.frontends.scop.source.trees import SafeSubscript, StandIn, mapped, walk
 from polysched.frontends.scop.statements.values import Values, c_type_of
 from polysched.ir.expr.expressions import Constant, Expression
 

@@ -20,10 +20,9 @@ from polysched.frontends.scop.affine.expressions import affine
 from polysched.frontends.scop.affine.rows import RowBinding, row_of
 from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.affine.sizeof import bytes_of
-from polysched.frontends.scop.rewrites.counting import names_in
 from polysched.frontends.scop.rewrites.derived import factors_of
 from polysched.frontends.scop.rewrites.usage import FILLS, pointed_name
-from polysched.frontends.scop.source.trees import cast_to
+from polysched.frontends.scop.source.trees import cast_to, names_in
 from polysched.frontends.scop.types.c_types import c_name
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Constant, Expression, Parameter

@@ -14,8 +14,9 @@ from typing import Self
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError
+from polysched.frontends.scop.affine.bindings import ArrayBinding
 from polysched.frontends.scop.affine.expressions import condition
-from polysched.frontends.scop.affine.scope import ArrayBinding, Scope
+from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.affine.subscripts import element_of
 from polysched.frontends.scop.rewrites.usage import Usage, usage_of
 from polysched.frontends.scop.source.names import Names

@@ -10,13 +10,13 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.limits import MOST_STATEMENTS, TOO_MANY_STATEMENTS
+from polysched.frontends.scop.affine.bindings import ArrayBinding, EndedBinding, IntegerBinding
 from polysched.frontends.scop.affine.enumerators import bind_enumerators
 from polysched.frontends.scop.affine.expressions import affine
 from polysched.frontends.scop.affine.integer_types import in_type
 from polysched.frontends.scop.affine.linearized import polynomial_value
 from polysched.frontends.scop.affine.loops import loop_header, loop_start
 from polysched.frontends.scop.affine.rows import row_of
-from polysched.frontends.scop.affine.scope import ArrayBinding, EndedBinding, IntegerBinding
 from polysched.frontends.scop.affine.subscripts import element_of, is_element, moved_pointer
 from polysched.frontends.scop.declare.variables import is_table
 from polysched.frontends.scop.rewrites.usage import base_name

@@ -10,8 +10,9 @@ from types import MappingProxyType
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
+from polysched.frontends.scop.affine.bindings import ArrayBinding
 from polysched.frontends.scop.affine.expressions import COMPARISONS, EXTREMA, affine
-from polysched.frontends.scop.affine.scope import ArrayBinding, Scope
+from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.affine.sizeof import bytes_of
 from polysched.frontends.scop.affine.subscripts import element_of
 from polysched.frontends.scop.inline.choices import Choice
@@ -19,7 +20,7 @@ from polysched.frontends.scop.source.source_map import SourceMap
 from polysched.frontends.scop.types.c_types import c_name, common_type, declared_type, promoted
 from polysched.frontends.scop.types.excess_precision import rounded, unrounded
 from polysched.frontends.scop.types.functions import BUILTIN, FUNCTIONS, KNOWN
-from polysched.frontends.scop.types.literals import literal
+from polysched.frontends.scop.types.literals import literal, narrowed_literal
 from polysched.ir.expr.dtypes import DType, NumberKind, boolean, i32, i64, u64
 from polysched.ir.expr.expressions import Constant, Expression, Operation, operation, typed
 from polysched.ir.expr.functions import absolute, cast, not_equal, select
@@ -262,6 +263,10 @@ class Values:
             raise self.scope.error(node, "a cast to a pointer; expected a cast to a number type")
         if target.dtype is None:
             raise self.scope.error(node, "a cast to void; remove it")
+        if isinstance(node.expr, c_ast.Constant):
+            number = narrowed_literal(node.expr, target.dtype, self.source_map)
+            if number is not None:
+                return number
         return rounded(converted(self.value(node.expr), target.dtype))
 
     def _call(self, node: c_ast.FuncCall) -> Expression:

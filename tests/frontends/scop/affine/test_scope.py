@@ -4,7 +4,8 @@ import pytest
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
-from polysched.frontends.scop.affine.scope import EndedBinding, IntegerBinding, Scope, size
+from polysched.frontends.scop.affine.bindings import EndedBinding, IntegerBinding, size
+from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.source.parse import parse
 from polysched.frontends.scop.source.text import source_text
 from polysched.ir.expr.dtypes import i32
