@@ -5,33 +5,44 @@
     i = 0; while (i < n) { ...; i++; }      ->  for (i = 0; i < n; i++) { ... }
     i = 0; do { ...; i++; } while (i < n);  ->  for (i = 0; i <= 0; i++) { ... }
                                                 for (i = 0 + 1; i < n; i++) { ... }
+    i = 0; for (; i < n; i++) { ... }       ->  for (i = 0; i < n; i++) { ... }
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pycparser import c_ast
 
+from polysched.frontends.scop.after_loops import AfterLoops, step_of
+from polysched.frontends.scop.trees import names_in, walk
 from polysched.frontends.scop.usage import base_name, changed_by
 
 _STEPS = {"++": "+", "p++": "+", "--": "-", "p--": "-", "+=": "+", "-=": "-"}
 
 
-def with_for_loops(items: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
+def with_for_loops(items: Sequence[c_ast.Node], after: AfterLoops) -> tuple[c_ast.Node, ...]:
     """Turn the loops of a block that count into ``for`` loops; other statements stay.
 
     The statement that sets the variable may be any earlier one of the block, if no statement
     between it and the loop uses the variable or changes what it is set to.
+
+    Args:
+        items: the statements of the block.
+        after: the variables of loops of this block that have ended; none at its start.
     """
     result: list[c_ast.Node] = []
-    for item in items:
-        if isinstance(item, c_ast.While | c_ast.DoWhile):
-            loops = _counted(item, result)
-            if loops is not None:
-                result += loops
-                continue
-        result.append(item)
+    for position, item in enumerate(items):
+        *starts, own = after.replaced(item)
+        result += starts
+        rest = items[position + 1 :]
+        loops: list[c_ast.Node] | None = None
+        if isinstance(own, c_ast.While | c_ast.DoWhile):
+            loops = _meeting(own, result, rest) or _counted(own, result)
+        elif isinstance(own, c_ast.For) and own.init is None and own.next is not None:
+            loops = _started(own, result)
+        result += loops or [own]
+        result += after.ended(result[-1], rest)
     return tuple(result)
 
 
@@ -168,6 +179,50 @@ def _counted(
     return _peeled(loop, start, step, block)
 
 
+def _started(loop: c_ast.For, before: list[c_ast.Node]) -> list[c_ast.Node] | None:
+    """Give a loop the start that an earlier statement sets; None if there is none."""
+    step = step_of(loop.next)
+    if step is None or step[0] not in names_in(loop.cond or loop):
+        return None
+    position = _initialization(before, step[0])
+    if position is None:
+        return None
+    first = _taken(before, position, step[0])
+    start = c_ast.Assignment("=", c_ast.ID(step[0], first.coord), first, first.coord)
+    return [c_ast.For(start, loop.cond, loop.next, loop.stmt, loop.coord)]
+
+
+def _meeting(
+    loop: c_ast.While | c_ast.DoWhile, before: list[c_ast.Node], rest: Sequence[c_ast.Node]
+) -> list[c_ast.Node] | None:
+    """Return ``while (i < j) { ...; i++; j--; }`` as a loop whose header has both variables.
+
+    The block declares both, and no later statement uses them.
+    """
+    match loop:
+        case c_ast.While(
+            cond=c_ast.BinaryOp(left=c_ast.ID(name=left), right=c_ast.ID(name=right)),
+            stmt=c_ast.Compound(block_items=[*body, first, second]),
+        ):
+            steps = [step_of(first), step_of(second)]
+        case _:
+            return None
+    names = [step[0] for step in steps if step is not None]
+    used = {name for item in rest for name in names_in(item)}
+    leaves = any(isinstance(node, c_ast.Continue) for node in walk(loop.stmt))
+    if sorted(names) != sorted([left, right]) or left == right or used & {*names} or leaves:
+        return None
+    places = [_initialization(before, name) for name in (left, right)]
+    if None in places or not all(isinstance(before[at or 0], c_ast.Decl) for at in places):
+        return None
+    declared = c_ast.DeclList([before[at or 0] for at in places], loop.coord)
+    for at in places:
+        before[at or 0] = c_ast.EmptyStatement(loop.coord)
+    ordered = [first, second] if names == [left, right] else [second, first]
+    step = c_ast.ExprList(ordered, loop.coord)
+    return [c_ast.For(declared, loop.cond, step, c_ast.Compound(body, loop.coord), loop.coord)]
+
+
 def _peeled(
     loop: c_ast.DoWhile, start: c_ast.Assignment, step: c_ast.Node, block: c_ast.Compound
 ) -> list[c_ast.Node] | None:
@@ -228,26 +283,3 @@ def _taken(before: list[c_ast.Node], position: int, name: str) -> c_ast.Node:
         name, item.quals, item.align, item.storage, item.funcspec, item.type, None, None, item.coord
     )
     return item.init
-
-
-def walk(node: c_ast.Node) -> Iterator[c_ast.Node]:
-    """Yield a node and all below."""
-    yield node
-    for _, child in node.children():
-        yield from walk(child)
-
-
-def names_in(node: c_ast.Node) -> list[str]:
-    """Return the names that a node uses."""
-    return [inner.name for inner in walk(node) if isinstance(inner, c_ast.ID)]
-
-
-def loop_start(node: c_ast.For) -> tuple[str, c_ast.Node] | None:
-    """Return the variable that the header of a loop sets, and its first value; None for others."""
-    match node.init:
-        case c_ast.DeclList(decls=[c_ast.Decl(name=str(name), init=c_ast.Node() as first)]):
-            return name, first
-        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=str(name)), rvalue=first):
-            return name, first
-        case _:
-            return None

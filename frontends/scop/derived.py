@@ -12,16 +12,14 @@ expression is only named if it consists of sizes that the region does not change
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
 from pycparser import c_ast, c_generator
 
-from polysched.frontends.scop.counting import names_in, walk
 from polysched.frontends.scop.names import Names
-from polysched.frontends.scop.trees import StandIn, cast_to, mapped, substituted
+from polysched.frontends.scop.trees import StandIn, cast_to, mapped, names_in, substituted, walk
 from polysched.frontends.scop.usage import FILLS, base_name, changed_by
 from polysched.ir.expr.dtypes import DType, i32, i64, u64
 from polysched.ir.expr.expressions import Constant, Expression, Parameter, operation, typed
@@ -36,6 +34,14 @@ _OPERATORS = {
     "/": Operator.QUOTIENT,
     "%": Operator.REMAINDER,
 }
+
+
+class _Text(c_generator.CGenerator):  # type: ignore[misc]  # pycparser is untyped
+    """C text of an expression, with the names of new variables."""
+
+    def visit_StandIn(self, node: StandIn) -> str:  # pycparser names it
+        """Return the name, which the generator leaves out of the text for other classes than ID."""
+        return str(node.name)
 
 
 @dataclass(frozen=True)
@@ -223,9 +229,10 @@ class DerivedSizes:
     def _name(self, node: c_ast.Node) -> c_ast.Node:
         """Return the name of a derived size."""
         value = substituted(node, self._local)
-        text = c_generator.CGenerator().visit(value)
+        text = _Text().visit(value)
         if text not in self._known:
-            words = re.findall(r"\w+", re.sub(r"\([a-z_0-9 ]+\) ", "", text))  # without the casts
+            leaves = (one for one in walk(value) if isinstance(one, c_ast.ID | c_ast.Constant))
+            words = [one.name if isinstance(one, c_ast.ID) else one.value for one in leaves]
             name = self.names.fresh("_".join(words)[:40])
             self._known[text] = name if not name[0].isdigit() else self.names.fresh(f"size_{name}")
             casts = [inner for inner in walk(value) if isinstance(inner, c_ast.Cast)]

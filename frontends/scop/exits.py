@@ -22,10 +22,9 @@ from dataclasses import dataclass, replace
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.counting import names_in, walk
 from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.safe_reads import with_safe_reads
-from polysched.frontends.scop.trees import substituted
+from polysched.frontends.scop.trees import names_in, substituted, walk
 
 _LOOPS = c_ast.For | c_ast.While | c_ast.DoWhile
 _EXITS = (c_ast.Return, c_ast.Break, c_ast.Continue)

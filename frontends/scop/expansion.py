@@ -19,12 +19,12 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.counting import walk, with_countdowns
+from polysched.frontends.scop.counting import with_countdowns
 from polysched.frontends.scop.exits import without_exits
 from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.normalizing import normalized
 from polysched.frontends.scop.source_map import SourceMap
-from polysched.frontends.scop.trees import StandIn, mapped
+from polysched.frontends.scop.trees import StandIn, mapped, walk
 
 MOST_CALLS = 200
 """Largest number of calls that are inlined in a region."""

@@ -17,12 +17,11 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine import affine
-from polysched.frontends.scop.counting import names_in
 from polysched.frontends.scop.derived import factors_of
 from polysched.frontends.scop.rows import RowBinding, row_of
 from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.sizeof import bytes_of
-from polysched.frontends.scop.trees import cast_to
+from polysched.frontends.scop.trees import cast_to, names_in
 from polysched.frontends.scop.types import c_name
 from polysched.frontends.scop.usage import FILLS, pointed_name
 from polysched.ir.expr.dtypes import DType

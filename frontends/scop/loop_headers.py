@@ -21,8 +21,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.counting import names_in, replaced_name, walk
-from polysched.frontends.scop.trees import substituted
+from polysched.frontends.scop.counting import replaced_name
+from polysched.frontends.scop.trees import names_in, substituted, walk
 from polysched.frontends.scop.usage import base_name, changed_by
 
 _STEPS = {"p++": 1, "++": 1, "p--": -1, "--": -1}

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.counting import names_in, walk
 from polysched.frontends.scop.layouts import Layouts, Member
 from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.struct_places import (
@@ -33,7 +32,7 @@ from polysched.frontends.scop.struct_places import (
     renamed_pointer,
     sum_node,
 )
-from polysched.frontends.scop.trees import StandIn, mapped
+from polysched.frontends.scop.trees import StandIn, mapped, names_in, walk
 from polysched.frontends.scop.usage import base_name, changed_by
 
 MOST_ELEMENTS = 64

@@ -6,6 +6,7 @@ in C                                      becomes
 ``*(p + e)``                              ``p[e]``
 ``__builtin_expect(e, v)``                ``(long)e``
 ``while`` and ``do`` loops that count     ``for`` loops
+``i``, after a loop that counts it        a constant: :mod:`.after_loops`
 ``do { ... } while (0)``                  ``{ ... }``
 ``switch`` whose cases end in ``break``   ``if``, ``else if``, ``else``
 ``x[k++] = v``                            ``x[k] = v; k++``
@@ -17,22 +18,36 @@ Everything else stays as it is, and is refused where it is translated if it is n
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import reduce
+from typing import TypeAlias
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.counting import names_in, walk, with_for_loops
+from polysched.frontends.scop.after_loops import AfterLoops, integers_of
+from polysched.frontends.scop.counting import with_for_loops
 from polysched.frontends.scop.loop_headers import counters_of, with_plain_header
+from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.side_effects import with_steps_apart
-from polysched.frontends.scop.trees import cast_to, mapped
+from polysched.frontends.scop.trees import cast_to, mapped, names_in, walk
 from polysched.frontends.scop.usage import base_name, changed_by
+
+_Block: TypeAlias = Callable[[Iterable[c_ast.Node]], tuple[c_ast.Node, ...]]
+"""Normalizes the statements of a block in order."""
 
 
 def normalized(items: tuple[c_ast.Node, ...]) -> tuple[c_ast.Node, ...]:
     """Normalize the statements of a block."""
     counters = counters_of(items)
-    apart = (_with_own_counters(with_steps_apart(item), counters) for item in items)
-    return tuple(map(_with_plain_headers, with_for_loops(tuple(map(_normalized, apart)))))
+    apart = [_with_own_counters(with_steps_apart(item), counters) for item in items]
+    types = integers_of(apart)
+    names = Names(frozenset(name for item in apart for name in (*names_in(item), *types)))
+
+    def in_order(block: Iterable[c_ast.Node]) -> tuple[c_ast.Node, ...]:
+        loops = with_for_loops(tuple(block), AfterLoops(types, names))
+        return tuple(map(_with_plain_headers, loops))
+
+    return in_order(_normalized(item, in_order) for item in apart)
 
 
 def _with_own_counters(node: c_ast.Node, counters: frozenset[str]) -> c_ast.Node:
@@ -41,11 +56,11 @@ def _with_own_counters(node: c_ast.Node, counters: frozenset[str]) -> c_ast.Node
     return with_plain_header(node, counters) if isinstance(node, c_ast.For) else node
 
 
-def _normalized(node: c_ast.Node) -> c_ast.Node:
-    node = mapped(node, _normalized)
+def _normalized(node: c_ast.Node, in_order: _Block) -> c_ast.Node:
+    node = mapped(node, lambda child: _normalized(child, in_order))
     match node:
         case c_ast.Compound(block_items=[*items]):
-            changed = tuple(map(_with_plain_headers, with_for_loops(tuple(items))))
+            changed = in_order(items)
             return node if changed == tuple(items) else c_ast.Compound(list(changed), node.coord)
         case c_ast.DoWhile(cond=c_ast.Constant(value="0"), stmt=body) if not _leaves(body):
             return body

@@ -20,9 +20,8 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.counting import names_in, walk
 from polysched.frontends.scop.names import Names
-from polysched.frontends.scop.trees import mapped, substituted
+from polysched.frontends.scop.trees import mapped, names_in, substituted, walk
 from polysched.frontends.scop.usage import base_name, changed_by
 
 _LEAVING = c_ast.Continue | c_ast.Break | c_ast.Return | c_ast.Goto

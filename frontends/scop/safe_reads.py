@@ -16,8 +16,14 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.counting import loop_start, names_in, walk
-from polysched.frontends.scop.trees import SafeSubscript, mapped, substituted
+from polysched.frontends.scop.trees import (
+    SafeSubscript,
+    loop_start,
+    mapped,
+    names_in,
+    substituted,
+    walk,
+)
 from polysched.frontends.scop.usage import base_name, changed_by
 
 _EXITS = (c_ast.Return, c_ast.Break, c_ast.Continue)

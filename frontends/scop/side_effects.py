@@ -15,8 +15,7 @@ from collections.abc import Iterator
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.counting import names_in, walk
-from polysched.frontends.scop.trees import mapped
+from polysched.frontends.scop.trees import mapped, names_in, walk
 
 _STEPS = frozenset({"p++", "++", "p--", "--"})
 

@@ -18,8 +18,7 @@ from itertools import islice
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.counting import walk
-from polysched.frontends.scop.trees import cast_to, substituted
+from polysched.frontends.scop.trees import cast_to, substituted, walk
 
 _CHANGES = {"p++": "+", "++": "+", "p--": "-", "--": "-"}
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.counting import names_in, walk
 from polysched.frontends.scop.layouts import Layouts
 from polysched.frontends.scop.members import Members
 from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.parse import ParsedSource
 from polysched.frontends.scop.region import Region
 from polysched.frontends.scop.struct_places import Base
+from polysched.frontends.scop.trees import names_in, walk
 from polysched.frontends.scop.types import Typedefs
 from polysched.frontends.scop.usage import base_name
 

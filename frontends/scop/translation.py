@@ -13,7 +13,7 @@ from pycparser import c_ast
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.assumptions import Assumption, inferred_assumptions
 from polysched.frontends.scop.choices import choices_of
-from polysched.frontends.scop.counting import names_in, walk, with_countdowns
+from polysched.frontends.scop.counting import with_countdowns
 from polysched.frontends.scop.declarations import declare_outside, no_extent, undeclared_extents
 from polysched.frontends.scop.derived import DerivedSizes, sizes_of
 from polysched.frontends.scop.enumerators import bind_enumerators
@@ -32,7 +32,7 @@ from polysched.frontends.scop.roles import with_outputs
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.frontends.scop.statements import Statements
 from polysched.frontends.scop.structs import without_structs
-from polysched.frontends.scop.trees import SafeSubscript
+from polysched.frontends.scop.trees import SafeSubscript, names_in, walk
 from polysched.frontends.scop.types import declared_type
 from polysched.frontends.scop.usage import Usage, usage_of
 from polysched.frontends.scop.variables import (

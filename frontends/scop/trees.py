@@ -1,9 +1,9 @@
-"""Syntax tree rewriting: substitution of names, casts, mapping over children."""
+"""Syntax trees: walking, names, substitution, casts, mapping over children."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from pycparser import c_ast
 
@@ -54,3 +54,26 @@ def mapped(node: c_ast.Node, function: Callable[[c_ast.Node], c_ast.Node]) -> c_
     for slot, value in changed.items():
         setattr(result, slot, value)
     return result
+
+
+def walk(node: c_ast.Node) -> Iterator[c_ast.Node]:
+    """Yield a node and all below."""
+    yield node
+    for _, child in node.children():
+        yield from walk(child)
+
+
+def names_in(node: c_ast.Node) -> list[str]:
+    """Return the names that a node uses."""
+    return [inner.name for inner in walk(node) if isinstance(inner, c_ast.ID)]
+
+
+def loop_start(node: c_ast.For) -> tuple[str, c_ast.Node] | None:
+    """Return the variable that the header of a loop sets, and its first value; None for others."""
+    match node.init:
+        case c_ast.DeclList(decls=[c_ast.Decl(name=str(name), init=c_ast.Node() as first)]):
+            return name, first
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=str(name)), rvalue=first):
+            return name, first
+        case _:
+            return None

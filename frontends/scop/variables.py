@@ -11,12 +11,12 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine import EXTREMA
-from polysched.frontends.scop.counting import walk
 from polysched.frontends.scop.derived import DerivedSize
 from polysched.frontends.scop.functions import FUNCTIONS
 from polysched.frontends.scop.parse import ParsedSource
 from polysched.frontends.scop.region import Region
 from polysched.frontends.scop.struct_places import MemberPlace
+from polysched.frontends.scop.trees import walk
 from polysched.frontends.scop.types import CType, Typedefs, declared_type
 
 

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.counting import loop_start, names_in, walk
-from polysched.frontends.scop.trees import cast_to, mapped
+from polysched.frontends.scop.trees import cast_to, loop_start, mapped, names_in, walk
 from polysched.frontends.scop.usage import base_name, changed_by
 
 _MOVES = {"p++": "+", "++": "+", "p--": "-", "--": "-", "+=": "+", "-=": "-"}

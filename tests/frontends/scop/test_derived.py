@@ -46,3 +46,19 @@ def test_what_is_affine_gets_no_name() -> None:
 def test_a_product_is_a_parameter() -> None:
     text = "void f(int w, int h, double *x) { for (int i = 0; i < w * h; i++) x[i] = 0; }"
     assert parse_c(text).kernel.parameters == ("w", "h", "w_h")
+
+
+@needs_gcc
+def test_products_with_members_of_structs_are_told_apart(tmp_path: Path) -> None:
+    """They had one text, because the names of members were left out of it."""
+    text = """typedef struct { int w, h; } size;
+    void fill(const size *s, float *a, float *b, int k) {
+        for (int i = 0; i < s->w * k; i++) a[i] = 1;
+        for (int i = 0; i < s->h * k; i++) b[i] = 2;
+        for (int i = 0; i < s->w * s->h; i++) a[i] += b[i];
+    }"""
+    sizes = [np.array(one, "i4") for one in ((3, 5), (5, 3), (0, 4))]
+    arrays = [np.zeros(60, "f4"), np.zeros(60, "f4")]
+    calls = [(size, *arrays, ctypes.c_int(k)) for size in sizes for k in (0, 1, 6)]
+    program = assert_as_gcc(text, "fill", tmp_path, *calls)
+    assert len({"s_w_k", "s_h_k", "s_w_s_h"} & {*program.kernel.parameters}) == 3
