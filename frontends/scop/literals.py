@@ -53,6 +53,39 @@ def _real(node: c_ast.Constant, text: str, source_map: SourceMap) -> Constant:
     return Constant(_rounded_once(value, exact), f32)
 
 
+def narrowed_literal(node: c_ast.Constant, dtype: DType, source_map: SourceMap) -> Constant | None:
+    """Translate ``(double)1.8e+308L``, as headers write DBL_MAX; None for other literals.
+
+    Raises:
+        FrontendError: the value depends on the precision of long double, or does not fit.
+    """
+    text: str = node.value
+    if node.type != "long double" or text[:2].lower() == "0x" or dtype not in (f32, f64):
+        return None
+    exact = Fraction(text[:-1])
+    found = set()
+    for bits in (53, 64, 106, 113):  # the long doubles of today's targets
+        through = _with_bits(exact, bits)
+        try:
+            value = float(through)
+        except OverflowError:
+            raise source_map.error(node, f"{text} does not fit a double") from None
+        found.add(value if dtype == f64 else _rounded_once(value, through))
+    if len(found) > 1:
+        reason = "the value depends on the precision of long double; expected a double"
+        raise source_map.error(node, reason)
+    return Constant(found.pop(), dtype)
+
+
+def _with_bits(exact: Fraction, bits: int) -> Fraction:
+    """Round a positive number to a significand of some bits, ties to even."""
+    if not exact:
+        return exact
+    shift = exact.numerator.bit_length() - exact.denominator.bit_length() - bits
+    shift += exact >= Fraction(2) ** (shift + bits)
+    return round(exact / Fraction(2) ** shift) * Fraction(2) ** shift
+
+
 def _rounded_once(value: float, exact: Fraction) -> float:
     """Round an exact number to f32 directly; rounding through a double would round twice."""
     with np.errstate(over="ignore"):  # numbers beyond FLT_MAX, and its neighbor, become infinity

@@ -14,7 +14,7 @@ from polysched.frontends.scop.affine import COMPARISONS, EXTREMA, affine
 from polysched.frontends.scop.choices import Choice
 from polysched.frontends.scop.excess_precision import rounded, unrounded
 from polysched.frontends.scop.functions import BUILTIN, FUNCTIONS, KNOWN
-from polysched.frontends.scop.literals import literal
+from polysched.frontends.scop.literals import literal, narrowed_literal
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.frontends.scop.sizeof import bytes_of
 from polysched.frontends.scop.source_map import SourceMap
@@ -262,6 +262,10 @@ class Values:
             raise self.scope.error(node, "a cast to a pointer; expected a cast to a number type")
         if target.dtype is None:
             raise self.scope.error(node, "a cast to void; remove it")
+        if isinstance(node.expr, c_ast.Constant):
+            number = narrowed_literal(node.expr, target.dtype, self.source_map)
+            if number is not None:
+                return number
         return rounded(converted(self.value(node.expr), target.dtype))
 
     def _call(self, node: c_ast.FuncCall) -> Expression:

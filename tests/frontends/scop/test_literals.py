@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import pytest
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
-from polysched.frontends.scop.literals import literal
+from polysched.frontends.scop.literals import literal, narrowed_literal
 from polysched.frontends.scop.parse import parse
 from polysched.frontends.scop.text import source_text
 from polysched.ir.expr.dtypes import DType, f32, f64, i32, i64, u32, u64
@@ -63,3 +64,28 @@ def test_a_literal_has_the_type_of_c(text: str, value: float, dtype: DType) -> N
 def test_what_is_no_number(text: str, message: str) -> None:
     with pytest.raises(FrontendError, match=message):
         read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "dtype"),
+    [
+        ("1.79769313486231570814527423731704357e+308L", sys.float_info.max, f64),
+        ("2.22507385850720138309023271733240406e-308L", sys.float_info.min, f64),
+        ("0.1L", 0.1, f64),
+        ("0.1L", 0.10000000149011612, f32),
+        ("0x1p3L", None, f64),
+        ("1.5", None, f64),
+    ],
+)
+def test_a_long_double_that_is_cast_at_once(text: str, value: float | None, dtype: DType) -> None:
+    parsed = parse(source_text(f"double x = {text};", "a.c"))
+    found = narrowed_literal(parsed.tree.ext[-1].init, dtype, parsed.source_map)
+    assert found == (None if value is None else Constant(value, dtype))
+
+
+def test_a_long_double_whose_precision_matters_is_refused() -> None:
+    """Beyond the middle of two doubles by less than a significand of 64 bits shows."""
+    digits = "1.00000000000000011102230246251565404236316680908203125000000000000001"
+    parsed = parse(source_text(f"double x = {digits}L;", "a.c"))
+    with pytest.raises(FrontendError, match="depends on the precision of long double"):
+        narrowed_literal(parsed.tree.ext[-1].init, f64, parsed.source_map)
