@@ -29,6 +29,7 @@ from polysched.frontends.scop.integers import (
 from polysched.frontends.scop.literals import literal
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.frontends.scop.sizeof import bytes_of
+from polysched.frontends.scop.trees import StandIn
 from polysched.frontends.scop.types import c_name, common_type, declared_type, promoted
 from polysched.ir.expr.dtypes import DType, boolean, i32, i64, u64
 from polysched.ir.expr.expressions import Constant, Expression, Index
@@ -180,8 +181,9 @@ def _named(scope: Scope, node: c_ast.ID) -> Integer:
             kind = "is data that the region computes"
         else:
             kind = f"is data of type {c_name(binding.dtype)}"
+        shown = scope.source_map.text(node) if isinstance(node, StandIn) else node.name
         raise scope.error(
-            node, f"'{node.name}' {kind}; expected loop variables, sizes and integers here"
+            node, f"'{shown}' {kind}; expected loop variables, sizes and integers here"
         )
     if not binding.is_affine:
         raise not_affine(scope, node, f": its value is {binding.value}")

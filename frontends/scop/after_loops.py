@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from polysched.frontends.scop.names import Names
-from polysched.frontends.scop.trees import cast_to, loop_start, mapped, names_in, substituted, walk
+from polysched.frontends.scop.trees import StandIn, cast_to, loop_start, mapped, names_in, walk
 from polysched.frontends.scop.usage import base_name, changed_by
 
 _LOOPS = c_ast.For | c_ast.While | c_ast.DoWhile
@@ -53,10 +53,10 @@ class AfterLoops:
                 continue
             changes = [inner for inner in walk(item) if _changes(inner, name)]
             if not changes and not _declares(item, name):
-                item = substituted(item, {name: c_ast.ID(after, item.coord)})
+                item = _read(item, name, after)
                 continue
             del self._known[name]
-            value = c_ast.ID(after, item.coord)
+            value = StandIn(after, c_ast.ID(name, item.coord))
             if isinstance(item, _LOOPS) and getattr(item, "init", None) is None:
                 before.append(c_ast.Assignment("=", c_ast.ID(name, item.coord), value, item.coord))
             elif len(changes) == 1 and not _declares(item, name):
@@ -223,6 +223,13 @@ def _changes(node: c_ast.Node, name: str) -> bool:
 
 def _declares(item: c_ast.Node, name: str) -> bool:
     return any(isinstance(node, c_ast.Decl) and node.name == name for node in walk(item))
+
+
+def _read(item: c_ast.Node, name: str, after: str) -> c_ast.Node:
+    """Replace a variable by the constant that holds its value; messages show the variable."""
+    if isinstance(item, c_ast.ID):
+        return StandIn(after, item) if item.name == name else item
+    return mapped(item, lambda child: _read(child, name, after))
 
 
 def _with_start(item: c_ast.Node, name: str, value: c_ast.Node) -> c_ast.Node:
