@@ -181,7 +181,8 @@ def _named(scope: Scope, node: c_ast.ID) -> Integer:
             kind = "is data that the region computes"
         else:
             kind = f"is data of type {c_name(binding.dtype)}"
-        shown = scope.source_map.text(node) if isinstance(node, StandIn) else node.name
+        source = node.source if isinstance(node, StandIn) else node
+        shown = source.name if isinstance(source, c_ast.ID) else node.name
         raise scope.error(
             node, f"'{shown}' {kind}; expected loop variables, sizes and integers here"
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import islpy as isl
 
 from polysched.ir.expr.expressions import Constant, Expression, Operation, Parameter
@@ -28,7 +30,7 @@ def condition_text(condition: isl.Set, *, cast: str = "") -> str:
         cast: text before every name, such as ``(long long)``.
 
     Raises:
-        ValueError: the condition contains divisions, or no value satisfies it.
+        ValueError: a division other than in ``n % 2 == 0``, or no value satisfies the condition.
     """
     clauses = [_clause(basic, cast) for basic in condition.get_basic_sets()]
     if not clauses:
@@ -46,8 +48,8 @@ def _clause(basic: isl.BasicSet, cast: str) -> str:
 def _comparison(constraint: isl.Constraint, cast: str) -> str:
     """Write ``sum + constant >= 0`` with the positive terms on the left."""
     aff = constraint.get_aff()
-    if aff.dim(isl.dim_type.div):
-        raise ValueError("the condition contains a division")
+    if any(_coefficients(aff, isl.dim_type.div)):
+        return _divisible(constraint, cast)
     left: list[str] = []
     right: list[str] = []
     for position in range(aff.dim(isl.dim_type.param)):
@@ -64,6 +66,40 @@ def _comparison(constraint: isl.Constraint, cast: str) -> str:
     if constant == -1 and right:
         return f"{_sum(right, 0)} < {_sum(left, 0)}"
     return f"{_sum(left, max(constant, 0))} >= {_sum(right, max(-constant, 0))}"
+
+
+def _coefficients(aff: isl.Aff, kind: isl.dim_type) -> list[Fraction]:
+    found = (aff.get_coefficient_val(kind, position) for position in range(aff.dim(kind)))
+    return [_fraction(one) for one in found]
+
+
+def _fraction(value: isl.Val) -> Fraction:
+    return Fraction(value.get_num_si(), value.get_den_val().to_python())
+
+
+def _divisible(constraint: isl.Constraint, cast: str) -> str:
+    """Write ``sum - 2 * floor(sum / 2) == 0`` as ``sum % 2 == 0``."""
+    aff = constraint.get_aff()
+    divisions = _coefficients(aff, isl.dim_type.div)
+    used = [position for position, value in enumerate(divisions) if value]
+    if not constraint.is_equality() or len(used) != 1:
+        raise ValueError("the condition contains a division")
+    inside, size = aff.get_div(used[0]), abs(divisions[used[0]])
+    sign = -1 if divisions[used[0]] > 0 else 1
+    constant = aff.get_constant_val().to_python()
+    own = [sign * one for one in (*_coefficients(aff, isl.dim_type.param), Fraction(constant))]
+    others = _coefficients(inside, isl.dim_type.param)
+    others.append(_fraction(inside.get_constant_val()))
+    if any(_coefficients(inside, isl.dim_type.div)) or own != [one * size for one in others]:
+        raise ValueError("the condition contains a division")
+    names = [aff.get_dim_name(isl.dim_type.param, at) for at in range(len(own) - 1)]
+    terms = [
+        f"{cast}{name}" if value == 1 else f"{value} * {cast}{name}"
+        for name, value in zip(names, own, strict=False)
+        if value
+    ]
+    total = " + ".join([*terms, *([str(own[-1])] if own[-1] else [])])
+    return f"{total if len(terms) == 1 and not own[-1] else f'({total})'} % {size} == 0"
 
 
 def _sum(terms: list[str], constant: int) -> str:
