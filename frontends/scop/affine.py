@@ -13,6 +13,7 @@ from types import MappingProxyType
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
+from polysched.frontends.scop.bindings import ArrayBinding
 from polysched.frontends.scop.choices import Choice
 from polysched.frontends.scop.integer_types import Integer, in_range, in_type, require_signed
 from polysched.frontends.scop.integers import (
@@ -27,7 +28,7 @@ from polysched.frontends.scop.integers import (
     wrapped_once,
 )
 from polysched.frontends.scop.literals import literal
-from polysched.frontends.scop.scope import ArrayBinding, Scope
+from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.sizeof import bytes_of
 from polysched.frontends.scop.trees import StandIn
 from polysched.frontends.scop.types import c_name, common_type, declared_type, promoted

@@ -13,7 +13,8 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine import condition
-from polysched.frontends.scop.scope import ArrayBinding, Scope
+from polysched.frontends.scop.bindings import ArrayBinding
+from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.values import Decisions
 from polysched.ir.expr.expressions import Expression
 

@@ -17,9 +17,10 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine import affine
+from polysched.frontends.scop.bindings import ArrayBinding
 from polysched.frontends.scop.linearized import polynomial_value
 from polysched.frontends.scop.rows import RowBinding
-from polysched.frontends.scop.scope import ArrayBinding, Scope
+from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.subscripts import data_subscript
 from polysched.frontends.scop.trees import SafeSubscript, StandIn, mapped, walk
 from polysched.frontends.scop.usage import base_name

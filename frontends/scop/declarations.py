@@ -9,16 +9,11 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.affine import affine, condition
+from polysched.frontends.scop.bindings import ArrayBinding, EndedBinding, IntegerBinding, size
 from polysched.frontends.scop.integer_types import in_type
 from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.pragmas import Pragmas, Shape
-from polysched.frontends.scop.scope import (
-    ArrayBinding,
-    EndedBinding,
-    IntegerBinding,
-    Scope,
-    size,
-)
+from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.subscripts import moved_pointer
 from polysched.frontends.scop.types import type_range
 from polysched.frontends.scop.usage import Usage

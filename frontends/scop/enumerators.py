@@ -8,7 +8,8 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine import affine
-from polysched.frontends.scop.scope import IntegerBinding, Scope
+from polysched.frontends.scop.bindings import IntegerBinding
+from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.types import type_range
 from polysched.ir.expr.dtypes import i32
 from polysched.ir.expr.expressions import Constant

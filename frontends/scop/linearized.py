@@ -18,7 +18,8 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine import affine
-from polysched.frontends.scop.scope import IntegerBinding, Scope
+from polysched.frontends.scop.bindings import IntegerBinding
+from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.types import c_name, declared_type, promoted
 from polysched.ir.core.kernel import Array
 from polysched.ir.expr.affine import weighted_sum

@@ -8,9 +8,10 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine import affine, condition
+from polysched.frontends.scop.bindings import EndedBinding, IntegerBinding
 from polysched.frontends.scop.integer_types import Integer, in_type, require_signed
 from polysched.frontends.scop.integers import floor, minus, plus, with_offset
-from polysched.frontends.scop.scope import EndedBinding, IntegerBinding, Scope
+from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.stepping import with_step_apart
 from polysched.frontends.scop.types import c_name, common_type, declared_type, type_range
 from polysched.ir.expr.dtypes import DType

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from pycparser import c_ast
 
 from polysched.frontends.scop.affine import affine
+from polysched.frontends.scop.bindings import ArrayBinding
 from polysched.frontends.scop.integer_types import require_signed
 from polysched.frontends.scop.integers import plus
 from polysched.frontends.scop.linearized import NO_OFFSET, polynomial_value
-from polysched.frontends.scop.scope import ArrayBinding, Scope
+from polysched.frontends.scop.scope import Scope
 from polysched.ir.expr.expressions import Expression
 
 

@@ -15,6 +15,7 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.affine import condition
+from polysched.frontends.scop.bindings import ArrayBinding
 from polysched.frontends.scop.branches import (
     affine_part,
     as_choice,
@@ -25,7 +26,7 @@ from polysched.frontends.scop.branches import (
 from polysched.frontends.scop.cases import MOST_CASES
 from polysched.frontends.scop.computed_subscripts import with_index_variables
 from polysched.frontends.scop.names import Names
-from polysched.frontends.scop.scope import ArrayBinding, Scope
+from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.subscripts import element_of
 from polysched.frontends.scop.usage import Usage, usage_of
 from polysched.frontends.scop.values import Values

@@ -6,7 +6,8 @@ from math import prod
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.scope import ArrayBinding, Scope
+from polysched.frontends.scop.bindings import ArrayBinding
+from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.types import declared_type
 from polysched.ir.expr.expressions import Constant
 

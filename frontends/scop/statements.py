@@ -11,6 +11,7 @@ from pycparser import c_ast
 from polysched.errors import FrontendError
 from polysched.frontends.limits import MOST_STATEMENTS, TOO_MANY_STATEMENTS
 from polysched.frontends.scop.affine import affine
+from polysched.frontends.scop.bindings import ArrayBinding, EndedBinding, IntegerBinding
 from polysched.frontends.scop.branches import without_continue
 from polysched.frontends.scop.cases import MOST_CASES, next_case
 from polysched.frontends.scop.computed_subscripts import with_index_variables
@@ -22,7 +23,6 @@ from polysched.frontends.scop.linearized import polynomial_value
 from polysched.frontends.scop.loops import loop_header, loop_start
 from polysched.frontends.scop.pragmas import REASSOCIATE, pragma_of
 from polysched.frontends.scop.rows import row_of
-from polysched.frontends.scop.scope import ArrayBinding, EndedBinding, IntegerBinding
 from polysched.frontends.scop.sides import Branches
 from polysched.frontends.scop.stores import Store, stored
 from polysched.frontends.scop.subscripts import element_of, is_element, moved_pointer

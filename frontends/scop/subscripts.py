@@ -6,11 +6,12 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.affine import affine
+from polysched.frontends.scop.bindings import ArrayBinding
 from polysched.frontends.scop.integer_types import require_signed
 from polysched.frontends.scop.integers import plus
 from polysched.frontends.scop.linearized import NO_OFFSET, polynomial_value, split_subscript
 from polysched.frontends.scop.rows import RowBinding
-from polysched.frontends.scop.scope import ArrayBinding, Scope
+from polysched.frontends.scop.scope import Scope
 from polysched.ir.core.limits import limited
 from polysched.ir.expr.affine import instance_space, to_pw_aff
 from polysched.ir.expr.dtypes import i64

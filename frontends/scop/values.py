@@ -11,11 +11,12 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine import COMPARISONS, EXTREMA, affine
+from polysched.frontends.scop.bindings import ArrayBinding
 from polysched.frontends.scop.choices import Choice
 from polysched.frontends.scop.excess_precision import rounded, unrounded
 from polysched.frontends.scop.functions import BUILTIN, FUNCTIONS, KNOWN
 from polysched.frontends.scop.literals import literal, narrowed_literal
-from polysched.frontends.scop.scope import ArrayBinding, Scope
+from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.sizeof import bytes_of
 from polysched.frontends.scop.source_map import SourceMap
 from polysched.frontends.scop.subscripts import element_of

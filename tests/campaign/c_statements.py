@@ -185,8 +185,9 @@ class FunctionWriter:
         dice, writer = self.dice, self.writer
         name, size, group = writer.fresh("u"), dice.pick(writer.sizes), dice.between(2, 5)
         low = dice.weighted({0: 6, 1: 1, 3: 1})
-        inner = scope.inner()
-        inner.ranges[name] = (constant(low), {size: 1, "": -1})
+        main, rest = scope.inner(), scope.inner()
+        for inner in (main, rest):
+            inner.ranges[name] = (constant(low), {size: 1, "": -1})
         more = group - 1
         until = dice.pick((f"{name} + {more} < {size}", f"{name} <= {size} - {group}"))
         after = scope.inner()
@@ -195,9 +196,9 @@ class FunctionWriter:
         last = self.leaf(after) if dice.chance(0.4) else []
         return [
             S((f"int {name} = {low}",)),
-            S((f"for (; {until}; {name} += {group})",), tuple(self.leaf(inner))),
+            S((f"for (; {until}; {name} += {group})",), tuple(self.leaf(main))),
             *between,
-            S((f"for (; {name} < {size}; {name}++)",), tuple(self.leaf(inner.inner()))),
+            S((f"for (; {name} < {size}; {name}++)",), tuple(self.leaf(rest))),
             *last,
         ]
 

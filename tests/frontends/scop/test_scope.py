@@ -4,8 +4,9 @@ import pytest
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
+from polysched.frontends.scop.bindings import EndedBinding, IntegerBinding, size
 from polysched.frontends.scop.parse import parse
-from polysched.frontends.scop.scope import EndedBinding, IntegerBinding, Scope, size
+from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.text import source_text
 from polysched.ir.expr.dtypes import i32
 from polysched.ir.expr.expressions import Index, Parameter
