@@ -23,7 +23,8 @@ class ArrayBinding:
         is_flat: whether C accesses the array by one linearized subscript.
         is_const: whether the elements cannot be written.
         guards: number of data-dependent conditions around the declaration.
-        is_draft: whether the shape is not known yet; see `polysched.frontends.scop.statements.extents`.
+        is_draft: whether the shape is not known yet; see
+            `polysched.frontends.scop.statements.extents`.
         is_object: whether the name is that of an array, and not of a pointer to its first element.
         group: the variable that leads to the structs whose member the array is; None for others.
     """
