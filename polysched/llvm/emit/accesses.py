@@ -23,6 +23,7 @@ from polysched.llvm.emit.lookups import look_up
 from polysched.llvm.emit.windows import load_window, store_single, store_window
 from polysched.llvm.memory.arrays import BYTE, Addresses, Storage
 from polysched.llvm.memory.loaded import Loaded
+from polysched.llvm.memory.prefixes import Prefixes, load_literal_first, store_literal_first
 from polysched.llvm.memory.streaming import stream
 from polysched.llvm.subbyte.accesses import PackedAccesses
 from polysched.llvm.values.expressions import (
@@ -63,6 +64,7 @@ class Accesses:
         self.addresses = addresses
         self.storages = storages
         self.value_of = value_of
+        self.prefixes = Prefixes(builder, features)
         self.packed = PackedAccesses(builder, addresses, value_of, features)
         self.loaded = Loaded()
 
@@ -190,6 +192,11 @@ class Accesses:
             if lanes.bits is None:
                 return loaded
             return self.builder.select(lanes.bits, loaded, zeros(type_))
+        if self.prefixes.moves(type_):
+            if lanes.is_literal_prefix:
+                return load_literal_first(self.builder, pointer, type_, len(lanes.lanes or ()))
+            if lanes.first is not None:
+                return self.prefixes.load(pointer, type_, lanes.first)
         signature = ir.FunctionType(type_, [pointer.type, lanes.bits.type, type_])
         function = declared(self.builder.module, f"llvm.masked.load.{mangled(type_)}.p0", signature)
         call = self.builder.call(function, [pointer, lanes.bits, zeros(type_)])
@@ -214,6 +221,13 @@ class Accesses:
             size = self.storages[access.address.array].array.dtype.bytes
             store_single(self.builder, stored, lane, pointer, lane, size)
             return
+        if self.prefixes.moves(stored.type):
+            if lanes.is_literal_prefix:
+                store_literal_first(self.builder, stored, pointer, len(lanes.lanes or ()))
+                return
+            if lanes.first is not None:
+                self.prefixes.store(stored, pointer, lanes.first)
+                return
         signature = ir.FunctionType(ir.VoidType(), [stored.type, pointer.type, lanes.bits.type])
         name = f"llvm.masked.store.{mangled(stored.type)}.p0"
         function = declared(self.builder.module, name, signature)

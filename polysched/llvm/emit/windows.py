@@ -60,8 +60,7 @@ def load_window(
             for lane, distance in enumerate(distances)
             if pair[0] <= distance < pair[-1] + count
         }
-        lanes = [inside.get(lane, 0) for lane in range(count)]
-        joined = shuffled(builder, vectors[0], vectors[-1], lanes)
+        joined = shuffled(builder, vectors[0], vectors[-1], map(inside.get, range(count)))
         if result is None:
             result, held = joined, set(inside)
         else:
@@ -89,7 +88,7 @@ def _within_one(
 ) -> ir.Value:
     """Load the lanes from one vector, without reading beyond the last element."""
     distances = window.distances
-    size, count = max(distances) + 1, len(distances)
+    size, count = max(window.reach or distances) + 1, len(distances)
     is_power = size & (size - 1) == 0
     if active.bits is not None:
         lanes = _part(memory, window, 0, size if is_power else count, active)
@@ -119,8 +118,7 @@ def store_window(
         inside = {element - start: left.pop(element) for element in part_elements}
         if not inside:
             continue
-        lanes = [inside.get(at, 0) for at in range(count)]
-        moved = shuffled(memory.builder, vector, vector, lanes)
+        moved = shuffled(memory.builder, vector, vector, map(inside.get, range(count)))
         users = [(inside[at],) if at in inside else () for at in range(count)]
         memory.store_part(address, start, moved, active.of_elements(memory.builder, users))
 
