@@ -176,8 +176,8 @@ def pays_packing(
     """Whether copying an operand into the order of its reads saves more time than it takes.
 
     It pays if enough rows read each element, and the operand exceeds L2, its steps share one cache
-    set, a panel would fit L1 but exceeds the ways of its sets, or the operand touches more pages
-    than the first-level TLB holds.
+    set, a panel would fit L1 but exceeds the ways of its sets, its rows are narrow pieces of the
+    operand's, or the operand touches more pages than the first-level TLB holds.
 
     Args:
         rows: how often each element is read.
@@ -191,6 +191,9 @@ def pays_packing(
     conflicts, fits = is_conflicting(step_bytes, machine), panel_bytes <= machine.cache_bytes(1)
     if fits and (conflicts or exceeds_sets(step_bytes, terms, machine)):
         return rows >= costs.conflicting_packing_rows
+    is_narrow = panel_bytes < terms * costs.narrow_panel < terms * step_bytes
+    if is_narrow and operand_bytes > 2 * machine.cache_bytes(1):
+        return rows >= costs.narrow_packing_rows
     if conflicts or operand_bytes > machine.cache_bytes(2):
         return rows >= costs.packing_rows
     pages = terms * min(1.0, step_bytes / machine.page_bytes)

@@ -100,3 +100,6 @@ def test_packing_pays_from_some_number_of_rows_on() -> None:
         assert not pays[0]
         assert pays[-1]
     assert not pays_packing(10_000, 64, 500, L2 // 2, 1000, AVX512)
+    narrow, wide = (pays_packing(40, 2000, 500, L2 // 2, 500 * row, AVX512) for row in (96, 256))
+    assert narrow
+    assert not wide

@@ -1,8 +1,8 @@
 """Plan of a product by size-generic kernels: the blocks that it is divided into.
 
 Planning takes some tens of microseconds, so it decides by a few comparisons. Rows are divided into
-tiles of one height and lower tiles, columns into panels of one width and one narrower panel, and
-terms into blocks whose panel of ``b`` stays in the cache.
+tiles of one height and some lower by a row, columns into panels of one width and a narrower rest,
+and terms into blocks whose panel of ``b`` stays in the cache.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ DOT_ROWS = 4
 FEW_COLUMNS = 4
 """Columns, at most, that are computed as rows of the transposed product, by dot products."""
 
-EVEN_TILES = 8
-"""Tiles of rows, at most, that are made equally high. More tiles have one lower tile at the end."""
+FEWEST_PACKED = 8
+"""Tiles of rows, at least, for which a panel of ``b`` is copied."""
 
 PARTS = 2
 """Parts of the work for each thread, so that other threads take over parts of a late thread."""
@@ -300,14 +300,35 @@ class _Planner:
         strides = (product.a_row, product.a_term, product.b_term, product.out_row)
         is_packed = self._pays_packing(product, width)
         for vectors, panels, column, missing in self._widths(product.n, width):
-            row = 0
-            for height, tiles in _heights(product.m, self._tallest(vectors, missing > 0)):
-                packs = is_packed and tiles >= EVEN_TILES
-                block = TileBlock(product.dtype, self.lanes, height, vectors, packed=packs)
-                begin = (a + row * product.a_row, b + column, out + row * product.out_row + column)
-                sizes = (tiles, panels, missing, product.k, first)
-                yield Step(block, (A, right, OUT), begin, (*sizes, *strides))
-                row += height * tiles
+            heights = _heights(product.m, self._tallest(vectors, missing > 0))
+            for count, begin, lacking in self._near(product.k, vectors, panels, missing, heights):
+                at = column + begin * vectors * self.lanes
+                row = 0
+                for height, tiles in heights:
+                    packs = is_packed and tiles >= FEWEST_PACKED
+                    block = TileBlock(product.dtype, self.lanes, height, vectors, packed=packs)
+                    corner = (a + row * product.a_row, b + at, out + row * product.out_row + at)
+                    sizes = (tiles, count, lacking, product.k, first)
+                    yield Step(block, (A, right, OUT), corner, (*sizes, *strides))
+                    row += height * tiles
+
+    def _near(
+        self,
+        terms: int,
+        vectors: int,
+        panels: int,
+        missing: int,
+        heights: tuple[tuple[int, int], ...],
+    ) -> Iterator[tuple[int, int, int]]:
+        """Divide panels that tiles of two heights read, so that the second finds them in L2.
+
+        Yields their number, the first of them, and the columns missing in the last.
+        """
+        panel = terms * vectors * self.machine.vector_bits // 8
+        most = max(1, self.machine.cache_bytes(2) // (2 * panel)) if len(heights) > 1 else panels
+        for begin in range(0, panels, most):
+            count = min(most, panels - begin)
+            yield count, begin, missing if begin + count == panels else 0
 
     def _tallest(self, vectors: int, is_masked: bool) -> int:
         """The height of a tile: a register for each sum, each vector of ``b`` and one of ``a``.
@@ -323,24 +344,32 @@ class _Planner:
 
     def _width(self, product: Strided) -> int:
         """The vectors of a panel."""
-        widest = 4 if self.machine.vector_registers >= 32 else 2
+        widest = 4 if self.machine.vector_registers >= 32 else 3
         return WIDEST if product.m <= FEW_ROWS and widest == 4 else widest
 
     def _widths(self, columns: int, width: int) -> Iterator[tuple[int, int, int, int]]:
         """Panels of columns: vectors, number, first column, and columns missing in the last."""
-        panels, rest = divmod(columns, width * self.lanes)
-        vectors = -(-rest // self.lanes)
-        missing = vectors * self.lanes - rest
-        if vectors == 1 and panels and width < WIDEST // 2 + 1:
-            # A panel of one vector would read all of a for few sums: it joins the last panel.
-            panels, vectors = panels - 1, width + 1
-        if vectors == width:
-            yield width, panels + 1, 0, missing
-            return
+        full, rest = divmod(-(-columns // self.lanes), width)
+        missing = -columns % self.lanes
+        panels, vectors = 1 if rest else 0, rest
+        if rest == 1 and full and width < WIDEST:
+            # A panel of one vector would read all of a for few sums: it joins the last full panel,
+            # and both are one panel or two.
+            full, panels = full - 1, 1 if width >= WIDEST // 2 else 2
+            vectors = (width + 1) // panels
+        if full and (panels or not (missing and self._spills(width))):
+            yield width, full, 0, 0 if panels else missing
+        elif full:
+            # Only the last panel is masked, so only its tiles are lower.
+            full, panels, vectors = full - 1, 1, width
+            if full:
+                yield width, full, 0, 0
         if panels:
-            yield width, panels, 0, 0
-        if vectors:
-            yield vectors, 1, panels * width * self.lanes, missing
+            yield vectors, panels, full * width * self.lanes, missing
+
+    def _spills(self, width: int) -> bool:
+        """Whether the mask of a partial vector makes tiles of this width lower."""
+        return self._tallest(width, is_masked=True) < self._tallest(width, is_masked=False)
 
     def _terms(self, product: Strided, width: int) -> int:
         """The terms of a block."""
@@ -361,9 +390,6 @@ class _Planner:
 def _heights(rows: int, tallest: int) -> tuple[tuple[int, int], ...]:
     """Divide rows into tiles: heights with their numbers of tiles."""
     tiles = -(-rows // tallest)
-    if tiles > EVEN_TILES:
-        full, rest = divmod(rows, tallest)
-        return ((tallest, full), (rest, 1)) if rest else ((tallest, full),)
     height = -(-rows // tiles)
     lower = tiles * height - rows
     return ((height, tiles - lower), (height - 1, lower)) if lower else ((height, tiles),)
