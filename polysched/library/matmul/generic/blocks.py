@@ -16,6 +16,7 @@ result is written, 0 if the block is added to it), and the strides of the arrays
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, TypeAlias
 
 from polysched.ir.core.kernel import Kernel
@@ -55,7 +56,7 @@ class TileBlock:
         """Columns of a panel."""
         return self.vectors * self.lanes
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The name of the kernel."""
         form = "_packed" if self.packed else ""
@@ -109,7 +110,7 @@ class StreamBlock:
         """Columns of a panel."""
         return self.vectors * self.lanes
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The name of the kernel."""
         return f"matmul_stream_{self.rows}x{self.columns}x{self.group}_{self.dtype}"
@@ -158,7 +159,7 @@ class DotBlock:
         *("a_row", "b_row", "out_row", "out_column"),
     )
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The name of the kernel."""
         return f"matmul_dots_{self.rows}x{self.columns}_{self.dtype}"
@@ -220,7 +221,7 @@ class TransposeBlock:
     arrays: ClassVar[int] = 2
     parameters: ClassVar[tuple[str, ...]] = ("columns", "terms", "b_row", "out_row")
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The name of the kernel."""
         return f"matmul_transpose_{self.dtype}"

@@ -128,8 +128,8 @@ class GenericCalls:
         Specialized code for one product is made faster than the blocks of most products.
         """
         kernels = _kernels(object_folder())
-        blocks = {step.block for part in plan.parts for step in part}
-        missing = [block for block in blocks if not kernels.is_made(block)]
+        blocks = {step.block.name: step.block for part in plan.parts for step in part}
+        missing = [block for block in blocks.values() if not kernels.is_made(block)]
         for block in missing:
             self.specializer.submit(block, partial(kernels.load, block))
         return bool(missing)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from polysched.ir.expr.dtypes import DType
@@ -109,7 +109,7 @@ def generic_plan(product: Strided, machine: Machine, threads: int) -> GenericPla
     is_column = product.n == 1 < product.m or (product.out_column != 1 and product.out_row == 1)
     is_swapped = is_column or _pays_swapped(product)
     product = _of_one_row(product.transposed if is_swapped else product)
-    planner = _Planner(machine, machine.lanes(product.dtype.bits))
+    planner = _planner(machine, product.dtype)
     if not planner.supports(product):
         return None
     planned = [planner.steps(*part) for part in planner.parts(product, threads)]
@@ -156,10 +156,27 @@ def _pays_swapped(product: Strided) -> bool:
     return is_narrow and product.a_term == 1 and product.k >= 64
 
 
+@lru_cache
+def _planner(machine: Machine, dtype: DType) -> _Planner:
+    return _Planner(machine, dtype, machine.lanes(dtype.bits), dtype.bytes)
+
+
 @dataclass(frozen=True)
 class _Planner:
     machine: Machine
+    dtype: DType
     lanes: int
+    size: int
+
+    @cached_property
+    def near(self) -> int:
+        """Bytes of the L2 cache."""
+        return self.machine.cache_bytes(2)
+
+    @cached_property
+    def blocks(self) -> dict[tuple[int, int, bool], TileBlock]:
+        """The tiles of earlier plans, by rows, vectors and packing: their names are computed."""
+        return {}
 
     def supports(self, product: Strided) -> bool:
         """Whether ``b`` has rows or columns without gaps, and a kernel writes such a result."""
@@ -179,11 +196,14 @@ class _Planner:
 
     def parts(self, product: Strided, threads: int) -> Iterator[tuple[Strided, int, int, int]]:
         """Divide a long product among threads: parts, with their first elements."""
-        machine, size = self.machine, product.dtype.bytes
+        machine, size = self.machine, self.size
         m, n, k = product.m, product.n, product.k
+        if threads == 1:
+            yield product, 0, 0, 0
+            return
         cycles = m * -(-n // self.lanes) * k / machine.fma_units
         cycles = max(cycles, (m + n) * k * size / machine.costs.memory_bytes if m < 8 else 0)
-        count = PARTS * threads if threads > 1 and cycles >= machine.costs.parallel_cycles else 1
+        count = PARTS * threads if cycles >= machine.costs.parallel_cycles else 1
         along_rows = m > n
         unit = tallest_tile(machine) if along_rows else 4 * self.lanes
         extent = m if along_rows else n
@@ -234,7 +254,7 @@ class _Planner:
 
     def _transposed(self, product: Strided, a: int, b: int, out: int) -> tuple[list[Step], int]:
         """Copy blocks of terms of a transposed ``b`` to rows, and multiply by the copy."""
-        machine, size = self.machine, product.dtype.bytes
+        machine, size = self.machine, self.size
         # The rows of the copy do not fall into the same sets of the caches.
         row = -(-product.n // self.lanes) * self.lanes
         row += self.lanes if row * size % 512 == 0 else 0
@@ -278,7 +298,7 @@ class _Planner:
         """Whether so few rows read ``b`` that its rows are read from their beginning to end."""
         far = self.machine.cache_bytes(1 if product.m == 1 else 2)
         wide = self.machine.costs.wide_row * self.lanes
-        is_far = product.k * product.n * product.dtype.bytes > far
+        is_far = product.k * product.n * self.size > far
         group = self.machine.costs.streamed_rows
         return product.m <= FEW_ROWS and is_far and product.n >= wide and product.k >= group
 
@@ -306,11 +326,18 @@ class _Planner:
                 row = 0
                 for height, tiles in heights:
                     packs = is_packed and tiles >= FEWEST_PACKED
-                    block = TileBlock(product.dtype, self.lanes, height, vectors, packed=packs)
+                    block = self._block(height, vectors, packs)
                     corner = (a + row * product.a_row, b + at, out + row * product.out_row + at)
                     sizes = (tiles, count, lacking, product.k, first)
                     yield Step(block, (A, right, OUT), corner, (*sizes, *strides))
                     row += height * tiles
+
+    def _block(self, height: int, vectors: int, packs: bool) -> TileBlock:
+        block = self.blocks.get((height, vectors, packs))
+        if block is None:
+            block = TileBlock(self.dtype, self.lanes, height, vectors, packed=packs)
+            self.blocks[height, vectors, packs] = block
+        return block
 
     def _near(
         self,
@@ -324,8 +351,8 @@ class _Planner:
 
         Yields their number, the first of them, and the columns missing in the last.
         """
-        panel = terms * vectors * self.machine.vector_bits // 8
-        most = max(1, self.machine.cache_bytes(2) // (2 * panel)) if len(heights) > 1 else panels
+        panel = terms * vectors * self.lanes * self.size
+        most = max(1, self.near // (2 * panel)) if len(heights) > 1 else panels
         for begin in range(0, panels, most):
             count = min(most, panels - begin)
             yield count, begin, missing if begin + count == panels else 0
@@ -373,14 +400,14 @@ class _Planner:
 
     def _terms(self, product: Strided, width: int) -> int:
         """The terms of a block."""
-        size, k = product.dtype.bytes, product.k
+        size, k = self.size, product.k
         operands, result = (product.m + product.n) * size, product.m * product.n * size
         panel = width * self.lanes * size
         longest = longest_block(k, panel, operands, result, self.machine)
         return k if longest is None else even_block(k, longest, 64 // size)
 
     def _pays_packing(self, product: Strided, width: int) -> bool:
-        size = product.dtype.bytes
+        size = self.size
         block, panel = product.k * product.n * size, product.k * width * self.lanes * size
         step = product.b_term * size
         return pays_packing(product.m, step, product.k, block, panel, self.machine)
