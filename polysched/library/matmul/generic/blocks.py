@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, TypeAlias
 
+from polysched.ir.core.cache_lines import LINE_BYTES
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import ArrayHandle, KernelBuilder
 from polysched.ir.expr.dtypes import DType
@@ -75,6 +76,9 @@ class TileBlock:
         if self.packed:
             schedule = schedule.pack("b", "update.in", order=("k", "n"))
             schedule = schedule.vectorize("b_packed.n", self.lanes).unroll("b_packed.n")
+            if self.columns * self.dtype.bytes <= 2 * LINE_BYTES:
+                # The hardware prefetches the next panel of wide panels only.
+                schedule = schedule.prefetch("b", "b_packed.k", of="in", level=1)
         schedule = schedule.vectorize("init.n", self.lanes).vectorize("update.rn", self.lanes)
         rows = ("init.m", "update.rm") if self.rows > 1 else ("update.rm",)
         return schedule.unroll(*rows, "init.n", "update.rn")

@@ -20,6 +20,12 @@ from polysched.library.matmul.generic.blocks import (
     TileBlock,
     TransposeBlock,
 )
+from polysched.library.matmul.generic.strided import (
+    FEW_COLUMNS,
+    Strided,
+    of_one_row,
+    pays_swapped,
+)
 from polysched.machine.contraction_model import (
     even_block,
     longest_block,
@@ -37,37 +43,11 @@ WIDEST = 8
 DOT_ROWS = 4
 """Rows of a register tile of dot products, at most."""
 
-FEW_COLUMNS = 4
-"""Columns, at most, that are computed as rows of the transposed product, by dot products."""
-
 FEWEST_PACKED = 8
 """Tiles of rows, at least, for which a panel of ``b`` is copied."""
 
 PARTS = 2
 """Parts of the work for each thread, so that other threads take over parts of a late thread."""
-
-
-class Strided(NamedTuple):
-    """A product of arrays with strides, in elements: ``out[m, n] = a[m, k] @ b[k, n]``."""
-
-    dtype: DType
-    m: int
-    n: int
-    k: int
-    a_row: int
-    a_term: int
-    b_term: int
-    b_column: int
-    out_row: int
-    out_column: int
-
-    @property
-    def transposed(self) -> Strided:
-        """The product of the transposed operands in reverse order."""
-        return Strided(
-            *(self.dtype, self.n, self.m, self.k, self.b_column, self.b_term),
-            *(self.a_term, self.a_row, self.out_column, self.out_row),
-        )
 
 
 class Step(NamedTuple):
@@ -107,8 +87,8 @@ class GenericPlan:
 def generic_plan(product: Strided, machine: Machine, threads: int) -> GenericPlan | None:
     """Plan a product; None if no generic kernel takes operands with these strides."""
     is_column = product.n == 1 < product.m or (product.out_column != 1 and product.out_row == 1)
-    is_swapped = is_column or _pays_swapped(product)
-    product = _of_one_row(product.transposed if is_swapped else product)
+    is_swapped = is_column or pays_swapped(product)
+    product = of_one_row(product.transposed if is_swapped else product)
     planner = _planner(machine, product.dtype)
     if not planner.supports(product):
         return None
@@ -138,22 +118,6 @@ def stacked_plan(
             moved = [at + bases[array] for array, at in zip(step.arrays, step.starts, strict=True)]
             groups[-1].append(step._replace(starts=tuple(moved)))
     return GenericPlan(plan.is_swapped, tuple(map(tuple, groups)), plan.scratch)
-
-
-def _of_one_row(product: Strided) -> Strided:
-    """Give arrays of a single row the row stride for which the kernels are proved."""
-    if product.m == 1:
-        a_row, out_row = product.k * product.a_term, product.n * product.out_column
-        product = product._replace(a_row=a_row, out_row=out_row)
-    if product.k == 1 and product.b_column == 1:
-        product = product._replace(b_term=product.n)
-    return product
-
-
-def _pays_swapped(product: Strided) -> bool:
-    """Whether few columns are computed as rows, by dot products with the rows of ``a``."""
-    is_narrow = product.n <= FEW_COLUMNS and product.n < product.m
-    return is_narrow and product.a_term == 1 and product.k >= 64
 
 
 @lru_cache

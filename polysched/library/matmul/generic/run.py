@@ -14,8 +14,9 @@ import numpy as np
 from polysched.ir.expr.dtypes import DType
 from polysched.library.matmul.dispatch.shapes import NumpyArray
 from polysched.library.matmul.generic.compiled import KernelLoader
-from polysched.library.matmul.generic.plan import GenericPlan, Strided
+from polysched.library.matmul.generic.plan import GenericPlan
 from polysched.library.matmul.generic.steps import RECORD, Call, encoded
+from polysched.library.matmul.generic.strided import Strided
 from polysched.runtime.bound_call import no_workspace
 from polysched.runtime.threads import current_team, running_calls
 

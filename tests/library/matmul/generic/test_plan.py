@@ -14,9 +14,9 @@ from polysched.library.matmul.generic.plan import (
     SCRATCH,
     GenericPlan,
     Step,
-    Strided,
     generic_plan,
 )
+from polysched.library.matmul.generic.strided import Strided
 from polysched.machine.load import load_machine
 
 MACHINES = ("skylake-avx512", "haswell-avx2")
