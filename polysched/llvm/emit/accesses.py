@@ -20,7 +20,7 @@ from polysched.llvm.builder.intrinsics import (
     zeros,
 )
 from polysched.llvm.emit.lookups import look_up
-from polysched.llvm.emit.windows import load_window, store_single, store_window
+from polysched.llvm.emit.windows import load_widened, load_window, store_single, store_window
 from polysched.llvm.memory.arrays import BYTE, Addresses, Storage
 from polysched.llvm.memory.loaded import Loaded
 from polysched.llvm.memory.prefixes import Prefixes, load_literal_first, store_literal_first
@@ -64,6 +64,7 @@ class Accesses:
         self.addresses = addresses
         self.storages = storages
         self.value_of = value_of
+        self.features = features
         self.prefixes = Prefixes(builder, features)
         self.packed = PackedAccesses(builder, addresses, value_of, features)
         self.loaded = Loaded()
@@ -89,6 +90,12 @@ class Accesses:
                 return reverse(self.builder, ahead), lanes.count
             case Window():
                 window = access.movement
+                if lanes.bits is None and dtype.is_integer and self._packs_faster(element.width):
+                    wide = load_widened(self, access.address, dtype, window, 32)
+                    if wide is not None:
+                        return self.builder.trunc(
+                            wide, vector_type(element, lanes.count)
+                        ), lanes.count
                 return load_window(self, access.address, element, window, lanes), lanes.count
             case Lookup(subscripts=(Convert(operand=number),)):
                 index = self.value_of(number, lanes)
@@ -105,6 +112,31 @@ class Accesses:
         function = declared(self.builder.module, name, signature)
         call = self.builder.call(function, [pointers, mask, zeros(type_)])
         return aligned(call, 0, access.alignment), lanes.count
+
+    def _packs_faster(self, bits: int) -> bool:
+        """Whether truncations of wider integers take fewer instructions than shuffles.
+
+        AVX2 has no shuffle of bytes or 16-bit elements of two vectors, or across their halves.
+        """
+        permutation = {8: "avx512vbmi", 16: "avx512bw"}.get(bits)
+        return permutation is not None and permutation not in self.features
+
+    def load_widened(self, factor: VectorLoad, dtype: DType, lanes: Mask) -> Value | None:
+        """Load integers that lie apart as integers of up to a type's width.
+
+        Returns:
+            None if no wider integers in memory hold them.
+        """
+        access, given = factor.access, factor.dtype
+        if lanes.bits is not None or not given.is_integer or given.is_odd_width:
+            return None
+        if not isinstance(access.movement, Window):
+            return None
+        bits = dtype.bits if dtype.is_integer else 32
+        loaded = load_widened(self, access.address, given, access.movement, bits)
+        if loaded is None:
+            return None
+        return Value(loaded, DType(given.kind, loaded.type.element.width), lanes.count)
 
     def load_terms(self, factor: VectorLoad, lanes: Mask, terms: int) -> ir.Value:
         """Load ``terms`` consecutive elements per lane, as one long vector."""

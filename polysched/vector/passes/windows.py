@@ -14,7 +14,7 @@ sequence, because then the elements of both windows may be loaded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -89,7 +89,7 @@ def _sharing(run: list[Node]) -> list[Node]:
                 if isinstance(load, Load) and isinstance(load.access.movement, Window):
                     windows.setdefault(_family(load.access, lanes), set()).add(_span(load.access))
     groups = {
-        (family, span): group
+        (family, span): _extended(group, family, spans)
         for family, spans in windows.items()
         for group in _groups(sorted(spans), family.count)
         for span in group
@@ -98,20 +98,19 @@ def _sharing(run: list[Node]) -> list[Node]:
     def shared(value: Value, lanes: Lanes) -> Value:
         if not isinstance(value, Load) or not isinstance(value.access.movement, Window):
             return value
-        access = value.access
-        group = groups[_family(access, lanes), _span(access)]
-        if len(group) < 2:
+        access, span = value.access, _span(value.access)
+        group = groups[_family(access, lanes), span]
+        if group == span:
             return value
-        first, end = group[0].start, max(span.end for span in group)
-        shift, distances = access.address.constant - first, value.access.movement.distances
-        moved = tuple(distance + shift for distance in distances)
+        distances = value.access.movement.distances
+        moved = tuple(distance + span.start - group.start for distance in distances)
         # Windows of the same distances move together; of others all lanes read.
-        beyond = end - first - max(distances)
+        beyond = group.end - group.start - max(distances)
         window = Window(moved, tuple(distance + beyond for distance in distances))
-        address = replace(access.address, constant=first)
+        address = replace(access.address, constant=group.start)
         return replace(value, access=Access(address, window, value.dtype.bytes, access.is_private))
 
-    if not any(len(group) > 1 for group in groups.values()):
+    if all(group == span for (_, span), group in groups.items()):
         return run
     return [
         map_assigned(node, partial(shared, lanes=lanes))
@@ -155,6 +154,23 @@ def _span(access: Access) -> _Span:
     assert isinstance(access.movement, Window)
     start = access.address.constant
     return _Span(start, start + max(access.movement.distances))
+
+
+def _extended(group: list[_Span], family: _Family, spans: Collection[_Span]) -> _Span:
+    """The elements that the vectors of a group hold: whole vectors, if the windows allow it.
+
+    All elements between the first and the last element of a family's windows may be read. Vectors
+    that do not overlap need fewer shuffles: every second element of them is half of a wider one.
+    """
+    start, end = group[0].start, max(span.end for span in group)
+    missing = (start - end - 1) % family.count
+    if family.distances is not None or end - start < family.count or not missing:
+        return _Span(start, end)
+    if end + missing <= max(span.end for span in spans):
+        return _Span(start, end + missing)
+    if start - missing >= min(span.start for span in spans):
+        return _Span(start - missing, end)
+    return _Span(start, end)
 
 
 def _groups(spans: list[_Span], count: int) -> Iterator[list[_Span]]:

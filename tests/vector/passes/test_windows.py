@@ -11,6 +11,7 @@ import pytest
 
 import polysched as ps
 from polysched.frontends.scop import parse_c
+from polysched.lower import show
 from tests.library.transpose.fenced import fenced
 from tests.support.differential import assert_agrees
 
@@ -255,3 +256,45 @@ def test_windows_of_other_distances_share_vectors() -> None:
         out[i] = x[i // 2 + 3] * x[3 * i // 4 + 1]
     schedule = ps.Schedule(build.kernel()).split("i", 16).vectorize("ii", 16)
     assert_agrees(schedule, {})
+
+
+WIDENED = """
+void f(int n, const {element} x[restrict {step} * n + 9], {sum} y[restrict n], {sum} z[restrict n])
+{{
+    for (int i = 0; i < n; i++)
+        y[i] = x[{step} * i + 1] - x[{step} * i + 3];
+    for (int i = 0; i < n; i++)
+        z[i] = ({sum})x[{step} * i + 2] * x[{step} * i] + x[{step} * i + 7];
+}}
+"""
+
+
+@pytest.mark.parametrize(("step", "lanes"), [(2, 16), (3, 8), (4, 4)])
+@pytest.mark.parametrize("element", ["unsigned char", "signed char", "unsigned short", "short"])
+@pytest.mark.parametrize("total", ["short", "float"])
+def test_every_second_element_is_half_of_a_wider_one(
+    step: int, lanes: int, element: str, total: str
+) -> None:
+    kernel = parse_c(WIDENED.format(step=step, element=element, sum=total)).kernel
+    schedule = ps.Schedule(kernel).split("y.i", 2 * lanes).vectorize("y.ii", lanes).unroll("y.ii")
+    schedule = schedule.vectorize("z.i", lanes)
+    values = np.random.default_rng(step).integers(-128, 256, step * 70 + 9)
+    dtype = kernel.arrays["x"].dtype.numpy()
+    for n in (lanes - 1, 2 * lanes, 70):
+        given = {"x": values[: step * n + 9].astype(dtype)}
+        assert_agrees(schedule, {"n": n}, given=given, interpreted=n > 20)
+
+
+@pytest.mark.parametrize("machine", ["haswell-avx2", "znver4"])
+def test_sums_of_every_second_byte_need_no_shuffle(machine: str) -> None:
+    text = """
+    void f(int n, const unsigned short x[restrict 2 * n], int y[restrict n])
+    {
+        for (int i = 0; i < n; i++)
+            y[i] = x[2 * i] + x[2 * i + 1];
+    }
+    """
+    schedule = ps.Schedule(parse_c(text).kernel).vectorize("i", 8)
+    code = show(schedule, "asm", machine=machine)
+    assert "vpsrld" in code
+    assert code.count("pmovzx") <= 2  # in the remainder
