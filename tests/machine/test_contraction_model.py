@@ -32,6 +32,7 @@ def test_the_busiest_resource_decides_the_cycles_of_a_term() -> None:
     assert term(arithmetic=24) == term(loads=24) == term(panel_loads=24)
     assert term(arithmetic=24) == 1000 * 24 / AVX512.fma_units
     assert term(chains=2) == 2 * latency
+    assert term(slack=1.5) == 1.5 * latency
 
 
 def test_a_distant_panel_is_loaded_more_slowly() -> None:
@@ -100,3 +101,6 @@ def test_packing_pays_from_some_number_of_rows_on() -> None:
         assert not pays[0]
         assert pays[-1]
     assert not pays_packing(10_000, 64, 500, L2 // 2, 1000, AVX512)
+    narrow, wide = (pays_packing(40, 2000, 500, L2 // 2, 500 * row, AVX512) for row in (96, 256))
+    assert narrow
+    assert not wide
