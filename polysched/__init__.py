@@ -83,10 +83,10 @@ from polysched.machine.load import load_machine
 if TYPE_CHECKING:
     from polysched import library
     from polysched.frontends.einsum.call import einsum
-    from polysched.frontends.python.annotations import Array
     from polysched.frontends.python.decorator import kernel
     from polysched.frontends.python.jit import jit
-    from polysched.frontends.python.labels import statement
+    from polysched.frontends.python.source.annotations import Array
+    from polysched.frontends.python.source.labels import statement
     from polysched.instructions.declaration import Instruction
     from polysched.legality.check import check
     from polysched.legality.repairs.search import repairs
@@ -111,7 +111,7 @@ if TYPE_CHECKING:
 
 _LAZY = MappingProxyType(
     {
-        "Array": "polysched.frontends.python.annotations",
+        "Array": "polysched.frontends.python.source.annotations",
         "CompiledKernel": "polysched.runtime.kernel",
         "Computed": "polysched.library.matmul.dispatch.computed",
         "Instruction": "polysched.instructions.declaration",
@@ -142,7 +142,7 @@ _LAZY = MappingProxyType(
         "repairs": "polysched.legality.repairs.search",
         "show": "polysched.lower",
         "softmax": "polysched.library.rows.call",
-        "statement": "polysched.frontends.python.labels",
+        "statement": "polysched.frontends.python.source.labels",
         "transpose": "polysched.library.transpose.call",
     }
 )

@@ -45,13 +45,13 @@ from functools import cached_property
 from typing import Any, overload
 
 from polysched.errors import FrontendError
-from polysched.frontends.python.calls import CompiledCall, bound
-from polysched.frontends.python.chosen_schedule import schedule_request
-from polysched.frontends.python.inferred_bounds import with_inferred_bounds
+from polysched.frontends.python.calls.chosen_schedule import schedule_request
+from polysched.frontends.python.calls.compiled_function import CompiledCall, bound
+from polysched.frontends.python.calls.repeated_calls import RepeatedCalls
+from polysched.frontends.python.calls.returns import Returned
 from polysched.frontends.python.reading import Given, read_function
-from polysched.frontends.python.repeated_calls import RepeatedCalls
-from polysched.frontends.python.returns import Returned
-from polysched.frontends.python.source import function_source
+from polysched.frontends.python.scope.inferred_bounds import with_inferred_bounds
+from polysched.frontends.python.source.function_source import function_source
 from polysched.ir.core.kernel import Kernel, Order, Role
 from polysched.lower import compile
 
@@ -130,7 +130,7 @@ def kernel(
 
     Args:
         function: a function over arrays and ``range`` loops, with its arguments annotated as in
-            :mod:`polysched.frontends.python.annotations`.
+            :mod:`polysched.frontends.python.source.annotations`.
         order: the order policy of its reductions, except those that ``polysched.statement`` names;
             by default ``"exact"`` for floating point, ``"any"`` for integers.
 

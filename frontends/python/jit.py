@@ -26,13 +26,10 @@ from typing import Any, overload
 import numpy as np
 
 from polysched.errors import CallError, FrontendError, PolyschedError
-from polysched.frontends.python.calls import CompiledCall, bound
-from polysched.frontends.python.chosen_schedule import ScheduleRequest, schedule_request
-from polysched.frontends.python.decorator import read_kernel
-from polysched.frontends.python.inferred_bounds import with_inferred_bounds
-from polysched.frontends.python.reading import Given
-from polysched.frontends.python.repeated_calls import RepeatedCalls
-from polysched.frontends.python.signatures import (
+from polysched.frontends.python.calls.chosen_schedule import ScheduleRequest, schedule_request
+from polysched.frontends.python.calls.compiled_function import CompiledCall, bound
+from polysched.frontends.python.calls.repeated_calls import RepeatedCalls
+from polysched.frontends.python.calls.signatures import (
     LARGEST_LITERAL,
     CallTypes,
     arguments_for,
@@ -40,7 +37,10 @@ from polysched.frontends.python.signatures import (
     names_in,
     sizes_of,
 )
-from polysched.frontends.python.source import FunctionSource, function_source
+from polysched.frontends.python.decorator import read_kernel
+from polysched.frontends.python.reading import Given
+from polysched.frontends.python.scope.inferred_bounds import with_inferred_bounds
+from polysched.frontends.python.source.function_source import FunctionSource, function_source
 from polysched.frontends.reciprocals import with_reciprocals
 from polysched.ir.core.kernel import Order, Role
 from polysched.lower import compile

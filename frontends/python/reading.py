@@ -10,20 +10,17 @@ from types import MappingProxyType
 from typing import Any
 
 from polysched.errors import KernelError
-from polysched.frontends.python.annotations import Argument, ArrayArgument, arguments_of
-from polysched.frontends.python.array_values import viewed, whole
-from polysched.frontends.python.assignments import Assigner
-from polysched.frontends.python.expressions import Reader, sizes_in
-from polysched.frontends.python.integer_ranges import limits_of_integers
-from polysched.frontends.python.outer_arrays import declared
-from polysched.frontends.python.returns import (
+from polysched.frontends.python.arrays.outer_arrays import declared
+from polysched.frontends.python.calls.returns import (
     Returned,
     split_return,
     stored_results,
     with_assigned_results,
     with_results,
 )
-from polysched.frontends.python.scope import (
+from polysched.frontends.python.expressions.translate import Reader, sizes_in
+from polysched.frontends.python.scope.array_values import viewed, whole
+from polysched.frontends.python.scope.bindings import (
     BranchArray,
     BranchArrayLearnedError,
     LocalNumber,
@@ -37,10 +34,13 @@ from polysched.frontends.python.scope import (
     assigned,
     rebound,
 )
-from polysched.frontends.python.source import FunctionSource
-from polysched.frontends.python.specialized import specialized, static_value
-from polysched.frontends.python.statements import Declarer
-from polysched.frontends.python.values import Value, number
+from polysched.frontends.python.scope.specialized import specialized, static_value
+from polysched.frontends.python.source.annotations import Argument, ArrayArgument, arguments_of
+from polysched.frontends.python.source.function_source import FunctionSource
+from polysched.frontends.python.statements.assignments import Assigner
+from polysched.frontends.python.statements.translate import Declarer
+from polysched.frontends.python.values.integer_ranges import limits_of_integers
+from polysched.frontends.python.values.value import Value, number
 from polysched.frontends.reductions import with_order
 from polysched.ir.core.kernel import Kernel, Order
 from polysched.ir.core.tree import restrict

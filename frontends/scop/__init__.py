@@ -23,10 +23,10 @@ source.
 :mod:`polysched.frontends.scop.translation` lists the stages in order. Integers that the region
 does not write become parameters of the kernel; other scalars become arrays without dimensions.
 Facts that C cannot express, such as array shapes, are given by pragmas:
-:mod:`polysched.frontends.scop.pragmas`.
+:mod:`polysched.frontends.scop.source.pragmas`.
 """
 
 from polysched.frontends.scop.program import CProgram, load_c, parse_c
-from polysched.frontends.scop.promises import NO_PROMISES, Promises
+from polysched.frontends.scop.source.promises import NO_PROMISES, Promises
 
 __all__ = ["NO_PROMISES", "CProgram", "Promises", "load_c", "parse_c"]

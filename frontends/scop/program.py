@@ -8,21 +8,21 @@ from functools import cached_property
 from pathlib import Path
 
 from polysched.frontends.reductions import with_free_extrema, with_order
-from polysched.frontends.scop.choices import choices_of
-from polysched.frontends.scop.computed_subscripts import UNKNOWN_EXTENT
-from polysched.frontends.scop.inlining import formulas_of
-from polysched.frontends.scop.overlap import addressed_names, may_overlap
-from polysched.frontends.scop.parse import ParsedSource, parse
-from polysched.frontends.scop.promises import NO_PROMISES, Promises
-from polysched.frontends.scop.region import Region, find_region
-from polysched.frontends.scop.text import (
+from polysched.frontends.scop.declare.overlap import addressed_names, may_overlap
+from polysched.frontends.scop.declare.variables import Origin, Outside, Variable, typedefs_of
+from polysched.frontends.scop.inline.choices import choices_of
+from polysched.frontends.scop.inline.value_calls import formulas_of
+from polysched.frontends.scop.rewrites.region import Region, find_region
+from polysched.frontends.scop.source.parse import ParsedSource, parse
+from polysched.frontends.scop.source.promises import NO_PROMISES, Promises
+from polysched.frontends.scop.source.text import (
     SourceText,
     read_source,
     source_text,
     with_assumptions,
 )
+from polysched.frontends.scop.statements.computed_subscripts import UNKNOWN_EXTENT
 from polysched.frontends.scop.translation import Settings, Translation, translated, translated_form
-from polysched.frontends.scop.variables import Origin, Outside, Variable, typedefs_of
 from polysched.ir.core.kernel import Kernel, Order
 from polysched.ir.core.printing import format_expression
 from polysched.ir.expr.affine import from_set

@@ -10,13 +10,18 @@ from pathlib import Path
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, suggestion
-from polysched.frontends.scop.names import Names
-from polysched.frontends.scop.parse import ParsedSource, parse
 from polysched.frontends.scop.program import CProgram, program_of
-from polysched.frontends.scop.promises import Promises
-from polysched.frontends.scop.region import Region, functions_of, regions_of, whole_function
+from polysched.frontends.scop.rewrites.region import (
+    Region,
+    functions_of,
+    regions_of,
+    whole_function,
+)
 from polysched.frontends.scop.rewriting import Edit, edits_of, require_replaceable
-from polysched.frontends.scop.text import read_source, with_assumptions
+from polysched.frontends.scop.source.names import Names
+from polysched.frontends.scop.source.parse import ParsedSource, parse
+from polysched.frontends.scop.source.promises import Promises
+from polysched.frontends.scop.source.text import read_source, with_assumptions
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
-from polysched.frontends.scop.conditions import condition_text, size_text
+from polysched.frontends.scop.affine.conditions import condition_text, size_text
+from polysched.frontends.scop.declare.variables import Origin, Variable
 from polysched.frontends.scop.program import CProgram
-from polysched.frontends.scop.types import c_name
-from polysched.frontends.scop.variables import Origin, Variable
+from polysched.frontends.scop.types.c_types import c_name
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.expr.dtypes import boolean, i8, i64
 

@@ -11,31 +11,17 @@ from types import MappingProxyType
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError
-from polysched.frontends.scop.assumptions import Assumption, inferred_assumptions
-from polysched.frontends.scop.choices import choices_of
-from polysched.frontends.scop.counting import names_in, walk, with_countdowns
-from polysched.frontends.scop.declarations import declare_outside, no_extent, undeclared_extents
-from polysched.frontends.scop.derived import DerivedSizes, sizes_of
-from polysched.frontends.scop.enumerators import bind_enumerators
-from polysched.frontends.scop.exits import without_exits
-from polysched.frontends.scop.expansion import Expansion, inlinable
-from polysched.frontends.scop.extents import Shapes, inferred_shapes
-from polysched.frontends.scop.inlining import Inliner, formulas_of
-from polysched.frontends.scop.integer_uses import integer_uses
-from polysched.frontends.scop.names import Names
-from polysched.frontends.scop.normalizing import normalized
-from polysched.frontends.scop.parse import ParsedSource
-from polysched.frontends.scop.pointer_loops import with_counted_pointers
-from polysched.frontends.scop.pragmas import pragmas_of
-from polysched.frontends.scop.region import Region
-from polysched.frontends.scop.roles import with_outputs
-from polysched.frontends.scop.scope import ArrayBinding, Scope
-from polysched.frontends.scop.statements import Statements
-from polysched.frontends.scop.structs import without_structs
-from polysched.frontends.scop.trees import SafeSubscript
-from polysched.frontends.scop.types import declared_type
-from polysched.frontends.scop.usage import Usage, usage_of
-from polysched.frontends.scop.variables import (
+from polysched.frontends.scop.affine.bindings import ArrayBinding
+from polysched.frontends.scop.affine.enumerators import bind_enumerators
+from polysched.frontends.scop.affine.scope import Scope
+from polysched.frontends.scop.declare.declarations import (
+    declare_outside,
+    no_extent,
+    undeclared_extents,
+)
+from polysched.frontends.scop.declare.integer_uses import integer_uses
+from polysched.frontends.scop.declare.roles import with_outputs
+from polysched.frontends.scop.declare.variables import (
     Outside,
     Variable,
     is_table,
@@ -43,10 +29,30 @@ from polysched.frontends.scop.variables import (
     typedefs_of,
     variables_of,
 )
-from polysched.frontends.scop.walks import local_pointers, moves_in, without_walks
+from polysched.frontends.scop.inline.choices import choices_of
+from polysched.frontends.scop.preparing import (
+    parameters_of,
+    with_names_for_sizes,
+    with_values_inlined,
+    without_calls_and_structs,
+)
+from polysched.frontends.scop.rewrites.counting import with_countdowns
+from polysched.frontends.scop.rewrites.normalizing import normalized
+from polysched.frontends.scop.rewrites.pointer_loops import with_counted_pointers
+from polysched.frontends.scop.rewrites.region import Region
+from polysched.frontends.scop.rewrites.usage import Usage, usage_of
+from polysched.frontends.scop.rewrites.walks import local_pointers, moves_in, without_walks
+from polysched.frontends.scop.source.names import Names
+from polysched.frontends.scop.source.parse import ParsedSource
+from polysched.frontends.scop.source.pragmas import pragmas_of
+from polysched.frontends.scop.source.trees import SafeSubscript, names_in, walk
+from polysched.frontends.scop.statements.assumptions import Assumption, inferred_assumptions
+from polysched.frontends.scop.statements.extents import Shapes, inferred_shapes
+from polysched.frontends.scop.statements.translate import Statements
+from polysched.frontends.scop.types.c_types import declared_type
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
-from polysched.ir.expr.dtypes import DType, i64, u64
+from polysched.ir.expr.dtypes import i64, u64
 from polysched.ir.expr.source import SourceLocation
 
 _RETURN = "return"
@@ -110,11 +116,11 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
     # If loops that are left early read arrays of unknown extent, a second attempt makes the reads
     # safe. It is second because it replaces loads of neighbors by gathers.
     for reads_again in (False, True):
-        plain = _without_structs(parsed, region, reads_again=reads_again)
+        plain = without_calls_and_structs(parsed, region, reads_again=reads_again)
         nodes = (node for item in plain.items for node in walk(item))
         if reads_again and not any(isinstance(node, SafeSubscript) for node in nodes):
             break
-        for candidate in _with_names_for_sizes(parsed, plain):
+        for candidate in with_names_for_sizes(parsed, plain):
             with contextlib.suppress(FrontendError):
                 translation = _without_walks(parsed, candidate, settings)
                 if translation.is_exact:
@@ -123,19 +129,9 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
         if found:
             return min(found, key=lambda one: (not one.keeps_bounds, len(one.assumptions)))
     # The messages of the region as it stands say what the file has.
-    return _without_walks(parsed, _without_structs(parsed, region, reads_again=False), settings)
-
-
-def _without_structs(parsed: ParsedSource, region: Region, *, reads_again: bool) -> Region:
-    """Inline calls, rewrite early exits and remove structs."""
-    plain = _without_calls(parsed, region, reads_again=reads_again)
-    return without_structs(parsed, plain, typedefs_of(parsed.tree, region.before))
-
-
-def _with_names_for_sizes(parsed: ParsedSource, region: Region) -> list[Region]:
-    """Return the region as it stands, and with names for functions of sizes."""
-    named = _with_derived_sizes(parsed, region)
-    return [region, named] if named.derived else [region]
+    return _without_walks(
+        parsed, without_calls_and_structs(parsed, region, reads_again=False), settings
+    )
 
 
 def translated_form(parsed: ParsedSource, form: Region, settings: Settings) -> Translation:
@@ -145,7 +141,7 @@ def translated_form(parsed: ParsedSource, form: Region, settings: Settings) -> T
 
 def _without_walks(parsed: ParsedSource, region: Region, settings: Settings) -> Translation:
     """Translate a region after rewriting the pointers that walk through arrays."""
-    numbers, pointers = _parameters(region)
+    numbers, pointers = parameters_of(region)
     items = normalized(with_countdowns(region.items, numbers if region.is_function else {}))
     items = with_counted_pointers(items, pointers)
     walked = without_walks(items, pointers)
@@ -162,7 +158,7 @@ def _without_walks(parsed: ParsedSource, region: Region, settings: Settings) -> 
 
 
 def _translated(parsed: ParsedSource, region: Region, settings: Settings) -> Translation:
-    region = _inlined(parsed, region)
+    region = with_values_inlined(parsed, region)
     with _reported(parsed, region):
         draft = _Translator(parsed, region, settings)
         if not draft.undeclared:
@@ -171,91 +167,6 @@ def _translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tra
         for name in sorted(draft.undeclared - set(shapes)):
             raise no_extent(draft.scope, draft.variables[name].node, name)
         return _Translator(parsed, region, settings, shapes).translation()
-
-
-def _with_derived_sizes(parsed: ParsedSource, region: Region) -> Region:
-    """Name the functions of sizes that are not affine, or that are row lengths."""
-    typedefs = typedefs_of(parsed.tree, region.before)
-    numbers: dict[str, DType] = {}
-    for name, type_ in _parameters(region)[0].items():
-        with contextlib.suppress(FrontendError):
-            dtype = declared_type(type_, typedefs, parsed.source_map, region.function.decl).dtype
-            if dtype is not None:
-                numbers[name] = dtype
-    taken = {name for item in region.items for name in names_in(item)}
-    taken |= set(_local_names(region)) | set(region.members)
-    derived = DerivedSizes(
-        sizes_of(numbers, region.items), Names(frozenset(taken)), _may_leave_loops(region)
-    )
-    items = derived.items(region.items)
-    return replace(region, items=items, derived=derived.found)
-
-
-def _may_leave_loops(region: Region) -> bool:
-    """Whether a loop of the function may be left before its end."""
-    loops = c_ast.For | c_ast.While | c_ast.DoWhile
-    leaving = c_ast.Break | c_ast.Return | c_ast.Goto
-    return any(
-        isinstance(inner, leaving)
-        for node in walk(region.function.body)
-        if isinstance(node, loops)
-        for inner in walk(node.stmt)
-    )
-
-
-def _without_calls(parsed: ParsedSource, region: Region, *, reads_again: bool) -> Region:
-    """Inline the statements of the file's own functions, and rewrite early exits."""
-    typedefs = typedefs_of(parsed.tree)
-    if typedefs_of(parsed.tree, region.before) != typedefs:
-        return region  # a local typedef may change the types that the functions name
-    others = {
-        *formulas_of(parsed.tree, typedefs, parsed.source_map),
-        *choices_of(parsed.tree, typedefs, parsed.source_map),
-    }
-    visible = frozenset(_local_names(region))
-    taken = {name for item in region.items for name in names_in(item)} | visible
-    names = Names(
-        frozenset(taken | {node.name for node in parsed.tree.ext if hasattr(node, "name")})
-    )
-    functions = inlinable(parsed.tree, others, visible)
-    expansion = Expansion(functions, names, visible, parsed.source_map)
-    items = expansion.items(region.items)
-    if not region.is_function:
-        return replace(region, items=items)
-    result = region.function.decl.type.type
-    is_void = isinstance(result, c_ast.TypeDecl) and getattr(result.type, "names", 0) == ["void"]
-    items, value = without_exits(
-        normalized(items), None if is_void else result, names, reads_again=reads_again
-    )
-    if value is not None:
-        items = (*items, c_ast.Return(c_ast.ID(value, items[-1].coord), items[-1].coord))
-    return replace(region, items=items)
-
-
-def _local_names(region: Region) -> Iterator[str]:
-    """Yield the names that a function declares in a region, around it, or as parameters."""
-    arguments = region.function.decl.type.args
-    parameters = () if arguments is None else arguments.params
-    for item in (*parameters, *region.before, *region.items):
-        for node in walk(item):
-            if isinstance(node, c_ast.Decl) and node.name:
-                yield node.name
-
-
-def _parameters(region: Region) -> tuple[dict[str, c_ast.Node], list[str]]:
-    """Return the types of the parameters that are numbers, and the names of the pointers."""
-    arguments = region.function.decl.type.args
-    types = {
-        node.name: node.type
-        for node in ([] if arguments is None else arguments.params)
-        if isinstance(node, c_ast.Decl)
-    }
-    types |= {name: one.declaration.type for name, one in region.members.items()}
-    pointers = c_ast.PtrDecl | c_ast.ArrayDecl
-    return (
-        {name: type_ for name, type_ in types.items() if isinstance(type_, c_ast.TypeDecl)},
-        [name for name, type_ in types.items() if isinstance(type_, pointers)],
-    )
 
 
 @contextmanager
@@ -268,20 +179,6 @@ def _reported(parsed: ParsedSource, region: Region) -> Iterator[None]:
         raise parsed.source_map.error(
             region.node, "expressions or loops are nested too deeply; expected less nesting"
         ) from None
-
-
-def _inlined(parsed: ParsedSource, region: Region) -> Region:
-    """Replace the calls of the file's own functions by their values."""
-    typedefs = typedefs_of(parsed.tree, region.before)
-    if typedefs != typedefs_of(parsed.tree):
-        return region  # a local typedef may change the types that the functions name
-    choices = choices_of(parsed.tree, typedefs, parsed.source_map)
-    formulas = formulas_of(parsed.tree, typedefs, parsed.source_map)
-    inlined = Inliner(
-        {name: formula for name, formula in formulas.items() if name not in choices},
-        parsed.source_map,
-    )
-    return replace(region, items=tuple(map(inlined, region.items)))
 
 
 class _Translator:

@@ -9,6 +9,7 @@ from polysched.autoscheduler.recipes.written_out import written_out
 from polysched.autoscheduler.sizes import model_sizes
 from polysched.frontends.scop import parse_c
 from polysched.legality.check import check
+from polysched.lower import show
 from polysched.machine.presets import PRESETS
 from polysched.schedule.primitives.unroll import Unroll
 from polysched.schedule.primitives.vectorize import Vectorize
@@ -120,3 +121,24 @@ def test_rows_of_half_a_vector_get_lanes_of_their_own() -> None:
         changed = changed.then(step)
     assert check(changed).is_legal
     assert_agrees(changed, {"n": 1}, {"n": 3})
+
+
+def test_rows_of_half_a_vector_share_vectors_of_256_bits() -> None:
+    """Shuffles within halves of 128 bits are single instructions of one cycle."""
+    text = """
+    void f(int n, const float a[restrict n][4][4], const float b[restrict 4][4],
+           float c[restrict n][4][4])
+    {
+        for (int v = 0; v < n; v++)
+            for (int i = 0; i < 4; i++)
+                for (int j = 0; j < 4; j++) {
+                    c[v][i][j] = 0;
+                    for (int k = 0; k < 4; k++)
+                        c[v][i][j] += a[v][i][k] * b[k][j];
+                }
+    }
+    """
+    found = optimize_schedule(Schedule(parse_c(text).kernel), PRESETS["haswell-avx2"])
+    assert "rows of 4 share vectors" in found.decisions[-1].reason
+    assert "maskmov" not in show(found.schedule, "asm", machine="haswell-avx2")
+    assert_agrees(found.schedule, {"n": 1}, {"n": 7}, machine="haswell-avx2")

@@ -113,6 +113,8 @@ class FunctionWriter:
             # A store that a condition on data skips keeps the value before: a local array has none.
             elif depth < 3 and not self.writer.has_breaks and dice.chance(0.08):
                 found += self._through_local(scope, names)
+            elif depth < 3 and not self.writer.has_breaks and dice.chance(0.1):
+                found += self._continued(scope)
             elif depth == 3:
                 found += self.leaf(scope)
                 budget += here - 1
@@ -177,6 +179,28 @@ class FunctionWriter:
             other = dice.pick((f"{second}++", f"--{second}", f"{second} += 3"))
             return f"for ({declared}; {name} {until}; {name}++, {other})", inner, name
         return f"for ({ctype} {name} = {affine_text(low)}; {name} {until}; {move})", inner, name
+
+    def _continued(self, scope: Scope) -> list[S]:
+        """A loop over whole groups, the loop over what is left, and the variable afterwards."""
+        dice, writer = self.dice, self.writer
+        name, size, group = writer.fresh("u"), dice.pick(writer.sizes), dice.between(2, 5)
+        low = dice.weighted({0: 6, 1: 1, 3: 1})
+        main, rest = scope.inner(), scope.inner()
+        for inner in (main, rest):
+            inner.ranges[name] = (constant(low), {size: 1, "": -1})
+        more = group - 1
+        until = dice.pick((f"{name} + {more} < {size}", f"{name} <= {size} - {group}"))
+        after = scope.inner()
+        after.numbers.append((name, "int"))
+        between = self.leaf(after) if dice.chance(0.3) else []
+        last = self.leaf(after) if dice.chance(0.4) else []
+        return [
+            S((f"int {name} = {low}",)),
+            S((f"for (; {until}; {name} += {group})",), tuple(self.leaf(main))),
+            *between,
+            S((f"for (; {name} < {size}; {name}++)",), tuple(self.leaf(rest))),
+            *last,
+        ]
 
     def _branch(self, scope: Scope, budget: int, names: tuple[str, ...]) -> list[S]:
         dice = self.dice

@@ -24,7 +24,7 @@ import numpy as np
 
 import polysched as ps
 from polysched.errors import PolyschedError
-from polysched.frontends.python.returns import Returned
+from polysched.frontends.python.calls.returns import Returned
 from tests.campaign.kernels import At, Outcome
 from tests.campaign.python_grown import Argument, Function, grown_function
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from polysched.machine.contraction_model import (
+    LATENCY_SLACK,
     TOLERANCE,
     TileStep,
     cheapest_tile,
@@ -27,7 +28,7 @@ def test_the_busiest_resource_decides_the_cycles_of_a_term() -> None:
         step = replace(TileStep(1, 1, 1, 1), **work)
         return tile_cycles(step, 1001, NEAR, AVX512) - tile_cycles(step, 1, NEAR, AVX512)
 
-    latency = 1000 * AVX512.fma_latency
+    latency = 1000 * LATENCY_SLACK * AVX512.fma_latency
     assert term() == term(arithmetic=2, loads=3) == latency
     assert term(arithmetic=24) == term(loads=24) == term(panel_loads=24)
     assert term(arithmetic=24) == 1000 * 24 / AVX512.fma_units
@@ -100,3 +101,6 @@ def test_packing_pays_from_some_number_of_rows_on() -> None:
         assert not pays[0]
         assert pays[-1]
     assert not pays_packing(10_000, 64, 500, L2 // 2, 1000, AVX512)
+    narrow, wide = (pays_packing(40, 2000, 500, L2 // 2, 500 * row, AVX512) for row in (96, 256))
+    assert narrow
+    assert not wide

@@ -4,8 +4,8 @@ from tests.mutants.mutant import Mutant
 
 TESTS = "tests/frontends"
 AGAINST_GCC = (f"{TESTS}/scop/test_differential.py", f"{TESTS}/scop/test_random_programs.py")
-LOOPS = (f"{TESTS}/scop/test_loops.py",)
-SUBSCRIPTS = (f"{TESTS}/scop/test_linearized.py",)
+LOOPS = (f"{TESTS}/scop/affine/test_loops.py",)
+SUBSCRIPTS = (f"{TESTS}/scop/affine/test_linearized.py",)
 WHOLE = (f"{TESTS}/scop/test_whole_programs.py",)
 MESSAGES = (f"{TESTS}/scop/test_errors.py",)
 
@@ -13,7 +13,7 @@ MUTANTS = (
     Mutant(
         "c-bound-off-by-one",
         "i <= n ends where i < n does",
-        "polysched.frontends.scop.loops",
+        "polysched.frontends.scop.affine.loops",
         "_Ends._bound",
         "plus(other, Constant(1 if up else -1))",
         "other",
@@ -22,7 +22,7 @@ MUTANTS = (
     Mutant(
         "c-mirrored-relation",
         "n > i means i > n",
-        "polysched.frontends.scop.loops",
+        "polysched.frontends.scop.affine.loops",
         "_MIRRORED",
         '{"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!="}',
         '{"<": "<", ">": ">", "<=": ">=", ">=": "<=", "!=": "!="}',
@@ -31,7 +31,7 @@ MUTANTS = (
     Mutant(
         "c-step-sign",
         "i -= 2 counts up",
-        "polysched.frontends.scop.loops",
+        "polysched.frontends.scop.affine.loops",
         "_step",
         'number if number is None or operator == "+=" else -number',
         "number",
@@ -40,7 +40,7 @@ MUTANTS = (
     Mutant(
         "c-bound-rounded-down",
         "2 * i < n ends at n // 2",
-        "polysched.frontends.scop.loops",
+        "polysched.frontends.scop.affine.loops",
         "_Ends._solved",
         "plus(other, Constant(divisor - 1)) if rounds_up else other",
         "other",
@@ -49,7 +49,7 @@ MUTANTS = (
     Mutant(
         "c-guard-forgotten",
         "of a loop's conditions those that do not bound it are forgotten",
-        "polysched.frontends.scop.loops",
+        "polysched.frontends.scop.affine.loops",
         "loop_header",
         "Header(first, end, step, guard)",
         "Header(first, end, step, None)",
@@ -58,7 +58,7 @@ MUTANTS = (
     Mutant(
         "c-step-after-the-body",
         "in the body of for (i = n; i-- > 0;) the variable is what it was before the test",
-        "polysched.frontends.scop.stepping",
+        "polysched.frontends.scop.affine.stepping",
         "with_step_apart",
         "by - before",
         "0",
@@ -67,7 +67,7 @@ MUTANTS = (
     Mutant(
         "c-step-before-the-test-wraps",
         "--i of an unsigned 0 is -1",
-        "polysched.frontends.scop.stepping",
+        "polysched.frontends.scop.affine.stepping",
         "with_step_apart",
         "before and not _fits(scope, with_offset(first, before), dtype)",
         "False and not _fits(scope, with_offset(first, before), dtype)",
@@ -76,7 +76,7 @@ MUTANTS = (
     Mutant(
         "c-wider-of-two-ends",
         "of two bounds of a loop the farther one counts",
-        "polysched.frontends.scop.loops",
+        "polysched.frontends.scop.affine.loops",
         "loop_header",
         "minimum(end, other) if step > 0 else maximum(end, other)",
         "maximum(end, other) if step > 0 else minimum(end, other)",
@@ -85,7 +85,7 @@ MUTANTS = (
     Mutant(
         "c-wrap-unchecked",
         "a loop may count an unsigned variable below 0",
-        "polysched.frontends.scop.loops",
+        "polysched.frontends.scop.affine.loops",
         "_require_no_wrap",
         "scope.proves((last >= least) | (start.first <= end))",
         "True",
@@ -94,7 +94,7 @@ MUTANTS = (
     Mutant(
         "c-narrowing-unchecked",
         "what is converted to a narrower type is taken to fit it",
-        "polysched.frontends.scop.integer_types",
+        "polysched.frontends.scop.affine.integer_types",
         "in_type",
         """
             (
@@ -119,16 +119,16 @@ MUTANTS = (
     Mutant(
         "c-literal-not-converted",
         "a literal is not converted to the type of a constant",
-        "polysched.frontends.scop.integer_types",
+        "polysched.frontends.scop.affine.integer_types",
         "in_type",
         "(integer.number - least) % (1 << dtype.bits) + least",
         "integer.number",
-        (f"{TESTS}/scop/test_statements.py",),
+        (f"{TESTS}/scop/statements/test_translate.py",),
     ),
     Mutant(
         "c-unsigned-may-wrap",
         "affine arithmetic of unsigned integers is taken to be exact",
-        "polysched.frontends.scop.integer_types",
+        "polysched.frontends.scop.affine.integer_types",
         "in_range",
         """
             if integer.dtype.is_signed:
@@ -143,25 +143,25 @@ MUTANTS = (
     Mutant(
         "c-quotient-rounded-down",
         "an affine division rounds down, not toward 0",
-        "polysched.frontends.scop.integers",
+        "polysched.frontends.scop.affine.integers",
         "quotient",
         "select(value >= 0, value // divisor, below)",
         "value // divisor",
-        (f"{TESTS}/scop/test_integers.py",),
+        (f"{TESTS}/scop/affine/test_integers.py",),
     ),
     Mutant(
         "c-remainder-never-negative",
         "an affine remainder of a negative number is positive",
-        "polysched.frontends.scop.integers",
+        "polysched.frontends.scop.affine.integers",
         "remainder",
         "below if scope.proves(value <= 0) else select(value >= 0, value % divisor, below)",
         "value % divisor",
-        (f"{TESTS}/scop/test_integers.py",),
+        (f"{TESTS}/scop/affine/test_integers.py",),
     ),
     Mutant(
         "c-branches-exchanged",
         "an affine selection takes the other branch",
-        "polysched.frontends.scop.integers",
+        "polysched.frontends.scop.affine.integers",
         "selected",
         "select(holds, if_true, if_false)",
         "select(holds, if_false, if_true)",
@@ -170,7 +170,7 @@ MUTANTS = (
     Mutant(
         "c-else-of-its-own-condition",
         "else runs under the condition of its if",
-        "polysched.frontends.scop.sides",
+        "polysched.frontends.scop.statements.sides",
         "Branches.declare_if",
         "(node.iffalse, ~holds)",
         "(node.iffalse, holds)",
@@ -179,7 +179,7 @@ MUTANTS = (
     Mutant(
         "c-compound-operands-exchanged",
         "x -= e is x = e - x",
-        "polysched.frontends.scop.stores",
+        "polysched.frontends.scop.statements.stores",
         "stored",
         """
             if store.operator:
@@ -194,7 +194,7 @@ MUTANTS = (
     Mutant(
         "c-branch-over-data-always",
         "an assignment in a branch over data happens always",
-        "polysched.frontends.scop.stores",
+        "polysched.frontends.scop.statements.stores",
         "stored",
         "result if store.guard is None else selected(store.guard, result, own)",
         "result",
@@ -203,7 +203,7 @@ MUTANTS = (
     Mutant(
         "c-condition-read-late",
         "a condition is read after its branch has changed it",
-        "polysched.frontends.scop.sides",
+        "polysched.frontends.scop.statements.sides",
         "Branches._branch_over_data",
         "not is_only and is_changed",
         "False",
@@ -212,56 +212,56 @@ MUTANTS = (
     Mutant(
         "c-decrement-adds",
         "x-- is x += 1",
-        "polysched.frontends.scop.statements",
+        "polysched.frontends.scop.statements.translate",
         "_CHANGES",
         '{"p++": "+=", "++": "+=", "p--": "-=", "--": "-="}',
         '{"p++": "+=", "++": "+=", "p--": "+=", "--": "-="}',
-        (f"{TESTS}/scop/test_statements.py",),
+        (f"{TESTS}/scop/statements/test_translate.py",),
     ),
     Mutant(
         "c-chain-of-another-order",
         "a = b = c stores c in a, not the converted value of b",
-        "polysched.frontends.scop.statements",
+        "polysched.frontends.scop.statements.translate",
         "Statements._assignment",
         "value = value.lvalue",
         "value = value.rvalue",
-        (f"{TESTS}/scop/test_statements.py",),
+        (f"{TESTS}/scop/statements/test_translate.py",),
     ),
     Mutant(
         "c-integers-not-promoted",
         "arithmetic of chars and shorts is done in their types",
-        "polysched.frontends.scop.types",
+        "polysched.frontends.scop.types.c_types",
         "common_type",
         "left, right = promoted(left), promoted(right)",
         "",
-        (f"{TESTS}/scop/test_types.py",),
+        (f"{TESTS}/scop/types/test_c_types.py",),
     ),
     Mutant(
         "c-unsigned-loses",
         "of int and unsigned int the common type is int",
-        "polysched.frontends.scop.types",
+        "polysched.frontends.scop.types.c_types",
         "common_type",
         "right if left.is_signed else left",
         "left if left.is_signed else right",
-        (f"{TESTS}/scop/test_types.py",),
+        (f"{TESTS}/scop/types/test_c_types.py",),
     ),
     Mutant(
         "c-selection-not-converted",
         "a decided selection has the type of the branch that is taken",
-        "polysched.frontends.scop.values",
+        "polysched.frontends.scop.statements.values",
         "Values._ternary",
         "converted(value, common_type(c_type_of(value), self._type_of(other)))",
         "value",
-        (f"{TESTS}/scop/test_cases.py",),
+        (f"{TESTS}/scop/statements/test_cases.py",),
     ),
     Mutant(
         "c-shift-toward-zero",
         "a shift to the right rounds toward 0",
-        "polysched.frontends.scop.values",
+        "polysched.frontends.scop.statements.values",
         "Values.shifted",
         "left // factor",
         "operation(Operator.QUOTIENT, left, factor)",
-        (f"{TESTS}/scop/test_values.py",),
+        (f"{TESTS}/scop/statements/test_values.py",),
     ),
     Mutant(
         "c-alias-unchecked",
@@ -275,28 +275,28 @@ MUTANTS = (
     Mutant(
         "c-guarded-reads-always",
         "a selection that guards a read is no case distinction",
-        "polysched.frontends.scop.cases",
+        "polysched.frontends.scop.statements.cases",
         "next_case",
         """
             if holds is not None:
                 return Case(node, holds)
         """,
         "",
-        (f"{TESTS}/scop/test_cases.py",),
+        (f"{TESTS}/scop/statements/test_cases.py",),
     ),
     Mutant(
         "c-output-that-is-read",
         "an array is an output though its old values are read",
-        "polysched.frontends.scop.roles",
+        "polysched.frontends.scop.declare.roles",
         "with_outputs",
         "violation is None",
         "True",
-        (f"{TESTS}/scop/test_roles.py",),
+        (f"{TESTS}/scop/declare/test_roles.py",),
     ),
     Mutant(
         "c-row-not-borrowed",
         "A[n * m - 1] is taken for row n",
-        "polysched.frontends.scop.linearized",
+        "polysched.frontends.scop.affine.linearized",
         "split_subscript",
         "_plus(parts[position - 1], {(): 1}, -1)",
         "_plus(parts[position - 1], {(): 1}, 0)",
@@ -305,35 +305,35 @@ MUTANTS = (
     Mutant(
         "c-comment-ends-early",
         "a comment ends with its line though a backslash stands there",
-        "polysched.frontends.scop.text",
+        "polysched.frontends.scop.source.text",
         "_COMMENT_OR_TEXT",
         r"//(?:\\[ \t]*\n|[^\n])*|",
         r"//[^\n]*|",
-        (f"{TESTS}/scop/test_text.py",),
+        (f"{TESTS}/scop/source/test_text.py",),
         in_text=True,
     ),
     Mutant(
         "c-line-of-the-parser",
         "a place is one line further down",
-        "polysched.frontends.scop.source_map",
+        "polysched.frontends.scop.source.source_map",
         "SourceMap.span",
         "line + 1",
         "line + 2",
-        (f"{TESTS}/scop/test_source_map.py",),
+        (f"{TESTS}/scop/source/test_source_map.py",),
     ),
     Mutant(
         "c-marker-miscounted",
         "a line behind a marker is the next one",
-        "polysched.frontends.scop.text",
+        "polysched.frontends.scop.source.text",
         "_own_lines",
         "int(marker[1]) - 1",
         "int(marker[1])",
-        (f"{TESTS}/scop/test_text.py",),
+        (f"{TESTS}/scop/source/test_text.py",),
     ),
     Mutant(
         "c-functions-of-the-file",
         "a function that a C file defines is taken for the known one of its name",
-        "polysched.frontends.scop.scope",
+        "polysched.frontends.scop.affine.scope",
         "Scope.require_known",
         "node.name in self._functions",
         "node.name in self._functions and not node.name",
@@ -370,7 +370,7 @@ MUTANTS = (
     Mutant(
         "c-walk-past-its-loop",
         "a pointer is used after the loop that moves it, which may have no iteration",
-        "polysched.frontends.scop.walks",
+        "polysched.frontends.scop.rewrites.walks",
         "_Walk.read",
         "not offset.inside <= set(loops)",
         "False",
@@ -379,7 +379,7 @@ MUTANTS = (
     Mutant(
         "c-data-decides-extents",
         "an access that only some data leads to counts for the extent of its array",
-        "polysched.frontends.scop.scope",
+        "polysched.frontends.scop.affine.scope",
         "Scope.depending_on_data",
         "self._depth += 1",
         "self._depth += 0",

@@ -83,7 +83,7 @@ def test_what_is_no_anchor(mutant: Mutant, message: str) -> None:
     ("module", "file"),
     [
         ("polysched.legality.checks.order", "polysched/legality/checks/order.py"),
-        ("polysched.frontends.scop.loops", "frontends/scop/loops.py"),
+        ("polysched.frontends.scop.affine.loops", "frontends/scop/affine/loops.py"),
     ],
 )
 def test_the_file_of_a_module(module: str, file: str) -> None:

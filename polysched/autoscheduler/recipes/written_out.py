@@ -75,9 +75,11 @@ def _collapsed(situation: Situation) -> Iterator[Proposal]:
         width = largest_extent(schedule.program, inner)
         if width is None or not 1 < width < lanes or not _are_rows(situation, outer, inner, width):
             continue
-        if 2 * width == lanes:
+        if 2 * width == lanes and situation.machine.vector_bits > 2 * NARROWEST_BITS:
             # A row fills a register of half the width, which needs no shuffles. Measured on Zen 4:
-            # 4000 products of 8 by 8 matrices take 83 us with shared vectors, 44 us with half ones.
+            # 4000 products of 8 by 8 matrices take 83 us with shared vectors of 512 bits, 44 us
+            # with half ones. Halves of 256 bits are shuffled by one instruction of one cycle:
+            # 5000 products of 4 by 4 matrices take 9 us with shared vectors, 16 us with half ones.
             continue
         names = fresh_names(schedule.program, nest.chain[0], f"{outer.name}{inner.name}")
         step = Collapse(nest.reference(outer.name), nest.reference(inner.name), names[0])

@@ -15,6 +15,10 @@ class _Attributes(FunctionAttributes):  # type: ignore[misc]  # llvmlite is unty
 
     _known = FunctionAttributes._known | {'"no-builtins"'}
 
+    def add_effects(self, memory: str) -> None:
+        """Declare the function's only effects, accesses of memory such as ``argmem: read``."""
+        set.update(self, {f"memory({memory})", "willreturn"})
+
     def add_pair(self, key: str, value: str) -> None:
         """Add an LLVM attribute with a name and a value."""
         set.add(self, f'"{key}"="{value}"')

@@ -153,9 +153,23 @@ def all_lanes(count: int) -> Any:
     return mask_of([True] * count)
 
 
-def shuffled(builder: ir.IRBuilder, first: Any, second: Any, lanes: Iterable[int]) -> Any:
-    """Select lanes of two vectors; lane numbers count through both vectors."""
-    return builder.shuffle_vector(first, second, integers(32, tuple(lanes)))
+def shuffled(builder: ir.IRBuilder, first: Any, second: Any, lanes: Iterable[int | None]) -> Any:
+    """Select lanes of two vectors; lane numbers count through both vectors.
+
+    None leaves a lane undefined, so that LLVM may choose the cheapest instructions for the others.
+    """
+    return builder.shuffle_vector(first, second, _lane_selection(tuple(lanes)))
+
+
+@lru_cache(maxsize=4096)
+def _lane_selection(lanes: tuple[int | None, ...]) -> Any:
+    """The mask of a shuffle."""
+    known = tuple([lane for lane in lanes if lane is not None])
+    if len(known) == len(lanes):
+        return integers(32, known)
+    number = ir.IntType(32)
+    numbers = [number(ir.Undefined if lane is None else lane) for lane in lanes]
+    return ir.Constant(vector_type(number, len(lanes)), numbers)
 
 
 def constant(type_: Any, value: float) -> Any:

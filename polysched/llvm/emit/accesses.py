@@ -20,9 +20,10 @@ from polysched.llvm.builder.intrinsics import (
     zeros,
 )
 from polysched.llvm.emit.lookups import look_up
-from polysched.llvm.emit.windows import load_window, store_single, store_window
+from polysched.llvm.emit.windows import load_widened, load_window, store_single, store_window
 from polysched.llvm.memory.arrays import BYTE, Addresses, Storage
 from polysched.llvm.memory.loaded import Loaded
+from polysched.llvm.memory.prefixes import Prefixes, load_literal_first, store_literal_first
 from polysched.llvm.memory.streaming import stream
 from polysched.llvm.subbyte.accesses import PackedAccesses
 from polysched.llvm.values.expressions import (
@@ -63,6 +64,8 @@ class Accesses:
         self.addresses = addresses
         self.storages = storages
         self.value_of = value_of
+        self.features = features
+        self.prefixes = Prefixes(builder, features)
         self.packed = PackedAccesses(builder, addresses, value_of, features)
         self.loaded = Loaded()
 
@@ -87,6 +90,12 @@ class Accesses:
                 return reverse(self.builder, ahead), lanes.count
             case Window():
                 window = access.movement
+                if lanes.bits is None and dtype.is_integer and self._packs_faster(element.width):
+                    wide = load_widened(self, access.address, dtype, window, 32)
+                    if wide is not None:
+                        return self.builder.trunc(
+                            wide, vector_type(element, lanes.count)
+                        ), lanes.count
                 return load_window(self, access.address, element, window, lanes), lanes.count
             case Lookup(subscripts=(Convert(operand=number),)):
                 index = self.value_of(number, lanes)
@@ -103,6 +112,31 @@ class Accesses:
         function = declared(self.builder.module, name, signature)
         call = self.builder.call(function, [pointers, mask, zeros(type_)])
         return aligned(call, 0, access.alignment), lanes.count
+
+    def _packs_faster(self, bits: int) -> bool:
+        """Whether truncations of wider integers take fewer instructions than shuffles.
+
+        AVX2 has no shuffle of bytes or 16-bit elements of two vectors, or across their halves.
+        """
+        permutation = {8: "avx512vbmi", 16: "avx512bw"}.get(bits)
+        return permutation is not None and permutation not in self.features
+
+    def load_widened(self, factor: VectorLoad, dtype: DType, lanes: Mask) -> Value | None:
+        """Load integers that lie apart as integers of up to a type's width.
+
+        Returns:
+            None if no wider integers in memory hold them.
+        """
+        access, given = factor.access, factor.dtype
+        if lanes.bits is not None or not given.is_integer or given.is_odd_width:
+            return None
+        if not isinstance(access.movement, Window):
+            return None
+        bits = dtype.bits if dtype.is_integer else 32
+        loaded = load_widened(self, access.address, given, access.movement, bits)
+        if loaded is None:
+            return None
+        return Value(loaded, DType(given.kind, loaded.type.element.width), lanes.count)
 
     def load_terms(self, factor: VectorLoad, lanes: Mask, terms: int) -> ir.Value:
         """Load ``terms`` consecutive elements per lane, as one long vector."""
@@ -190,6 +224,11 @@ class Accesses:
             if lanes.bits is None:
                 return loaded
             return self.builder.select(lanes.bits, loaded, zeros(type_))
+        if self.prefixes.moves(type_):
+            if lanes.is_literal_prefix:
+                return load_literal_first(self.builder, pointer, type_, len(lanes.lanes or ()))
+            if lanes.first is not None:
+                return self.prefixes.load(pointer, type_, lanes.first)
         signature = ir.FunctionType(type_, [pointer.type, lanes.bits.type, type_])
         function = declared(self.builder.module, f"llvm.masked.load.{mangled(type_)}.p0", signature)
         call = self.builder.call(function, [pointer, lanes.bits, zeros(type_)])
@@ -214,6 +253,13 @@ class Accesses:
             size = self.storages[access.address.array].array.dtype.bytes
             store_single(self.builder, stored, lane, pointer, lane, size)
             return
+        if self.prefixes.moves(stored.type):
+            if lanes.is_literal_prefix:
+                store_literal_first(self.builder, stored, pointer, len(lanes.lanes or ()))
+                return
+            if lanes.first is not None:
+                self.prefixes.store(stored, pointer, lanes.first)
+                return
         signature = ir.FunctionType(ir.VoidType(), [stored.type, pointer.type, lanes.bits.type])
         name = f"llvm.masked.store.{mangled(stored.type)}.p0"
         function = declared(self.builder.module, name, signature)

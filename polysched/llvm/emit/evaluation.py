@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from llvmlite import ir
 
-from polysched.ir.expr.dtypes import boolean, i64
+from polysched.ir.expr.dtypes import DType, boolean, i64
 from polysched.ir.expr.expressions import Constant, Index, Parameter
 from polysched.llvm.builder.intrinsics import free, lane_numbers, shuffled, vector_type
 from polysched.llvm.emit.accesses import Accesses
@@ -102,7 +102,7 @@ class Evaluator:
                 )
                 return Value(result, value.dtype or dtype, width)
             case vector.Convert(operand=operand, dtype=dtype):
-                inner = self.value(operand, lanes)
+                inner = self._operand(operand, dtype, lanes)
                 converted = emit_cast(self.builder, inner.ir, inner.dtype, dtype, self.features)
                 return Value(converted, dtype, inner.lanes)
             case vector.Unpack(access=access, dtype=dtype):
@@ -113,6 +113,14 @@ class Evaluator:
                 assert lanes is not None
                 return Value(lane_numbers(lanes.count), i64, lanes.count)
         return self._scalar(value)
+
+    def _operand(self, operand: vector.Value, dtype: DType, lanes: Mask | None) -> Value:
+        """The operand of a conversion to a type; loaded as wider integers where memory has them."""
+        if isinstance(operand, vector.Load) and lanes is not None:
+            wide = self.accesses.load_widened(operand, dtype, lanes)
+            if wide is not None:
+                return wide
+        return self.value(operand, lanes)
 
     def _scalar(self, value: Constant | Index | Parameter | vector.Sum) -> Value:
         match value:

@@ -13,7 +13,8 @@ from typing import Protocol
 
 from llvmlite import ir
 
-from polysched.llvm.builder.intrinsics import shuffled
+from polysched.ir.expr.dtypes import DType
+from polysched.llvm.builder.intrinsics import constant, shuffled
 from polysched.llvm.memory.arrays import BYTE
 from polysched.llvm.values.expressions import INDEX
 from polysched.llvm.values.masks import Mask, only_lanes
@@ -60,14 +61,55 @@ def load_window(
             for lane, distance in enumerate(distances)
             if pair[0] <= distance < pair[-1] + count
         }
-        lanes = [inside.get(lane, 0) for lane in range(count)]
-        joined = shuffled(builder, vectors[0], vectors[-1], lanes)
+        joined = shuffled(builder, vectors[0], vectors[-1], map(inside.get, range(count)))
         if result is None:
             result, held = joined, set(inside)
         else:
             chosen = [lane if lane in held else count + lane for lane in range(count)]
             result = shuffled(builder, result, joined, chosen)
     return result
+
+
+def load_widened(
+    memory: Vectors, address: Address, dtype: DType, window: Window, bits: int
+) -> ir.Value | None:
+    """Load every n-th integer as a part of an integer n times as wide, extended by zeros or sign.
+
+    One or two shifts or a mask take the place of shuffles and of a conversion. All lanes are
+    active.
+
+    Args:
+        dtype: of the elements.
+        bits: the most bits of the result's integers.
+
+    Returns:
+        None if the distances are not steps of 2, 4 or 8 elements, or if the vectors of the window
+        do not hold all of the wide integers.
+    """
+    distances, builder = window.distances, memory.builder
+    first, step = distances[0], distances[1] - distances[0]
+    wide = step * dtype.bits
+    if step not in {2, 4, 8} or wide > bits or distances != _steps(first, step, len(distances)):
+        return None
+    start = max(0, first - step + 1)
+    if start + step * len(distances) > max(window.reach or distances) + 1:
+        return None
+    loaded = memory.vector(address, start, ir.IntType(wide), Mask(len(distances)))
+    below = (first - start) * dtype.bits
+    above = wide - dtype.bits - below
+    if dtype.is_signed:
+        if above:
+            loaded = builder.shl(loaded, constant(loaded.type, above))
+        return builder.ashr(loaded, constant(loaded.type, wide - dtype.bits))
+    if below:
+        loaded = builder.lshr(loaded, constant(loaded.type, below))
+    if above:
+        loaded = builder.and_(loaded, constant(loaded.type, (1 << dtype.bits) - 1))
+    return loaded
+
+
+def _steps(first: int, step: int, count: int) -> tuple[int, ...]:
+    return tuple(range(first, first + step * count, step))
 
 
 def _part(memory: Vectors, window: Window, start: int, size: int, active: Mask) -> Mask:
@@ -89,7 +131,7 @@ def _within_one(
 ) -> ir.Value:
     """Load the lanes from one vector, without reading beyond the last element."""
     distances = window.distances
-    size, count = max(distances) + 1, len(distances)
+    size, count = max(window.reach or distances) + 1, len(distances)
     is_power = size & (size - 1) == 0
     if active.bits is not None:
         lanes = _part(memory, window, 0, size if is_power else count, active)
@@ -119,8 +161,7 @@ def store_window(
         inside = {element - start: left.pop(element) for element in part_elements}
         if not inside:
             continue
-        lanes = [inside.get(at, 0) for at in range(count)]
-        moved = shuffled(memory.builder, vector, vector, lanes)
+        moved = shuffled(memory.builder, vector, vector, map(inside.get, range(count)))
         users = [(inside[at],) if at in inside else () for at in range(count)]
         memory.store_part(address, start, moved, active.of_elements(memory.builder, users))
 

@@ -44,6 +44,11 @@ class Mask:
         """The mask; all bits are set if all lanes are active."""
         return all_lanes(self.count) if self.bits is None else self.bits
 
+    @property
+    def is_literal_prefix(self) -> bool:
+        """Whether the active lanes are literal, and the first ones."""
+        return self.lanes is not None and self.lanes == tuple(range(len(self.lanes)))
+
     def of_elements(self, builder: ir.IRBuilder, users: Sequence[Collection[int]]) -> Mask:
         """The mask of the elements that an active lane uses.
 
@@ -58,10 +63,11 @@ class Mask:
             return (
                 Mask(len(users)) if len(used) == len(users) else only_lanes(len(users), tuple(used))
             )
-        numbers = integers(8, tuple([min(lanes, default=NO_LANE) for lanes in users]))
-        return Mask(
-            len(users), builder.icmp_signed("<", numbers, splat(builder, self.first, len(users)))
-        )
+        numbers = [min(lanes, default=NO_LANE) for lanes in users]
+        limit = splat(builder, self.first, len(users))
+        bits = builder.icmp_signed("<", integers(8, tuple(numbers)), limit)
+        first = _number_of(builder, bits) if numbers == sorted(numbers) else None
+        return Mask(len(users), bits, first=first)
 
     def reversed(self, builder: ir.IRBuilder) -> Mask:
         """The lanes in the opposite order."""
@@ -121,6 +127,15 @@ def first_lanes(builder: ir.IRBuilder, count: int, number: ir.Value) -> Mask:
     first = builder.trunc(number, ir.IntType(8))
     bits = builder.icmp_signed("<", integers(8, tuple(range(count))), splat(builder, first, count))
     return Mask(count, bits, first=first)
+
+
+def _number_of(builder: ir.IRBuilder, bits: ir.Value) -> ir.Value:
+    """The number of active lanes, as an i8."""
+    count, byte = bits.type.count, ir.IntType(8)
+    number = intrinsic(builder, "ctpop", [builder.bitcast(bits, ir.IntType(count))])
+    if count == 8:
+        return number
+    return builder.trunc(number, byte) if count > 8 else builder.zext(number, byte)
 
 
 def _range(builder: ir.IRBuilder, count: int, active: vector.Range, value_of: ValueOf) -> ir.Value:

@@ -7,15 +7,16 @@ into a :class:`~polysched.vector.ir.Window`. If only the first lanes run, as in 
 loop, the vectors are loaded and stored under masks, and no element beyond the last active lane is
 read.
 
-Windows that begin a few elements apart, such as the even and the odd elements of a row, share their
-vectors if the same lanes read both windows in one statement sequence, because then the elements of
-both windows may be loaded.
+Windows that begin a few elements apart, such as the even and the odd elements of a row or the
+columns of a small matrix, share their vectors if the same lanes read both windows in one statement
+sequence, because then the elements of both windows may be loaded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 
 from polysched.vector.ir import (
@@ -34,6 +35,7 @@ from polysched.vector.values import (
     Access,
     Active,
     Address,
+    All,
     Lanes,
     Load,
     Offsets,
@@ -79,54 +81,113 @@ def _fixed_lanes(node: Node) -> Lanes | None:
 
 def _sharing(run: list[Node]) -> list[Node]:
     """Share the vectors of windows in consecutive statements that run the same lanes."""
-    starts: dict[tuple[Address, tuple[int, ...]], set[int]] = {}
+    windows: dict[_Family, set[_Span]] = {}
     for node in run:
-        if isinstance(node, Assign) and _fixed_lanes(node) is not None:
+        lanes = _fixed_lanes(node)
+        if isinstance(node, Assign) and lanes is not None:
             for load in walk_value(node.value):
                 if isinstance(load, Load) and isinstance(load.access.movement, Window):
-                    starts.setdefault(_family(load.access), set()).add(load.access.address.constant)
+                    windows.setdefault(_family(load.access, lanes), set()).add(_span(load.access))
     groups = {
-        (family, start): group
-        for family, family_starts in starts.items()
-        for group in _groups(sorted(family_starts), family[1])
-        for start in group
+        (family, span): _extended(group, family, spans)
+        for family, spans in windows.items()
+        for group in _groups(sorted(spans), family.count)
+        for span in group
     }
 
-    def rule(value: Value) -> Value:
+    def shared(value: Value, lanes: Lanes) -> Value:
         if not isinstance(value, Load) or not isinstance(value.access.movement, Window):
             return value
-        access = value.access
-        group = groups.get((_family(access), access.address.constant), [])
-        if len(group) < 2:
+        access, span = value.access, _span(value.access)
+        group = groups[_family(access, lanes), span]
+        if group == span:
             return value
-        shift, distances = access.address.constant - group[0], value.access.movement.distances
-        window = Window(
-            tuple(distance + shift for distance in distances),
-            tuple(distance + group[-1] - group[0] for distance in distances),
-        )
-        address = replace(access.address, constant=group[0])
+        distances = value.access.movement.distances
+        moved = tuple(distance + span.start - group.start for distance in distances)
+        # Windows of the same distances move together; of others all lanes read.
+        beyond = group.end - group.start - max(distances)
+        window = Window(moved, tuple(distance + beyond for distance in distances))
+        address = replace(access.address, constant=group.start)
         return replace(value, access=Access(address, window, value.dtype.bytes, access.is_private))
 
-    if not any(len(group) > 1 for group in groups.values()):
+    if all(group == span for (_, span), group in groups.items()):
         return run
-    return [map_assigned(node, rule) if isinstance(node, Assign) else node for node in run]
+    return [
+        map_assigned(node, partial(shared, lanes=lanes))
+        if isinstance(node, Assign) and (lanes := _fixed_lanes(node)) is not None
+        else node
+        for node in run
+    ]
 
 
-def _family(access: Access) -> tuple[Address, tuple[int, ...]]:
-    """The key of windows that differ only in where they begin."""
+@dataclass(frozen=True, order=True)
+class _Span:
+    """The first and the last element of a window, as distances from the address of its family."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class _Family:
+    """The key of windows that may share vectors.
+
+    Attributes:
+        base: the address without its constant.
+        count: the lanes.
+        distances: the distances of the lanes, where not all lanes run: each lane then has to read
+            what lies behind its own element. None where all lanes run.
+    """
+
+    base: Address
+    count: int
+    distances: tuple[int, ...] | None
+
+
+def _family(access: Access, lanes: Lanes) -> _Family:
     assert isinstance(access.movement, Window)
-    return replace(access.address, constant=0), access.movement.distances
+    distances = None if lanes.active == All() else access.movement.distances
+    return _Family(replace(access.address, constant=0), lanes.count, distances)
 
 
-def _groups(starts: list[int], distances: tuple[int, ...]) -> Iterator[list[int]]:
-    """Group windows that together need as many vectors as each window alone."""
-    count, last = len(distances), max(distances)
-    group: list[int] = []
-    for start in starts:
-        if group and (last < count or (start - group[0] + last) // count > last // count):
+def _span(access: Access) -> _Span:
+    assert isinstance(access.movement, Window)
+    start = access.address.constant
+    return _Span(start, start + max(access.movement.distances))
+
+
+def _extended(group: list[_Span], family: _Family, spans: Collection[_Span]) -> _Span:
+    """The elements that the vectors of a group hold: whole vectors, if the windows allow it.
+
+    All elements between the first and the last element of a family's windows may be read. Vectors
+    that do not overlap need fewer shuffles: every second element of them is half of a wider one.
+    """
+    start, end = group[0].start, max(span.end for span in group)
+    missing = (start - end - 1) % family.count
+    if family.distances is not None or end - start < family.count or not missing:
+        return _Span(start, end)
+    if end + missing <= max(span.end for span in spans):
+        return _Span(start, end + missing)
+    if start - missing >= min(span.start for span in spans):
+        return _Span(start - missing, end)
+    return _Span(start, end)
+
+
+def _groups(spans: list[_Span], count: int) -> Iterator[list[_Span]]:
+    """Group windows that together need as many vectors as the longest window alone."""
+    group: list[_Span] = []
+    end = longest = 0
+    for span in spans:
+        together = max(end, span.end)
+        alone = max(longest, span.end - span.start)
+        if group and (together - group[0].start) // count > alone // count:
             yield group
             group = []
-        group.append(start)
+        if group:
+            end, longest = together, alone
+        else:
+            end, longest = span.end, span.end - span.start
+        group.append(span)
     yield group
 
 

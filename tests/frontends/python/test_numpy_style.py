@@ -12,12 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from polysched.frontends.python.calls.returns import ResultKind
+from polysched.frontends.python.calls.signatures import (
+    arguments_for,
+    call_types,
+    names_in,
+    sizes_of,
+)
 from polysched.frontends.python.decorator import read_kernel
-from polysched.frontends.python.inferred_bounds import with_inferred_bounds
 from polysched.frontends.python.reading import Given
-from polysched.frontends.python.returns import ResultKind
-from polysched.frontends.python.signatures import arguments_for, call_types, names_in, sizes_of
-from polysched.frontends.python.source import function_source
+from polysched.frontends.python.scope.inferred_bounds import with_inferred_bounds
+from polysched.frontends.python.source.function_source import function_source
 from polysched.ir.semantics.reference import run_reference
 from tests.frontends.python import as_found, numpy_style
 

@@ -11,11 +11,13 @@ from polysched.errors import LoweringError
 from polysched.ir.core.kernel import Role
 from polysched.ir.expr.dtypes import i32
 from polysched.ir.expr.expressions import Constant, Index, Load, Operand, Parameter
+from polysched.ir.expr.functions import select
 from polysched.ir.semantics.memory import AnyArray
 from polysched.llvm.emit.module import emit_module
 from polysched.loops.interpret.interpreter import interpret
 from polysched.loops.ir.nodes import Allocate, Block, For, If, LoopNode, LoopProgram
 from polysched.machine.load import load_machine
+from polysched.runtime.jit import emit_assembly
 from polysched.runtime.kernel import compile_kernel
 from tests.loops.programs import array, assign, load, loop, program, vector
 from tests.support.differential import NO_CACHE, assert_equal
@@ -201,3 +203,15 @@ def test_fused_multiply_add_is_contracted() -> None:
     assert "fmul contract <16 x float>" in text
     assert "fadd contract <16 x float>" in text
     assert all(word not in text for word in ("fast", "reassoc", "nnan", "ninf", "nsz", "arcp"))
+
+
+@pytest.mark.parametrize("name", ["haswell-avx2", "skylake-avx512"])
+def test_a_select_of_the_stored_element_stores_whole_vectors(name: str) -> None:
+    """LLVM would store only the lanes in which the element changes."""
+    machine = load_machine(name)
+    made = on_line(lanes(8, 0, 8, assign("y", (v,), select(y(v) < x(v), x(v) + 1, y(v)))))
+    assembly = emit_assembly(emit_module(made, machine), machine)
+    assert "ymm" in assembly
+    assert "maskmov" not in assembly
+    assert re.search(r"\) \{%k", assembly) is None
+    assert_runs_as_interpreted(made)

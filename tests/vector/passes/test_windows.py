@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 import polysched as ps
+from polysched.frontends.scop import parse_c
+from polysched.lower import show
 from tests.library.transpose.fenced import fenced
+from tests.support.differential import assert_agrees
 
 PLACES: dict[str, Callable[[Any], Any]] = {
     "every second": lambda i: 2 * i + 1,
@@ -215,3 +218,83 @@ def test_windows_never_read_behind_the_last_element() -> None:
     run = ps.Schedule(build.kernel()).vectorize("i", 16).compile()
     values = np.random.default_rng(0).random((48, 3)).astype("f4")
     np.testing.assert_array_equal(run(values), values[:, 0] + 2 * values[:, 2])
+
+
+COLUMNS = """
+void f(int n, const float a[restrict n][3][4], const float b[restrict 4][4],
+       float c[restrict n][3][4])
+{
+    for (int v = 0; v < n; v++)
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 4; j++) {
+                c[v][i][j] = 0;
+                for (int k = 0; k < 4; k++)
+                    c[v][i][j] += a[v][i][k] * b[k][j];
+            }
+}
+"""
+
+
+@pytest.mark.parametrize("lanes", [4, 8, 16])
+def test_columns_of_small_matrices_share_vectors(lanes: int) -> None:
+    """The last vector of the collapsed loop is partial: no element behind the array is read."""
+    schedule = (
+        ps.Schedule(parse_c(COLUMNS).kernel)
+        .collapse("c.v", "c.i", "vi")
+        .collapse("c.vi", "c.j", "vij")
+        .vectorize("c.vij", lanes)
+        .unroll("c_2.k")
+    )
+    assert_agrees(schedule, *({"n": n} for n in (1, 2, 3, 5)))
+
+
+def test_windows_of_other_distances_share_vectors() -> None:
+    """Means of 2 and of 4 neighbors: both need the same 4 vectors."""
+    build = ps.KernelBuilder("windows")
+    x, out = build.input("x", ps.f32, (1024,)), build.output("out", ps.f32, (100,))
+    with build.loops(i=100) as i:
+        out[i] = x[i // 2 + 3] * x[3 * i // 4 + 1]
+    schedule = ps.Schedule(build.kernel()).split("i", 16).vectorize("ii", 16)
+    assert_agrees(schedule, {})
+
+
+WIDENED = """
+void f(int n, const {element} x[restrict {step} * n + 9], {sum} y[restrict n], {sum} z[restrict n])
+{{
+    for (int i = 0; i < n; i++)
+        y[i] = x[{step} * i + 1] - x[{step} * i + 3];
+    for (int i = 0; i < n; i++)
+        z[i] = ({sum})x[{step} * i + 2] * x[{step} * i] + x[{step} * i + 7];
+}}
+"""
+
+
+@pytest.mark.parametrize(("step", "lanes"), [(2, 16), (3, 8), (4, 4)])
+@pytest.mark.parametrize("element", ["unsigned char", "signed char", "unsigned short", "short"])
+@pytest.mark.parametrize("total", ["short", "float"])
+def test_every_second_element_is_half_of_a_wider_one(
+    step: int, lanes: int, element: str, total: str
+) -> None:
+    kernel = parse_c(WIDENED.format(step=step, element=element, sum=total)).kernel
+    schedule = ps.Schedule(kernel).split("y.i", 2 * lanes).vectorize("y.ii", lanes).unroll("y.ii")
+    schedule = schedule.vectorize("z.i", lanes)
+    values = np.random.default_rng(step).integers(-128, 256, step * 70 + 9)
+    dtype = kernel.arrays["x"].dtype.numpy()
+    for n in (lanes - 1, 2 * lanes, 70):
+        given = {"x": values[: step * n + 9].astype(dtype)}
+        assert_agrees(schedule, {"n": n}, given=given, interpreted=n > 20)
+
+
+@pytest.mark.parametrize("machine", ["haswell-avx2", "znver4"])
+def test_sums_of_every_second_byte_need_no_shuffle(machine: str) -> None:
+    text = """
+    void f(int n, const unsigned short x[restrict 2 * n], int y[restrict n])
+    {
+        for (int i = 0; i < n; i++)
+            y[i] = x[2 * i] + x[2 * i + 1];
+    }
+    """
+    schedule = ps.Schedule(parse_c(text).kernel).vectorize("i", 8)
+    code = show(schedule, "asm", machine=machine)
+    assert "vpsrld" in code
+    assert code.count("pmovzx") <= 2  # in the remainder

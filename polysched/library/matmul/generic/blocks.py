@@ -16,8 +16,10 @@ result is written, 0 if the block is added to it), and the strides of the arrays
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, TypeAlias
 
+from polysched.ir.core.cache_lines import LINE_BYTES
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import ArrayHandle, KernelBuilder
 from polysched.ir.expr.dtypes import DType
@@ -55,7 +57,7 @@ class TileBlock:
         """Columns of a panel."""
         return self.vectors * self.lanes
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The name of the kernel."""
         form = "_packed" if self.packed else ""
@@ -74,6 +76,9 @@ class TileBlock:
         if self.packed:
             schedule = schedule.pack("b", "update.in", order=("k", "n"))
             schedule = schedule.vectorize("b_packed.n", self.lanes).unroll("b_packed.n")
+            if self.columns * self.dtype.bytes <= 2 * LINE_BYTES:
+                # The hardware prefetches the next panel of wide panels only.
+                schedule = schedule.prefetch("b", "b_packed.k", of="in", level=1)
         schedule = schedule.vectorize("init.n", self.lanes).vectorize("update.rn", self.lanes)
         rows = ("init.m", "update.rm") if self.rows > 1 else ("update.rm",)
         return schedule.unroll(*rows, "init.n", "update.rn")
@@ -109,7 +114,7 @@ class StreamBlock:
         """Columns of a panel."""
         return self.vectors * self.lanes
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The name of the kernel."""
         return f"matmul_stream_{self.rows}x{self.columns}x{self.group}_{self.dtype}"
@@ -158,7 +163,7 @@ class DotBlock:
         *("a_row", "b_row", "out_row", "out_column"),
     )
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The name of the kernel."""
         return f"matmul_dots_{self.rows}x{self.columns}_{self.dtype}"
@@ -220,7 +225,7 @@ class TransposeBlock:
     arrays: ClassVar[int] = 2
     parameters: ClassVar[tuple[str, ...]] = ("columns", "terms", "b_row", "out_row")
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The name of the kernel."""
         return f"matmul_transpose_{self.dtype}"

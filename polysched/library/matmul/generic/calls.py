@@ -16,9 +16,10 @@ from polysched.library.matmul.dispatch.compiled import host
 from polysched.library.matmul.dispatch.dispatch import OperandKey, cached_dispatch, operand_key
 from polysched.library.matmul.dispatch.shapes import NumpyArray, Shape
 from polysched.library.matmul.generic.compiled import KernelLoader, object_folder
-from polysched.library.matmul.generic.plan import GenericPlan, Strided, generic_plan, stacked_plan
+from polysched.library.matmul.generic.plan import GenericPlan, generic_plan, stacked_plan
 from polysched.library.matmul.generic.run import GenericProduct, loaded_product, strided
 from polysched.library.matmul.generic.specialize import Specializer
+from polysched.library.matmul.generic.strided import Strided
 from polysched.library.matmul.kernel.epilogue import PLAIN
 from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE
 from polysched.runtime.cache import ObjectCache
@@ -128,8 +129,8 @@ class GenericCalls:
         Specialized code for one product is made faster than the blocks of most products.
         """
         kernels = _kernels(object_folder())
-        blocks = {step.block for part in plan.parts for step in part}
-        missing = [block for block in blocks if not kernels.is_made(block)]
+        blocks = {step.block.name: step.block for part in plan.parts for step in part}
+        missing = [block for block in blocks.values() if not kernels.is_made(block)]
         for block in missing:
             self.specializer.submit(block, partial(kernels.load, block))
         return bool(missing)

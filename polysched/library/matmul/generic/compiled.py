@@ -9,10 +9,11 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from typing import Protocol
 
 from polysched.ir.isl.budget import SAFETY_SECONDS, time_budget
+from polysched.library.matmul.generic.steps import step_runner
 from polysched.llvm.emit.module import emit_module
 from polysched.lower import proved
 from polysched.machine.description import Machine
@@ -62,12 +63,20 @@ class KernelLoader:
         self._folder = folder
         self._loaded: dict[str, tuple[Callable[..., int], int]] = {}
 
+    @cached_property
+    def runner(self) -> Callable[..., int]:
+        """The function that runs steps (:mod:`polysched.library.matmul.generic.steps`)."""
+        return step_runner(self.machine)
+
     def load(self, block: Code) -> tuple[Callable[..., int], int]:
         """The machine code of a block, and its address; compiled if it is not on disk.
 
         The function takes the addresses of the arrays, then the parameters, and returns 0, or 1 if
         there is no memory for its workspace.
         """
+        loaded = self._loaded.get(block.name)
+        if loaded is not None:
+            return loaded
         if not self.is_made(block):
             code = _compiled(block, self.machine)
             self._folder.store(self._key(block), code)

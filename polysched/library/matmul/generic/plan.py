@@ -1,15 +1,15 @@
 """Plan of a product by size-generic kernels: the blocks that it is divided into.
 
 Planning takes some tens of microseconds, so it decides by a few comparisons. Rows are divided into
-tiles of one height and lower tiles, columns into panels of one width and one narrower panel, and
-terms into blocks whose panel of ``b`` stays in the cache.
+tiles of one height and some lower by a row, columns into panels of one width and a narrower rest,
+and terms into blocks whose panel of ``b`` stays in the cache.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from polysched.ir.expr.dtypes import DType
@@ -19,6 +19,12 @@ from polysched.library.matmul.generic.blocks import (
     StreamBlock,
     TileBlock,
     TransposeBlock,
+)
+from polysched.library.matmul.generic.strided import (
+    FEW_COLUMNS,
+    Strided,
+    of_one_row,
+    pays_swapped,
 )
 from polysched.machine.contraction_model import (
     even_block,
@@ -37,37 +43,11 @@ WIDEST = 8
 DOT_ROWS = 4
 """Rows of a register tile of dot products, at most."""
 
-FEW_COLUMNS = 4
-"""Columns, at most, that are computed as rows of the transposed product, by dot products."""
-
-EVEN_TILES = 8
-"""Tiles of rows, at most, that are made equally high. More tiles have one lower tile at the end."""
+FEWEST_PACKED = 8
+"""Tiles of rows, at least, for which a panel of ``b`` is copied."""
 
 PARTS = 2
 """Parts of the work for each thread, so that other threads take over parts of a late thread."""
-
-
-class Strided(NamedTuple):
-    """A product of arrays with strides, in elements: ``out[m, n] = a[m, k] @ b[k, n]``."""
-
-    dtype: DType
-    m: int
-    n: int
-    k: int
-    a_row: int
-    a_term: int
-    b_term: int
-    b_column: int
-    out_row: int
-    out_column: int
-
-    @property
-    def transposed(self) -> Strided:
-        """The product of the transposed operands in reverse order."""
-        return Strided(
-            *(self.dtype, self.n, self.m, self.k, self.b_column, self.b_term),
-            *(self.a_term, self.a_row, self.out_column, self.out_row),
-        )
 
 
 class Step(NamedTuple):
@@ -107,9 +87,9 @@ class GenericPlan:
 def generic_plan(product: Strided, machine: Machine, threads: int) -> GenericPlan | None:
     """Plan a product; None if no generic kernel takes operands with these strides."""
     is_column = product.n == 1 < product.m or (product.out_column != 1 and product.out_row == 1)
-    is_swapped = is_column or _pays_swapped(product)
-    product = _of_one_row(product.transposed if is_swapped else product)
-    planner = _Planner(machine, machine.lanes(product.dtype.bits))
+    is_swapped = is_column or pays_swapped(product)
+    product = of_one_row(product.transposed if is_swapped else product)
+    planner = _planner(machine, product.dtype)
     if not planner.supports(product):
         return None
     planned = [planner.steps(*part) for part in planner.parts(product, threads)]
@@ -140,26 +120,27 @@ def stacked_plan(
     return GenericPlan(plan.is_swapped, tuple(map(tuple, groups)), plan.scratch)
 
 
-def _of_one_row(product: Strided) -> Strided:
-    """Give arrays of a single row the row stride for which the kernels are proved."""
-    if product.m == 1:
-        a_row, out_row = product.k * product.a_term, product.n * product.out_column
-        product = product._replace(a_row=a_row, out_row=out_row)
-    if product.k == 1 and product.b_column == 1:
-        product = product._replace(b_term=product.n)
-    return product
-
-
-def _pays_swapped(product: Strided) -> bool:
-    """Whether few columns are computed as rows, by dot products with the rows of ``a``."""
-    is_narrow = product.n <= FEW_COLUMNS and product.n < product.m
-    return is_narrow and product.a_term == 1 and product.k >= 64
+@lru_cache
+def _planner(machine: Machine, dtype: DType) -> _Planner:
+    return _Planner(machine, dtype, machine.lanes(dtype.bits), dtype.bytes)
 
 
 @dataclass(frozen=True)
 class _Planner:
     machine: Machine
+    dtype: DType
     lanes: int
+    size: int
+
+    @cached_property
+    def near(self) -> int:
+        """Bytes of the L2 cache."""
+        return self.machine.cache_bytes(2)
+
+    @cached_property
+    def blocks(self) -> dict[tuple[int, int, bool], TileBlock]:
+        """The tiles of earlier plans, by rows, vectors and packing: their names are computed."""
+        return {}
 
     def supports(self, product: Strided) -> bool:
         """Whether ``b`` has rows or columns without gaps, and a kernel writes such a result."""
@@ -179,11 +160,14 @@ class _Planner:
 
     def parts(self, product: Strided, threads: int) -> Iterator[tuple[Strided, int, int, int]]:
         """Divide a long product among threads: parts, with their first elements."""
-        machine, size = self.machine, product.dtype.bytes
+        machine, size = self.machine, self.size
         m, n, k = product.m, product.n, product.k
+        if threads == 1:
+            yield product, 0, 0, 0
+            return
         cycles = m * -(-n // self.lanes) * k / machine.fma_units
         cycles = max(cycles, (m + n) * k * size / machine.costs.memory_bytes if m < 8 else 0)
-        count = PARTS * threads if threads > 1 and cycles >= machine.costs.parallel_cycles else 1
+        count = PARTS * threads if cycles >= machine.costs.parallel_cycles else 1
         along_rows = m > n
         unit = tallest_tile(machine) if along_rows else 4 * self.lanes
         extent = m if along_rows else n
@@ -234,7 +218,7 @@ class _Planner:
 
     def _transposed(self, product: Strided, a: int, b: int, out: int) -> tuple[list[Step], int]:
         """Copy blocks of terms of a transposed ``b`` to rows, and multiply by the copy."""
-        machine, size = self.machine, product.dtype.bytes
+        machine, size = self.machine, self.size
         # The rows of the copy do not fall into the same sets of the caches.
         row = -(-product.n // self.lanes) * self.lanes
         row += self.lanes if row * size % 512 == 0 else 0
@@ -278,7 +262,7 @@ class _Planner:
         """Whether so few rows read ``b`` that its rows are read from their beginning to end."""
         far = self.machine.cache_bytes(1 if product.m == 1 else 2)
         wide = self.machine.costs.wide_row * self.lanes
-        is_far = product.k * product.n * product.dtype.bytes > far
+        is_far = product.k * product.n * self.size > far
         group = self.machine.costs.streamed_rows
         return product.m <= FEW_ROWS and is_far and product.n >= wide and product.k >= group
 
@@ -300,14 +284,42 @@ class _Planner:
         strides = (product.a_row, product.a_term, product.b_term, product.out_row)
         is_packed = self._pays_packing(product, width)
         for vectors, panels, column, missing in self._widths(product.n, width):
-            row = 0
-            for height, tiles in _heights(product.m, self._tallest(vectors, missing > 0)):
-                packs = is_packed and tiles >= EVEN_TILES
-                block = TileBlock(product.dtype, self.lanes, height, vectors, packed=packs)
-                begin = (a + row * product.a_row, b + column, out + row * product.out_row + column)
-                sizes = (tiles, panels, missing, product.k, first)
-                yield Step(block, (A, right, OUT), begin, (*sizes, *strides))
-                row += height * tiles
+            heights = _heights(product.m, self._tallest(vectors, missing > 0))
+            for count, begin, lacking in self._near(product.k, vectors, panels, missing, heights):
+                at = column + begin * vectors * self.lanes
+                row = 0
+                for height, tiles in heights:
+                    packs = is_packed and tiles >= FEWEST_PACKED
+                    block = self._block(height, vectors, packs)
+                    corner = (a + row * product.a_row, b + at, out + row * product.out_row + at)
+                    sizes = (tiles, count, lacking, product.k, first)
+                    yield Step(block, (A, right, OUT), corner, (*sizes, *strides))
+                    row += height * tiles
+
+    def _block(self, height: int, vectors: int, packs: bool) -> TileBlock:
+        block = self.blocks.get((height, vectors, packs))
+        if block is None:
+            block = TileBlock(self.dtype, self.lanes, height, vectors, packed=packs)
+            self.blocks[height, vectors, packs] = block
+        return block
+
+    def _near(
+        self,
+        terms: int,
+        vectors: int,
+        panels: int,
+        missing: int,
+        heights: tuple[tuple[int, int], ...],
+    ) -> Iterator[tuple[int, int, int]]:
+        """Divide panels that tiles of two heights read, so that the second finds them in L2.
+
+        Yields their number, the first of them, and the columns missing in the last.
+        """
+        panel = terms * vectors * self.lanes * self.size
+        most = max(1, self.near // (2 * panel)) if len(heights) > 1 else panels
+        for begin in range(0, panels, most):
+            count = min(most, panels - begin)
+            yield count, begin, missing if begin + count == panels else 0
 
     def _tallest(self, vectors: int, is_masked: bool) -> int:
         """The height of a tile: a register for each sum, each vector of ``b`` and one of ``a``.
@@ -323,35 +335,43 @@ class _Planner:
 
     def _width(self, product: Strided) -> int:
         """The vectors of a panel."""
-        widest = 4 if self.machine.vector_registers >= 32 else 2
+        widest = 4 if self.machine.vector_registers >= 32 else 3
         return WIDEST if product.m <= FEW_ROWS and widest == 4 else widest
 
     def _widths(self, columns: int, width: int) -> Iterator[tuple[int, int, int, int]]:
         """Panels of columns: vectors, number, first column, and columns missing in the last."""
-        panels, rest = divmod(columns, width * self.lanes)
-        vectors = -(-rest // self.lanes)
-        missing = vectors * self.lanes - rest
-        if vectors == 1 and panels and width < WIDEST // 2 + 1:
-            # A panel of one vector would read all of a for few sums: it joins the last panel.
-            panels, vectors = panels - 1, width + 1
-        if vectors == width:
-            yield width, panels + 1, 0, missing
-            return
+        full, rest = divmod(-(-columns // self.lanes), width)
+        missing = -columns % self.lanes
+        panels, vectors = 1 if rest else 0, rest
+        if rest == 1 and full and width < WIDEST:
+            # A panel of one vector would read all of a for few sums: it joins the last full panel,
+            # and both are one panel or two.
+            full, panels = full - 1, 1 if width >= WIDEST // 2 else 2
+            vectors = (width + 1) // panels
+        if full and (panels or not (missing and self._spills(width))):
+            yield width, full, 0, 0 if panels else missing
+        elif full:
+            # Only the last panel is masked, so only its tiles are lower.
+            full, panels, vectors = full - 1, 1, width
+            if full:
+                yield width, full, 0, 0
         if panels:
-            yield width, panels, 0, 0
-        if vectors:
-            yield vectors, 1, panels * width * self.lanes, missing
+            yield vectors, panels, full * width * self.lanes, missing
+
+    def _spills(self, width: int) -> bool:
+        """Whether the mask of a partial vector makes tiles of this width lower."""
+        return self._tallest(width, is_masked=True) < self._tallest(width, is_masked=False)
 
     def _terms(self, product: Strided, width: int) -> int:
         """The terms of a block."""
-        size, k = product.dtype.bytes, product.k
+        size, k = self.size, product.k
         operands, result = (product.m + product.n) * size, product.m * product.n * size
         panel = width * self.lanes * size
         longest = longest_block(k, panel, operands, result, self.machine)
         return k if longest is None else even_block(k, longest, 64 // size)
 
     def _pays_packing(self, product: Strided, width: int) -> bool:
-        size = product.dtype.bytes
+        size = self.size
         block, panel = product.k * product.n * size, product.k * width * self.lanes * size
         step = product.b_term * size
         return pays_packing(product.m, step, product.k, block, panel, self.machine)
@@ -361,9 +381,6 @@ class _Planner:
 def _heights(rows: int, tallest: int) -> tuple[tuple[int, int], ...]:
     """Divide rows into tiles: heights with their numbers of tiles."""
     tiles = -(-rows // tallest)
-    if tiles > EVEN_TILES:
-        full, rest = divmod(rows, tallest)
-        return ((tallest, full), (rest, 1)) if rest else ((tallest, full),)
     height = -(-rows // tiles)
     lower = tiles * height - rows
     return ((height, tiles - lower), (height - 1, lower)) if lower else ((height, tiles),)

@@ -14,8 +14,9 @@ import numpy as np
 from polysched.ir.expr.dtypes import DType
 from polysched.library.matmul.dispatch.shapes import NumpyArray
 from polysched.library.matmul.generic.compiled import KernelLoader
-from polysched.library.matmul.generic.plan import GenericPlan, Strided
-from polysched.library.matmul.generic.steps import RECORD, Call, encoded, step_runner
+from polysched.library.matmul.generic.plan import GenericPlan
+from polysched.library.matmul.generic.steps import RECORD, Call, encoded
+from polysched.library.matmul.generic.strided import Strided
 from polysched.runtime.bound_call import no_workspace
 from polysched.runtime.threads import current_team, running_calls
 
@@ -91,17 +92,17 @@ def loaded_product(
     plan: GenericPlan, product: Strided, kernels: KernelLoader, threads: int
 ) -> GenericProduct:
     """Load the kernels of a plan; those that are not on disk are proved and compiled."""
-    size, code = product.dtype.bytes, []
+    size, code = product.dtype.bytes, dict[int, object]()
     parts = []
     for part in plan.parts:
         calls = []
         for block, arrays, starts, parameters in part:
             native, address = kernels.load(block)
-            code.append(native)
-            calls.append(Call(address, arrays, tuple([size * at for at in starts]), parameters))
+            code[address] = native
+            calls.append(Call(address, arrays, [size * at for at in starts], parameters))
         parts.append(encoded(calls))
-    runner = step_runner(kernels.machine)
-    return GenericProduct(plan.is_swapped, parts, plan.scratch * size, threads, runner, code)
+    scratch, used = plan.scratch * size, tuple(code.values())
+    return GenericProduct(plan.is_swapped, parts, scratch, threads, kernels.runner, used)
 
 
 def strided(dtype: DType, a: NumpyArray, b: NumpyArray, out: NumpyArray) -> Strided | None:

@@ -24,6 +24,7 @@ KINDS = ((3, 9), (3, 8), (2, 4))
 """The signatures of kernels: the numbers of arrays and of parameters."""
 
 _ARRAYS, _PARAMETERS = max(KINDS)
+_NONE = (0,) * _PARAMETERS
 RECORD = 2 + 2 * _ARRAYS + _PARAMETERS
 
 
@@ -32,19 +33,20 @@ class Call(NamedTuple):
 
     address: int
     arrays: tuple[int, ...]
-    starts: tuple[int, ...]
+    starts: Sequence[int]
     parameters: tuple[int, ...]
 
 
 def encoded(calls: Sequence[Call]) -> array[int]:
     """The records of calls."""
-    records = array("q")
+    numbers: list[int] = []
     for address, arrays, starts, parameters in calls:
-        kind = KINDS.index((len(arrays), len(parameters)))
-        none = (0,) * (_ARRAYS - len(arrays))
-        records.extend((address, kind, *arrays, *none, *starts, *none, *parameters))
-        records.extend((0,) * (-len(records) % RECORD))
-    return records
+        signature = len(arrays), len(parameters)
+        none = _NONE[: _ARRAYS - len(arrays)]
+        rest = _NONE[: _PARAMETERS - len(parameters)]
+        kind = KINDS.index(signature)
+        numbers += (address, kind, *arrays, *none, *starts, *none, *parameters, *rest)
+    return array("q", numbers)
 
 
 @cache

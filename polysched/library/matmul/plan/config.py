@@ -46,6 +46,7 @@ class Config:
         pack_b: whether a panel of ``b`` is packed into a contiguous, aligned buffer.
         prefetch_a: whether each register tile prefetches the rows of ``a`` that the next one reads,
             cache line by cache line. Hardware prefetchers do not follow the beginnings of rows.
+        prefetch_b: whether the copy of each panel of ``b`` prefetches the next panel, row by row.
         tiles: whether a matrix unit computes the register tile. See
             :mod:`polysched.library.matmul.schedule.tiles`.
         dot_form: whether lanes are terms of a sum instead of columns; the vector of partial sums is
@@ -69,6 +70,7 @@ class Config:
     pack_a: bool = False
     pack_b: bool = True
     prefetch_a: bool = False
+    prefetch_b: bool = False
     tiles: bool = False
     dot_form: bool = False
     split_accumulators: int = 1

@@ -62,7 +62,9 @@ def plan(problem: Problem, machine: Machine, threads: int = 1) -> Config:
             inner_n=problem.sizes.n,
         )
     elif _is_streamed(part, problem, machine):
-        config = _streaming(config, part, problem, machine)
+        config = _streaming_packed(config, part, problem, machine) or _streaming(
+            config, part, problem, machine
+        )
     else:
         config = with_register_tile(config, problem, machine)
         config = in_more_parts(_with_blocks(config, part, problem, machine), part, machine)
@@ -183,6 +185,29 @@ def _streaming(config: Config, part: Sizes, problem: Problem, machine: Machine) 
     )
 
 
+def _streaming_packed(
+    config: Config, part: Sizes, problem: Problem, machine: Machine
+) -> Config | None:
+    """Stream ``b`` through packed panels; None if one tile has all rows, or panels are wide.
+
+    Several tiles of rows read a block of ``b`` again. In few registers their panels are narrow, and
+    in place each tile waits for the cache lines of many rows.
+    """
+    costs = machine.costs
+    tiled = with_register_tile(config, problem, machine)
+    is_narrow = tiled.inner_n * problem.dtype.bytes < costs.narrow_panel
+    if part.m <= machine.vector_registers - 2 or not is_narrow:
+        return None
+    return replace(
+        tiled,
+        k_block=costs.streamed_block_terms,
+        order=K_BLOCKS_OUTERMOST,
+        pack_a=part.k > costs.streamed_block_terms,
+        pack_b=True,
+        prefetch_b=True,
+    )
+
+
 def _dot_form(config: Config, part: Sizes, problem: Problem, machine: Machine) -> Config:
     """The config of the dot form: a few rows by a few rows of the transposed ``b``."""
     # Registers: one vector of sums for each element, one of each row of a, one of b.
@@ -245,7 +270,13 @@ def _with_blocks(config: Config, part: Sizes, problem: Problem, machine: Machine
     in_rows = not (problem.transpose_a or problem.gaps_a)
     in_rows = in_rows and not (config.pack_a or config.k_threads > 1)
     is_far = in_rows and part.m * terms * element > near
-    return replace(config, pack_b=pays or problem.transpose_b, prefetch_a=is_far and tiles > 1)
+    is_narrow = config.inner_n * element < costs.narrow_panel
+    return replace(
+        config,
+        pack_b=pays or problem.transpose_b,
+        prefetch_a=is_far and tiles > 1,
+        prefetch_b=pays and is_narrow and not problem.transpose_b,
+    )
 
 
 def _with_blocks_of_terms(

@@ -209,6 +209,8 @@ def _packed(
             schedule = schedule.vectorize(f"{filling}.{order[-1]}", lanes)
             if at.name == "in":
                 schedule = schedule.unroll(f"{filling}.{order[-1]}")
+                if array == "b" and config.prefetch_b and is_stored:
+                    schedule = schedule.prefetch("b", f"{filling}.{order[0]}", of="in", level=1)
     return schedule
 
 

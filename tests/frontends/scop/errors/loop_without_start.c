@@ -1,5 +1,5 @@
 void f(int n, double x[n]) {
-  int i = 0;
+  int i;
   for (; i < n; i++)
     x[i] = 0;
 }

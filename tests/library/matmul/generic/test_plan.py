@@ -14,9 +14,9 @@ from polysched.library.matmul.generic.plan import (
     SCRATCH,
     GenericPlan,
     Step,
-    Strided,
     generic_plan,
 )
+from polysched.library.matmul.generic.strided import Strided
 from polysched.machine.load import load_machine
 
 MACHINES = ("skylake-avx512", "haswell-avx2")
@@ -107,3 +107,17 @@ def test_gaps_in_rows_and_columns_need_other_kernels() -> None:
 
 def test_arrays_have_numbers() -> None:
     assert (OUT, SCRATCH) == (2, 3)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_tile_is_much_lower_than_the_others(machine: str) -> None:
+    for m in range(20, 120, 7):
+        product = Strided(ps.f64, m, 500, 3000, 3000, 1, 500, 1, 500, 1)
+        plan = generic_plan(product, load_machine(machine), 1)
+        assert plan is not None
+        rows = {
+            (s.block.vectors, s.block.rows) for s in plan.parts[0] if isinstance(s.block, TileBlock)
+        }
+        for vectors in {width for width, _ in rows}:
+            heights = [height for width, height in rows if width == vectors]
+            assert max(heights) - min(heights) <= 2

@@ -106,6 +106,16 @@ def test_b_that_is_read_once_from_memory_is_streamed() -> None:
     assert not config.pack_b
 
 
+def test_narrow_panels_of_a_streamed_b_are_packed_for_several_tiles_of_rows() -> None:
+    wide, narrow = (load_machine(name) for name in ("skylake-avx512", "haswell-avx2"))
+    for m, machine, packs in ((16, narrow, True), (12, narrow, False), (40, wide, False)):
+        problem = Problem(Sizes(m, 4096, 4096, 1))
+        config = plan(problem, machine)
+        assert (config.pack_b, config.prefetch_b) == (packs, packs)
+        schedule = matmul_schedule(matmul_kernel(m, 4096, 4096), config, machine)
+        assert check(schedule).is_legal
+
+
 def test_long_sums_come_in_blocks() -> None:
     for side in (64, 1024):
         config = plan(Problem(Sizes(side, side, 16384)), AVX512)

@@ -1,0 +1,1 @@
+"""Statements over whole arrays: stores, joins, masks and reductions."""

@@ -1,0 +1,116 @@
+"""Assignments to the elements that a mask selects: ``x[x < 0] = 0``, ``x[m] = 2 * y[m]``.
+
+Every element gets either its new value or the one it has. On the right side, parts that the same
+mask selects stand for whole arrays: the value at each element is the same.
+"""
+
+from __future__ import annotations
+
+import ast
+from copy import copy
+from dataclasses import dataclass
+
+from polysched.errors import KernelError
+from polysched.frontends.python.arrays.array_stores import ArrayStores
+from polysched.frontends.python.expressions.translate import Reader
+from polysched.frontends.python.scope.array_values import (
+    ArrayValue,
+    Operand,
+    mapped,
+    require_same,
+    shape_text,
+)
+from polysched.frontends.python.values.value import Value, chosen, stored
+from polysched.ir.expr.dtypes import boolean
+
+_EXPECTED = (
+    "expected a number for the elements that a mask selects, or arithmetic with parts that the "
+    "same mask selects, such as 'x[m] = 2 * y[m]'"
+)
+
+
+@dataclass(frozen=True)
+class MaskedStores:
+    """Translator of assignments to masked elements at one place of a function."""
+
+    reader: Reader
+    arrays: ArrayStores
+
+    def mask(self, target: ast.expr) -> ArrayValue | None:
+        """The condition in ``x[x < 0]``; None for another target."""
+        if not isinstance(target, ast.Subscript):
+            return None
+        if isinstance(target.slice, ast.Slice | ast.Tuple | ast.Constant):
+            return None
+        operand = self.reader.operand(target.slice)
+        is_mask = isinstance(operand, ArrayValue) and operand.dtype == boolean
+        return operand if is_mask and isinstance(operand, ArrayValue) else None
+
+    def assign(
+        self, node: ast.stmt, target: ast.Subscript, mask: ArrayValue, value: ast.expr
+    ) -> None:
+        """Translate ``target = value``.
+
+        Raises:
+            FrontendError: the value is an array that the mask does not select.
+        """
+        whole = self._unmasked(value, ast.dump(target.slice), mask)
+        operand = self.reader.operand(whole)
+        if isinstance(operand, ArrayValue) and whole is value:
+            raise self.reader.source.error(value, _EXPECTED)
+        self.store(node, target, mask, operand)
+
+    def store(
+        self, node: ast.stmt, target: ast.Subscript, mask: ArrayValue, value: Operand
+    ) -> None:
+        """Store a number, or the elements of an array of the mask's shape, where the mask holds.
+
+        Raises:
+            FrontendError: the mask has another shape than the array.
+        """
+        array = self.reader.array(target.value)
+        self._require_shape(target, array, mask)
+
+        def element(condition: Value, new: Value, kept: Value) -> Value:
+            return chosen(condition, Value(stored(new, array.dtype)), kept)
+
+        try:
+            result = mapped(self.reader.build, element, mask, value, array)
+            self.arrays.store(node, array, result)
+        except KernelError as error:
+            raise self.reader.source.error(node, str(error)) from None
+
+    def _unmasked(self, node: ast.expr, mask: str, shape: ArrayValue) -> ast.expr:
+        """An expression with whole arrays in the place of the parts that a mask selects."""
+        match node:
+            case ast.Subscript(value=array, slice=index) if ast.dump(index) == mask:
+                self._require_shape(node, self.reader.array(array), shape)
+                return array
+            case ast.BinOp(left=left, right=right):
+                sides = [self._unmasked(side, mask, shape) for side in (left, right)]
+                if sides[0] is left and sides[1] is right:
+                    return node
+                changed = copy(node)
+                changed.left, changed.right = sides
+                return changed
+            case ast.UnaryOp(operand=operand):
+                inner = self._unmasked(operand, mask, shape)
+                if inner is operand:
+                    return node
+                negated = copy(node)
+                negated.operand = inner
+                return negated
+        return node
+
+    def _require_shape(self, node: ast.expr, array: ArrayValue, mask: ArrayValue) -> None:
+        build = self.reader.build
+        is_same = array.rank == mask.rank and all(
+            require_same(build, one, other)
+            for one, other in zip(array.shape, mask.shape, strict=True)
+        )
+        if not is_same:
+            raise self.reader.source.error(
+                node,
+                f"a mask of shape {shape_text(mask.shape)} for an array of shape "
+                f"{shape_text(array.shape)}",
+            )

@@ -1,0 +1,1 @@
+"""Call compiled functions: signatures, schedules that are kept, arguments and results."""

@@ -1,0 +1,153 @@
+"""Repeated calls of compiled Python functions by the C extension, if it has been built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from polysched.frontends.python.calls.returns import Result, ResultKind, Returned
+from polysched.ir.expr.dtypes import f64
+from polysched.runtime.kernel import CompiledKernel, allocated
+from polysched.runtime.native_calls import CALL_TABLE, PlannedCall, on_team, planned_call
+from polysched.runtime.plan import Plan
+from polysched.runtime.views import as_array
+
+if TYPE_CHECKING:
+    from polysched.runtime._call_table import CallTable
+
+_KINDS = 256
+"""Combinations of types, shapes and integers whose calls a function keeps."""
+
+
+class RepeatedCalls:
+    """Table of the calls of one function whose arguments have been checked.
+
+    A call's key are the names of its arguments by name, the layouts of its arrays and numpy
+    scalars, and the values of its integers. Floats and booleans are passed by value.
+
+    Attributes:
+        run: runs a call with the names and all arguments; ``NotImplemented`` if it is not known.
+    """
+
+    def __init__(self) -> None:
+        self._table: CallTable | None = None if CALL_TABLE is None else CALL_TABLE(_KINDS, _unknown)
+        self.run = _unknown if self._table is None else self._table.run
+
+    def add(self, names: tuple[str, ...], given: tuple[Any, ...], call: RepeatedCall) -> None:
+        """Add a call that has been checked and run; calls that need a conversion are not added."""
+        if self._table is None:
+            return
+        if any(value is None or isinstance(value, str | tuple) for value in given):
+            return
+        signature = call.kernel.signature
+        for name in signature.parameters:
+            position = call.positions.get(name)
+            if position is not None and type(given[position]) is not int:
+                return  # the table compares the values of Python's integers only
+        for array in signature.arrays:
+            position = call.positions.get(array.name)
+            if position is None:  # the value of a default
+                return
+            value = given[position] if position < len(given) else None
+            if isinstance(value, float) and array.dtype != f64:
+                return
+        self._table.add(names, given, call.planned)
+
+
+@dataclass(frozen=True)
+class RepeatedCall:
+    """A call as the C extension takes it.
+
+    Attributes:
+        kernel: the kernel.
+        plan: of the call, whose outputs are all allocated.
+        returned: the values that the function returns.
+        positions: the positions of arguments and outputs among the passed objects.
+        threads: the number of threads; None for all.
+        axes: as for `returned_values`.
+    """
+
+    kernel: CompiledKernel
+    plan: Plan
+    returned: Returned
+    positions: Mapping[str, int]
+    threads: int | None
+    axes: Mapping[str, tuple[int, ...]]
+
+    def planned(self) -> PlannedCall:
+        """The description of the call for the extension."""
+        signature, at = self.kernel.signature, self.positions
+        sources = tuple(at[array.name] for array in signature.arrays)
+        ranges = tuple(one._replace(source=at[one.name]) for one in self.plan.ranges)
+        moved = replace(self.plan, sources=sources, ranges=ranges)
+        results = self.returned.results
+        arrays = (ResultKind.ARRAY, ResultKind.ARGUMENT)
+        is_plain = all(one.kind in arrays for one in results)
+        is_plain = is_plain and (len(results) > 1 or not self.returned.is_tuple)
+        call = planned_call(
+            self.kernel.native,
+            signature,
+            moved,
+            [at[one.name] for one in results] if is_plain else [],
+            [
+                partial(allocated, self.kernel.name, one, is_zeroed=False)
+                for one in self.plan.allocations
+            ],
+        )
+        if self.kernel.is_threaded:
+            call = on_team(call, self.kernel.native, moved, self.threads)
+        return call._replace(
+            check=partial(self.kernel.check_values, moved) if ranges else None,
+            finish=None if is_plain else self.finish,
+        )
+
+    def finish(self, passed: Sequence[Any]) -> Any:
+        """The result of a call, from the passed objects and the outputs."""
+        results = self.returned.results
+        objects = {one.name: passed[self.positions[one.name]] for one in results}
+        parameters = zip(self.kernel.signature.parameters, self.plan.parameters, strict=True)
+        return returned_values(self.returned, objects, dict(parameters), self.axes)
+
+
+def returned_values(
+    returned: Returned,
+    objects: Mapping[str, Any],
+    sizes: Mapping[str, int],
+    axes: Mapping[str, tuple[int, ...]],
+) -> Any:
+    """The results of a function.
+
+    Args:
+        returned: the values.
+        objects: the arguments and the outputs that hold them.
+        sizes: the parameters of the call.
+        axes: the order in memory of the dimensions of arrays that are not row-major.
+    """
+    if not returned.results:
+        return None
+    values = [_converted(one, objects[one.name], sizes, axes) for one in returned.results]
+    return tuple(values) if returned.is_tuple else values[0]
+
+
+def _converted(
+    result: Result,
+    value: Any,
+    sizes: Mapping[str, int],
+    axes: Mapping[str, tuple[int, ...]],
+) -> Any:
+    if result.view is not None:
+        array = as_array(value, f"argument '{result.name}'")
+        order = axes.get(result.name)
+        return result.view.of(array if order is None else array.transpose(order), sizes)
+    match result.kind:
+        case ResultKind.PYTHON_NUMBER:
+            return value if isinstance(value, bool | int | float) else value.item()
+        case ResultKind.NUMPY_NUMBER:
+            return value[()]
+    return value
+
+
+def _unknown(*_: Any) -> Any:
+    return NotImplemented

@@ -1,0 +1,262 @@
+"""Results of a function: arrays that it makes, numbers, and arguments."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from polysched.frontends.python.expressions.array_calls import copied
+from polysched.frontends.python.scope.array_values import ArrayValue, tidy, whole
+from polysched.frontends.python.scope.bindings import LocalNumber
+from polysched.frontends.python.source.function_source import FunctionSource
+from polysched.frontends.python.statements.assignments import Assigner
+from polysched.frontends.python.values.value import Value
+from polysched.ir.core.kernel import Kernel, Role
+from polysched.ir.declare.array_handle import ArrayHandle
+from polysched.ir.expr.evaluate import evaluate
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load
+from polysched.ir.expr.traversal import walk
+
+
+class ResultKind(Enum):
+    """How a call makes a result of what the kernel has stored."""
+
+    ARRAY = "array"
+    ARGUMENT = "argument"
+    VIEW = "view"
+    NUMPY_NUMBER = "numpy number"
+    PYTHON_NUMBER = "Python number"
+
+
+@dataclass(frozen=True)
+class View:
+    """A part of an argument, with its dimensions in any order.
+
+    Attributes:
+        shape: the extents, over sizes.
+        start: the subscripts of the first element, in the order in which dimensions lie in memory.
+        steps: for each dimension of the view, what its index adds to these subscripts.
+    """
+
+    shape: tuple[Expression, ...]
+    start: tuple[Expression, ...]
+    steps: tuple[tuple[int, ...], ...]
+
+    def of(self, array: np.ndarray[Any, Any], sizes: Mapping[str, int]) -> np.ndarray[Any, Any]:
+        """The view of an array whose dimensions have the order in which they lie in memory."""
+        shape = tuple(max(0, evaluate(extent, sizes)) for extent in self.shape)
+        strides = tuple(
+            sum(step * stride for step, stride in zip(steps, array.strides, strict=True))
+            for steps in self.steps
+        )
+        if 0 in shape:
+            return array[(slice(0),) * array.ndim].reshape(-1)[:0].reshape(shape)
+        first = tuple(slice(evaluate(one, sizes), None) for one in self.start)
+        return np.lib.stride_tricks.as_strided(array[first], shape, strides)
+
+
+@dataclass(frozen=True)
+class Result:
+    """One value that a function returns.
+
+    Attributes:
+        name: the array of the kernel that holds it.
+        kind: what it is in Python.
+        view: the part of an argument that a view shows.
+        is_chosen: whether a branch decides the type of a number; it has the common type then.
+    """
+
+    name: str
+    kind: ResultKind
+    view: View | None = None
+    is_chosen: bool = False
+
+
+@dataclass(frozen=True)
+class Returned:
+    """What a call of a compiled function returns.
+
+    Attributes:
+        results: the values.
+        is_tuple: whether it returns them as a tuple.
+    """
+
+    results: tuple[Result, ...] = ()
+    is_tuple: bool = False
+
+
+@dataclass(frozen=True)
+class Returns:
+    """The final ``return`` of a function.
+
+    Attributes:
+        values: the expressions that it returns.
+        is_tuple: whether it returns a tuple.
+    """
+
+    values: tuple[ast.expr, ...] = ()
+    is_tuple: bool = False
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables among the values."""
+        return frozenset(value.id for value in self.values if isinstance(value, ast.Name))
+
+
+def split_return(source: FunctionSource) -> tuple[list[ast.stmt], Returns]:
+    """Split off the final ``return``: the statements before it, and what it returns.
+
+    Raises:
+        FrontendError: it returns a variable twice.
+    """
+    *body, last = source.node.body
+    if not isinstance(last, ast.Return):
+        return source.node.body, Returns()
+    value = last.value
+    if value is None or (isinstance(value, ast.Constant) and value.value is None):
+        return body, Returns()
+    values = value.elts if isinstance(value, ast.Tuple) else [value]
+    names: set[str] = set()
+    for part in values:
+        if isinstance(part, ast.Name):
+            if part.id in names:
+                raise source.error(part, f"'{part.id}' is returned twice; expected it once")
+            names.add(part.id)
+    return body, Returns(tuple(values), isinstance(value, ast.Tuple))
+
+
+def with_assigned_results(returns: Returns) -> tuple[list[ast.stmt], Returns]:
+    """Give every returned expression that is no variable a name: the assignments, and the names."""
+    statements: list[ast.stmt] = []
+    values: list[ast.expr] = []
+    for value in returns.values:
+        if isinstance(value, ast.Name):
+            values.append(value)
+            continue
+        number = len(statements) + 1
+        name = "returned" if number == 1 else f"returned_{number}"
+        target = ast.copy_location(ast.Name(name, ast.Store()), value)
+        statements.append(ast.copy_location(ast.Assign([target], value), value))
+        values.append(ast.copy_location(ast.Name(name, ast.Load()), value))
+    return statements, replace(returns, values=tuple(values))
+
+
+def stored_results(assigner: Assigner, returns: Returns, *, arguments: bool) -> tuple[Result, ...]:
+    """The arrays that hold the results, after statements that store those not in an array yet.
+
+    Args:
+        arguments: whether an argument can be returned.
+
+    Raises:
+        FrontendError: a result is an argument, a part of one, or not defined.
+    """
+    return tuple(
+        _stored(assigner, value, arguments=arguments)
+        for value in returns.values
+        if isinstance(value, ast.Name)
+    )
+
+
+def _stored(assigner: Assigner, node: ast.Name, *, arguments: bool) -> Result:
+    source, scope = assigner.reader.source, assigner.reader.scope
+    if node.id not in scope.names:
+        raise source.error(node, f"a kernel cannot return '{node.id}': it is not defined before")
+    binding = assigner.reader.binding(node)
+    if isinstance(binding, ArrayHandle):
+        binding = whole(binding) if binding.array.shape else Value(binding[()])
+    if isinstance(binding, ArrayValue):
+        return _array(assigner, node, binding, arguments=arguments)
+    if isinstance(binding, LocalNumber):
+        kind = ResultKind.PYTHON_NUMBER if binding.is_weak else ResultKind.NUMPY_NUMBER
+        is_chosen = bool(scope.alternatives.get(node.id))
+        return Result(binding.handle.array.name, kind, is_chosen=is_chosen)
+    assert isinstance(binding, Value)
+    assigner.reader.require_fitting(binding, node)
+    handle = assigner.arrays.declare(node, f"{node.id}_value", binding.dtype, ())
+    assigner.put(node, handle, (), binding, is_new=True)
+    kind = ResultKind.PYTHON_NUMBER if binding.is_weak else ResultKind.NUMPY_NUMBER
+    return Result(handle.array.name, kind, is_chosen=bool(binding.alternatives))
+
+
+def _array(assigner: Assigner, node: ast.Name, array: ArrayValue, *, arguments: bool) -> Result:
+    source, name = assigner.reader.source, node.id
+    if array.base is None:
+        made = assigner.arrays.temporary(node, array, name)
+        assert made.base is not None
+        return Result(made.base.array.name, ResultKind.ARRAY)
+    declared = array.base.array
+    is_whole = array.shape == declared.shape or tuple(map(tidy, array.shape)) == tuple(
+        map(tidy, declared.shape)
+    )
+    is_own = declared.role in (Role.OUTPUT, Role.TEMPORARY)
+    is_bound = assigner.reader.scope.owned.get(name) is assigner.reader.scope.names.get(name)
+    if is_own and is_whole and is_bound:
+        return Result(declared.name, ResultKind.ARRAY)
+    if is_own:
+        made = assigner.arrays.temporary(node, copied(array), name)
+        assert made.base is not None
+        return Result(made.base.array.name, ResultKind.ARRAY)
+    if arguments and name == declared.name:
+        return Result(declared.name, ResultKind.ARGUMENT)
+    view = _view(array) if arguments else None
+    if view is not None:
+        return Result(declared.name, ResultKind.VIEW, view)
+    if name != declared.name:
+        raise source.error(
+            node,
+            f"this is a part of the argument '{declared.name}', which a kernel cannot return; "
+            "return a copy, as in 'x[1:].copy()'",
+        )
+    raise source.error(
+        node,
+        f"a kernel cannot return '{name}': it is an argument, which the caller already has; end "
+        "with 'return' alone",
+    )
+
+
+def _view(array: ArrayValue) -> View | None:
+    """How a view's elements lie in its base; None unless indices step by literals."""
+    assert array.place is not None
+    rank = array.rank
+    zeros = tuple(Constant(0) for _ in range(rank))
+    start = tuple(map(tidy, array.place(zeros)))
+    steps: list[tuple[int, ...]] = []
+    for axis in range(rank):
+        one = array.place((*zeros[:axis], Constant(1), *zeros[axis + 1 :]))
+        by = [tidy(moved - first) for moved, first in zip(one, start, strict=True)]
+        if not all(isinstance(part, Constant) for part in by):
+            return None
+        steps.append(tuple(int(part.value) for part in by if isinstance(part, Constant)))
+    indices = tuple(Index(f"view_{axis}") for axis in range(rank))
+    for number, place in enumerate(array.place(indices)):
+        expected: Expression = start[number]
+        for index, step in zip(indices, steps, strict=True):
+            expected = expected + step[number] * index
+        if tidy(place) != tidy(expected):
+            return None
+    parts = [node for one in (*start, *array.shape) for node in walk(one)]
+    if any(isinstance(node, Index | Load) for node in parts):
+        return None
+    return View(array.shape, start, tuple(steps))
+
+
+def with_results(kernel: Kernel, results: Iterable[Result]) -> Kernel:
+    """Make the arrays that hold results the outputs of a kernel, in the order of the results."""
+    of_caller = (ResultKind.ARGUMENT, ResultKind.VIEW)
+    names = [result.name for result in results if result.kind not in of_caller]
+    arrays = {}
+    for array in kernel.arrays.values():
+        role = array.role
+        if role in (Role.OUTPUT, Role.TEMPORARY):
+            role = Role.OUTPUT if array.name in names else Role.TEMPORARY
+        arrays[array.name] = replace(array, role=role)
+    outputs = iter([arrays[name] for name in dict.fromkeys(names)])
+    ordered = [next(outputs) if one.role is Role.OUTPUT else one for one in arrays.values()]
+    named: Mapping[str, object] = {array.name: array for array in ordered}
+    return replace(kernel, arrays=MappingProxyType(named))  # type: ignore[arg-type]

@@ -1,0 +1,276 @@
+"""Signatures of calls: the types, ranks and kinds of size that a function is compiled for.
+
+Sizes are parameters of the kernel, except small ones beside large arrays: the 3 of an array of
+shape (100000, 3), or the width of a filter. Such a size is a literal of the kernel, so that its
+loops can be unrolled. Code compiled for small arrays only has no literals.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from polysched.errors import KernelError
+from polysched.frontends.python.scope.specialized import static_value
+from polysched.frontends.python.source.annotations import (
+    Argument,
+    ArrayArgument,
+    SizeArgument,
+    require_real,
+)
+from polysched.frontends.python.source.function_source import FunctionSource
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.expr.dtypes import DType, as_dtype, boolean, f64
+from polysched.ir.expr.expressions import Constant, Expression, Parameter
+
+LARGEST_LITERAL = 16
+"""The greatest extent or integer argument that becomes a literal of the kernel."""
+
+FEW = 64
+"""Sizes up to this number and larger ones are different kinds of arguments: a schedule that suits
+a loop of 20 iterations does not suit a loop of 2000."""
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """The type of an array argument.
+
+    Attributes:
+        extents: for each dimension the name of its size, or a literal. Dimensions with equal
+            extents share a size.
+        axes: the dimensions in the order in which they lie in memory; None for row-major order.
+    """
+
+    name: str
+    dtype: DType
+    extents: tuple[str | int, ...]
+    axes: tuple[int, ...] | None
+
+    def __str__(self) -> str:
+        order = "" if self.axes is None else f" in the order {self.axes}"
+        return f"{self.name}: {self.dtype}[{', '.join(map(str, self.extents))}]{order}"
+
+
+@dataclass(frozen=True)
+class NumberType:
+    """The type of a number argument: a numpy scalar, or a Python number.
+
+    Attributes:
+        literal: the value of an integer that is a literal of the kernel.
+    """
+
+    name: str
+    dtype: DType
+    is_python: bool
+    is_size: bool = False
+    literal: int | None = None
+
+    def __str__(self) -> str:
+        if self.literal is not None:
+            return f"{self.name} = {self.literal}"
+        if not self.is_python:
+            return f"{self.name}: {self.dtype}"
+        kind = "int" if self.is_size else "bool" if self.dtype == boolean else "float"
+        return f"{self.name}: {kind}"
+
+
+@dataclass(frozen=True)
+class StaticType:
+    """An argument that is part of the code: ``None``, text, or a tuple of numbers.
+
+    Attributes:
+        value: the argument; its type tells 1, 1.0 and True apart.
+    """
+
+    name: str
+    value: Hashable
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.name} = {self.value!r}"
+
+
+@dataclass(frozen=True)
+class CallTypes:
+    """The types of all arguments of a call.
+
+    Attributes:
+        few: the sizes up to `FEW`.
+    """
+
+    arguments: tuple[ArrayType | NumberType | StaticType, ...]
+    few: tuple[str, ...] = ()
+
+    @property
+    def static(self) -> Mapping[str, Any]:
+        """The arguments that are part of the code."""
+        return {one.name: one.value for one in self.arguments if isinstance(one, StaticType)}
+
+    @property
+    def arrays(self) -> tuple[ArrayType, ...]:
+        """The array arguments."""
+        return tuple(one for one in self.arguments if isinstance(one, ArrayType))
+
+    def __str__(self) -> str:
+        few = f" for {', '.join(self.few)} <= {FEW}" if self.few else ""
+        return f"({', '.join(map(str, self.arguments))}){few}"
+
+
+@dataclass
+class _Sizes:
+    """The names of the sizes of one call, by extent."""
+
+    taken: frozenset[str]
+    largest_literal: int
+    names: dict[int, str] = field(default_factory=dict)
+
+    def name(self, extent: int, wanted: str) -> str | int:
+        """The name of an extent's size, or the literal itself; 1 broadcasts, so it is one."""
+        if 1 <= extent <= self.largest_literal:
+            return extent
+        while wanted in self.taken:
+            wanted += "_"
+        return self.names.setdefault(extent, wanted)
+
+
+def names_in(source: FunctionSource) -> frozenset[str]:
+    """The names in a function, which its sizes must not have."""
+    nodes = list(ast.walk(source.node))
+    return frozenset(
+        node.id if isinstance(node, ast.Name) else node.arg
+        for node in nodes
+        if isinstance(node, ast.Name | ast.arg)
+    )
+
+
+def call_types(
+    source: FunctionSource,
+    taken: frozenset[str],
+    values: Mapping[str, Any],
+    *,
+    literals: bool = True,
+    numbers: bool = False,
+) -> CallTypes:
+    """The types of a call's arguments.
+
+    Args:
+        source: the function, for errors.
+        taken: its names: see `names_in`.
+        values: the arguments by name.
+        literals: whether small sizes beside large arrays are literals.
+        numbers: whether integer arguments up to `FEW` are literals, beside arrays of any size.
+
+    Raises:
+        FrontendError: an argument is neither an array of real numbers nor a number.
+    """
+    is_large = any(
+        isinstance(value, np.ndarray) and max(value.shape, default=0) > LARGEST_LITERAL
+        for value in values.values()
+    )
+    sizes = _Sizes(taken, LARGEST_LITERAL if literals and is_large else 1)
+    types: list[ArrayType | NumberType | StaticType] = []
+    for name, value in values.items():
+        try:
+            types.append(_type(name, value, sizes, numbers=numbers))
+        except KernelError as error:
+            arguments = ast.walk(source.node.args)
+            node = next(one for one in arguments if isinstance(one, ast.arg) and one.arg == name)
+            raise source.error(node, f"argument '{name}': {error}") from None
+    integers = {
+        one.name: values[one.name]
+        for one in types
+        if isinstance(one, NumberType) and one.is_size and one.literal is None
+    }
+    extents = {name: extent for extent, name in sizes.names.items()} | integers
+    few = tuple(name for name, size in extents.items() if size <= FEW) if is_large else ()
+    return CallTypes(tuple(types), few)
+
+
+def _type(
+    name: str, value: Any, sizes: _Sizes, *, numbers: bool
+) -> ArrayType | NumberType | StaticType:
+    if not isinstance(value, bool | np.generic) and static_value(value) is not None:
+        return StaticType(name, value, repr(value))
+    if isinstance(value, np.generic):
+        require_real(value.dtype)
+        return NumberType(name, as_dtype(value.dtype), is_python=False)
+    if isinstance(value, bool):
+        return NumberType(name, boolean, is_python=True)
+    if isinstance(value, int):
+        is_literal = 1 < abs(value) <= sizes.largest_literal or (numbers and abs(value) <= FEW)
+        literal = value if is_literal else None
+        return NumberType(name, as_dtype("i64"), is_python=True, is_size=True, literal=literal)
+    if isinstance(value, float):
+        return NumberType(name, f64, is_python=True)
+    if isinstance(value, complex):
+        require_real(np.dtype(complex))
+    if not isinstance(value, np.ndarray):
+        raise KernelError(
+            f"this is of type {type(value).__name__}; expected a numpy array or a number"
+        )
+    require_real(value.dtype)
+    dtype = as_dtype(value.dtype)
+    if not value.ndim:
+        return NumberType(name, dtype, is_python=False)
+    extents = tuple(
+        sizes.name(extent, f"{name}_n{axis}") for axis, extent in enumerate(value.shape)
+    )
+    return ArrayType(name, dtype, extents, _axes(value))
+
+
+def _axes(array: np.ndarray[Any, Any]) -> tuple[int, ...] | None:
+    """The order of dimensions in which an array is contiguous; None if row-major or copied."""
+    if array.flags.c_contiguous:
+        return None
+    axes = tuple(sorted(range(array.ndim), key=lambda axis: -array.strides[axis]))
+    return axes if array.transpose(axes).flags.c_contiguous else None
+
+
+def arguments_for(source: FunctionSource, types: CallTypes) -> tuple[Argument, ...]:
+    """The arguments of the function for a kind of call."""
+    signature = source.node.args
+    nodes = {
+        node.arg: node for node in (*signature.posonlyargs, *signature.args, *signature.kwonlyargs)
+    }
+    for extra in (signature.vararg, signature.kwarg):
+        if extra is not None:
+            raise source.error(
+                extra, f"'*{extra.arg}' takes any arguments; expected named arguments"
+            )
+    return tuple(
+        _argument(nodes[one.name], one)
+        for one in types.arguments
+        if not isinstance(one, StaticType)
+    )
+
+
+def _argument(node: ast.arg, given: ArrayType | NumberType) -> Argument:
+    if isinstance(given, NumberType):
+        if given.is_size:
+            return SizeArgument(given.name, node, given.literal)
+        return ArrayArgument(given.name, given.dtype, (), node, is_weak=given.is_python)
+    shape: tuple[Expression, ...] = tuple(
+        Constant(extent) if isinstance(extent, int) else Parameter(extent)
+        for extent in given.extents
+    )
+    return ArrayArgument(given.name, given.dtype, shape, node, axes=given.axes)
+
+
+def sizes_of(
+    kernel: Kernel, arguments: tuple[Argument, ...], values: Mapping[str, Any]
+) -> dict[str, int]:
+    """The values of a kernel's parameters at a call."""
+    sizes: dict[str, int] = {}
+    for argument in arguments:
+        value = values[argument.name]
+        if isinstance(argument, SizeArgument):
+            sizes[argument.name] = value
+            continue
+        for extent, size in zip(argument.shape, np.shape(value), strict=True):
+            if isinstance(extent, Parameter):
+                sizes[extent.name] = size
+    return {name: sizes[name] for name in kernel.parameters}

@@ -1,0 +1,1 @@
+"""Translate Python and numpy expressions to values of a kernel."""

@@ -1,0 +1,398 @@
+"""Translate Python expressions into values of a kernel."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from operator import and_, or_
+from types import MappingProxyType
+
+import numpy as np
+
+from polysched.errors import KernelError, suggestion
+from polysched.frontends.python.expressions.array_calls import METHODS, ArrayCalls, transposed
+from polysched.frontends.python.expressions.functions import SUPPORTED
+from polysched.frontends.python.expressions.subscripts import Subscripting
+from polysched.frontends.python.expressions.view_calls import VIEW_METHODS, ViewCalls
+from polysched.frontends.python.scope.array_values import ArrayValue, Operand, mapped, whole
+from polysched.frontends.python.scope.bindings import (
+    LocalNumber,
+)
+from polysched.frontends.python.scope.names import Names
+from polysched.frontends.python.scope.periodic import affine_quotient, assumed_remainders
+from polysched.frontends.python.source.annotations import require_real
+from polysched.frontends.python.source.statement_names import node_name
+from polysched.frontends.python.values.affinity import culprit
+from polysched.frontends.python.values.intervals import EXACT_IN_FLOAT64
+from polysched.frontends.python.values.numpy_operations import truth
+from polysched.frontends.python.values.operations import as_number, combine
+from polysched.frontends.python.values.value import (
+    Value,
+    chosen,
+    chosen_of,
+    constant,
+    number,
+    python_type,
+)
+from polysched.ir.declare.array_handle import ArrayHandle
+from polysched.ir.expr.affine import instance_space
+from polysched.ir.expr.dtypes import boolean
+from polysched.ir.expr.expressions import Expression, Parameter
+from polysched.ir.expr.operators import COMPARISONS, Operator
+from polysched.ir.expr.traversal import walk
+
+BINARY: Mapping[type[ast.operator], Operator] = MappingProxyType(
+    {
+        ast.Add: Operator.ADD,
+        ast.Sub: Operator.SUBTRACT,
+        ast.Mult: Operator.MULTIPLY,
+        ast.Div: Operator.DIVIDE,
+        ast.FloorDiv: Operator.FLOOR_DIVIDE,
+        ast.Mod: Operator.MODULO,
+        ast.Pow: Operator.POWER,
+        ast.BitAnd: Operator.BIT_AND,
+        ast.BitOr: Operator.BIT_OR,
+        ast.BitXor: Operator.BIT_XOR,
+        ast.LShift: Operator.SHIFT_LEFT,
+        ast.RShift: Operator.SHIFT_RIGHT,
+    }
+)
+_COMPARISONS: Mapping[type[ast.cmpop], tuple[Operator, bool]] = MappingProxyType(
+    {
+        ast.Lt: (Operator.LESS, False),
+        ast.LtE: (Operator.LESS_EQUAL, False),
+        ast.Gt: (Operator.LESS, True),
+        ast.GtE: (Operator.LESS_EQUAL, True),
+        ast.Eq: (Operator.EQUAL, False),
+        ast.NotEq: (Operator.NOT_EQUAL, False),
+    }
+)
+"""The operator of a comparison, and whether its operands are swapped."""
+
+_SUPPORTED = (
+    "supported are numbers, names, elements such as a[i, j], + - * / // % ** & | ^ ~ << >>, "
+    "comparisons, and, or, not, 'x if c else y', min, max and functions of math and numpy"
+)
+
+
+@dataclass(frozen=True)
+class Reader(Names):
+    """Translator of the expressions of one function."""
+
+    def value(self, node: ast.expr) -> Value:
+        """The value of an expression, a number.
+
+        Raises:
+            FrontendError: a kernel cannot compute it; the message points at the unsupported part.
+        """
+        operand = self.operand(node)
+        if isinstance(operand, Value):
+            return operand
+        text = ast.unparse(node)
+        raise self.source.error(
+            node,
+            f"'{text}' is a whole array; expected an element with {operand.rank} subscripts",
+        )
+
+    def operand(self, node: ast.expr) -> Operand:
+        """The value of an expression: a number or an array.
+
+        Raises:
+            FrontendError: a kernel cannot compute it; the message points at the unsupported part.
+        """
+        location = self.source.span(node).location
+        try:
+            with self.build.located(location):
+                result = self._value(node)
+        except KernelError as error:
+            raise self.source.error(node, str(error)) from None
+        if isinstance(result, Value) or isinstance(node, ast.Name):
+            return result
+        at = result.at
+
+        def located(indices: tuple[Expression, ...]) -> Value:
+            with self.build.located(location):
+                return at(indices)
+
+        return replace(result, at=located)
+
+    def condition(self, node: ast.expr) -> Value:
+        """The value of a condition.
+
+        Raises:
+            FrontendError: it is not a condition.
+        """
+        if isinstance(node, ast.BoolOp):
+            return self._logical(node, self.condition)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return Value(~self.condition(node.operand).expression, is_weak=True)
+        value = self.value(node)
+        if value.dtype.is_integer:
+            return Value(truth(value), is_weak=True)
+        if value.dtype != boolean:
+            raise self.source.error(
+                node, f"this is {value.dtype}; expected a condition, such as x > 0"
+            )
+        return value
+
+    def view(self, node: ast.Subscript) -> ArrayValue:
+        """The part of an array that subscripts select; an element has no dimensions.
+
+        Raises:
+            FrontendError: it is not an array, or a subscript is not supported.
+        """
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        subscripting = Subscripting(
+            self.source,
+            self.build,
+            self.operand,
+            self.require_exact,
+            self.scope.index_arrays or frozenset(),
+        )
+        view = subscripting.view(self.array(node.value), node, list(parts))
+        if view.rank or view.base is None or view.place is None:
+            return view
+        try:
+            view.base.statements.subscripts(view.base.array, view.place(()))
+        except KernelError as error:
+            base, place = view.base, view.place(())
+            known = assumed_remainders(self.build, place, self.scope.indices)
+            if known != place:
+                return replace(view, at=lambda _: Value(base[known]), place=lambda _: known)
+            culprit, reason = self.not_affine(list(parts))
+            raise self.source.error(culprit or node, reason or str(error)) from None
+        return view
+
+    def array(self, node: ast.expr) -> ArrayValue:
+        """The array that an expression is.
+
+        Raises:
+            FrontendError: it is not an array.
+        """
+        is_array = isinstance(
+            node,
+            ast.Subscript | ast.Call | ast.Attribute | ast.BinOp | ast.Compare | ast.UnaryOp,
+        )
+        is_array = is_array or (
+            isinstance(node, ast.Name) and (node.id in self.scope.names or self.is_numbers(node))
+        )
+        operand = self.operand(node) if is_array else None
+        if not isinstance(operand, ArrayValue):
+            text = ast.unparse(node)
+            arrays = [
+                name
+                for name, binding in self.scope.names.items()
+                if isinstance(binding, ArrayHandle | ArrayValue)
+            ]
+            raise self.source.error(
+                node, f"'{text}' is not an array of this kernel{suggestion(text, arrays)}"
+            )
+        return operand
+
+    def not_affine(self, parts: list[ast.expr]) -> tuple[ast.expr | None, str]:
+        """The smallest subexpression of ``parts`` that is not affine, and the reason."""
+        return culprit(parts, self.value, instance_space(self.sizes, "", self.indices_in_scope()))
+
+    def _value(self, node: ast.expr) -> Operand:
+        match node:
+            case ast.Attribute(value=owner, attr=name) if self.is_inside(owner):
+                return self._attribute(node, self.array(owner), name)
+            case ast.Constant() | ast.Attribute() | ast.Name():
+                return self._atom(node)
+            case ast.Subscript(value=ast.Attribute(attr="shape")):
+                return self._extent(node)
+            case ast.Subscript():
+                view = self.view(node)
+                if view.rank:
+                    return view
+                is_python = view.base is not None and self.scope.is_sequence(view.base.array.name)
+                return replace(view.at(()), is_weak=True) if is_python else view.at(())
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
+                operator = BINARY[type(op)]
+                return self._mapped(
+                    lambda left, right: self.binary(operator, left, right, node),
+                    self.operand(left),
+                    self.operand(right),
+                )
+            case ast.Compare():
+                return self._comparison(node)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return chosen(self.condition(test), self.value(body), self.value(orelse))
+            case ast.Call():
+                return self._call(node)
+        return self._joined(node)
+
+    def _mapped(self, function: Callable[..., Value], *operands: Operand) -> Operand:
+        return mapped(self.build, function, *operands)
+
+    def _attribute(self, node: ast.expr, array: ArrayValue, name: str) -> Operand:
+        match name:
+            case "T":
+                return transposed(array)
+            case "ndim":
+                return number(array.rank)
+            case "size":
+                return self.calls.count(array.shape, node)
+        raise self.source.error(
+            node, f"'.{name}' of an array is not supported here; supported are T, shape, size, ndim"
+        )
+
+    def _joined(self, node: ast.expr) -> Operand:
+        match node:
+            case ast.UnaryOp(op=ast.Invert(), operand=operand):
+                return self._mapped(
+                    lambda value: combine(Operator.BIT_NOT, value), self.operand(operand)
+                )
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return self._mapped(
+                    lambda value: self.require_fitting(combine(Operator.NEGATE, value), node),
+                    self.operand(operand),
+                )
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self._mapped(self._positive, self.operand(operand))
+            case ast.UnaryOp(op=ast.Not()):
+                return self.condition(node)
+            case ast.BoolOp():
+                return self._logical(node, self._truth_value)
+        raise self.source.error(node, f"{node_name(node)} is not supported here; {_SUPPORTED}")
+
+    def _atom(self, node: ast.Constant | ast.Attribute | ast.Name) -> Operand:
+        if isinstance(node, ast.Name):
+            return self._name(node)
+        outer = node.value if isinstance(node, ast.Constant) else self.outer(node)
+        value = constant(outer)
+        if value is not None:
+            return value
+        if isinstance(outer, complex | np.complexfloating):
+            require_real(np.dtype(type(outer)))
+        raise self.source.error(node, f"this is of type {type(outer).__name__}; {_SUPPORTED}")
+
+    def _name(self, node: ast.Name) -> Operand:
+        binding = self.binding(node)
+        if isinstance(binding, LocalNumber):
+            return Value(
+                binding.handle[()], binding.is_weak, self.scope.alternatives.get(node.id, ())
+            )
+        if isinstance(binding, ArrayHandle):
+            return whole(binding) if binding.array.shape else Value(binding[()])
+        assert isinstance(binding, Value | ArrayValue)
+        return binding
+
+    def binary(self, operator: Operator, left: Value, right: Value, node: ast.AST) -> Value:
+        """Apply a binary operator.
+
+        Raises:
+            KernelError: it cannot be applied to these values.
+        """
+        affine = affine_quotient(self.build, operator, left, right)
+        result = affine or combine(operator, left, right)
+        if left.is_weak and right.is_weak:
+            kinds = [python_type(operand) for operand in (left, right)]
+            is_division = operator is Operator.DIVIDE and float not in kinds
+            if is_division or (operator in COMPARISONS and {int, float} <= set(kinds)):
+                # Python divides and compares these exactly; the kernel converts them to float64.
+                for operand in (left, right):
+                    self.require_fitting(operand, node, EXACT_IN_FLOAT64)
+        if result.dtype.is_float:
+            for other in result.alternatives:  # an integer that the kernel holds as a float
+                self.require_fitting(other, node, EXACT_IN_FLOAT64)
+        return self.require_fitting(result, node)
+
+    def _positive(self, value: Value) -> Value:
+        if value.dtype == boolean and not value.is_weak:
+            raise KernelError(
+                "numpy does not define '+x' for a condition; convert it, as in np.int64(x)"
+            )
+        return as_number(value)
+
+    def _truth_value(self, node: ast.expr) -> Value:
+        """An operand of ``and`` or ``or``, whose value is one of their operands unchanged."""
+        value = self.value(node)
+        if value.dtype != boolean:
+            raise self.source.error(
+                node,
+                f"this is {value.type_name}, and 'and' and 'or' return one of their operands; "
+                "expected a condition, such as x > 0",
+            )
+        return value
+
+    def _logical(self, node: ast.BoolOp, read: Callable[[ast.expr], Value]) -> Value:
+        parts = [read(operand) for operand in node.values]
+        join = and_ if isinstance(node.op, ast.And) else or_
+        return chosen_of(reduce(join, (part.expression for part in parts)), *parts)
+
+    def _comparison(self, node: ast.Compare) -> Operand:
+        sides = [self.operand(side) for side in (node.left, *node.comparators)]
+        parts = []
+        for left, op, right in zip(sides, node.ops, sides[1:], strict=False):
+            if type(op) not in _COMPARISONS:
+                raise self.source.error(node, "expected one of < <= > >= == !=")
+            operator, is_swapped = _COMPARISONS[type(op)]
+            pair = (right, left) if is_swapped else (left, right)
+            parts.append(self._mapped(partial(self._compared, operator, node), *pair))
+        if len(parts) == 1:
+            return parts[0]
+        values = [part for part in parts if isinstance(part, Value)]
+        if len(values) < len(parts):
+            raise self.source.error(
+                node, "numpy does not define a chain of comparisons of arrays; join them with &"
+            )
+        return chosen_of(reduce(and_, (value.expression for value in values)), *values)
+
+    def _compared(self, operator: Operator, node: ast.AST, left: Value, right: Value) -> Value:
+        return self.binary(operator, left, right, node)
+
+    @property
+    def calls(self) -> ArrayCalls:
+        """Translator of calls of numpy."""
+        return ArrayCalls(self.source, self.build, self.operand, self.require_fitting)
+
+    def _call(self, node: ast.Call) -> Operand:
+        if any(isinstance(argument, ast.Starred) for argument in node.args):
+            raise self.source.error(
+                node, "expected positional arguments only, without keywords and '*'"
+            )
+        func = node.func
+        try:
+            if isinstance(func, ast.Attribute) and self.is_inside(func.value):
+                array = self.array(func.value)
+                if func.attr in METHODS:
+                    return self.calls.method(func.attr, array, node)
+                if func.attr in VIEW_METHODS:
+                    return ViewCalls(self.calls).method(func.attr, func.value, node)
+                raise self.source.error(
+                    node, f"'{ast.unparse(func)}' cannot be called in a kernel; {SUPPORTED}"
+                )
+            function = self.outer(func)
+            made = self.calls.made(function, node) or ViewCalls(self.calls).made(function, node)
+            if made is not None:
+                return made
+            if node.keywords:
+                raise self.source.error(
+                    node, "expected positional arguments only, without keywords and '*'"
+                )
+            if function is len and len(node.args) == 1:
+                extent = self.array(node.args[0]).shape[0]
+                return Value(self.calls.length(extent), is_weak=True)
+            operands = [self.operand(argument) for argument in node.args]
+            return self.calls.apply(function, operands, node)
+        except KernelError as error:
+            raise self.source.error(node, str(error)) from None
+
+    def _extent(self, node: ast.Subscript) -> Value:
+        assert isinstance(node.value, ast.Attribute)
+        shape = self.array(node.value.value).shape
+        position = self.value(node.slice).literal
+        if not isinstance(position, int) or not -len(shape) <= position < len(shape):
+            raise self.source.error(
+                node.slice,
+                f"expected the number of a dimension, from {-len(shape)} to {len(shape) - 1}",
+            )
+        return Value(self.calls.length(shape[position]), is_weak=True)
+
+
+def sizes_in(expression: Expression) -> list[str]:
+    """The parameters in an expression."""
+    return [node.name for node in walk(expression) if isinstance(node, Parameter)]

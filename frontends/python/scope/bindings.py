@@ -1,0 +1,332 @@
+"""Bindings of the names of a function, and the types of its local numbers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from polysched.errors import KernelError
+from polysched.frontends.python.scope.array_values import ArrayValue
+from polysched.frontends.python.values.value import Value, united
+from polysched.ir.declare.array_handle import ArrayHandle
+from polysched.ir.expr.dtypes import DType, boolean
+from polysched.ir.expr.expressions import Constant, Expression, Index
+from polysched.ir.expr.traversal import walk
+
+
+@dataclass(frozen=True)
+class LocalNumber:
+    """A local number that is kept in memory, as a zero-dimensional array.
+
+    Attributes:
+        is_weak: whether it is a Python number.
+    """
+
+    handle: ArrayHandle
+    is_weak: bool
+
+
+@dataclass(frozen=True)
+class EndedBinding:
+    """The binding of a name that has no single value anymore.
+
+    Attributes:
+        reason: why, for messages.
+        is_number: whether it can be read if the number is kept in memory.
+        array: the array that the name showed in a branch.
+    """
+
+    reason: str
+    is_number: bool = True
+    array: ArrayValue | None = None
+
+
+@dataclass(frozen=True)
+class PartialBinding:
+    """A local number, after a branch over data that may not have given it its first value."""
+
+    number: LocalNumber
+
+
+Binding: TypeAlias = ArrayHandle | ArrayValue | LocalNumber | Value | EndedBinding | PartialBinding
+
+
+@dataclass(frozen=True)
+class NumberType:
+    """The type of a local number, known from an earlier pass over the function."""
+
+    dtype: DType
+    is_weak: bool
+
+
+class WrittenLearnedError(Exception):
+    """A statement writes an argument that is declared as an input: read the function again."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+class RangeLearnedError(Exception):
+    """Elements of an argument are subscripts of a dimension: read the function again."""
+
+    def __init__(self, name: str, extent: Expression) -> None:
+        super().__init__(name)
+        self.name = name
+        self.extent = extent
+
+
+@dataclass(frozen=True, eq=False)
+class OuterArray:
+    """An array outside of the function.
+
+    Attributes:
+        name: its name there.
+        outer: the object, which tells arrays apart.
+        numbers: its elements when the function is compiled.
+    """
+
+    name: str
+    outer: object
+    numbers: np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class BranchArray:
+    """The type of an array that several sides of a branch make: the same on every side."""
+
+    dtype: DType
+    shape: tuple[Expression, ...]
+
+
+class BranchArrayLearnedError(Exception):
+    """An array of a branch is read after it: read the function again, with memory before it."""
+
+    def __init__(self, name: str, array: BranchArray) -> None:
+        super().__init__(name)
+        self.name = name
+        self.array = array
+
+
+class OuterArrayLearnedError(Exception):
+    """An expression reads an array outside: read the function again, with a local array for it."""
+
+    def __init__(self, array: OuterArray) -> None:
+        super().__init__(array.name)
+        self.array = array
+
+
+class TypeLearnedError(Exception):
+    """A later assignment determines the type of a local number: read the function again."""
+
+    def __init__(self, name: str, number_type: NumberType) -> None:
+        super().__init__(name)
+        self.name = name
+        self.type = number_type
+
+
+@dataclass
+class Scope:
+    """The names of a function at the point up to which it has been read.
+
+    Attributes:
+        types: the types, as far as known, of the local numbers that must be kept in memory.
+        names: the binding of each name.
+        guards: the data-dependent conditions of the enclosing branches.
+        indices: the least and the greatest value of the index of every enclosing loop.
+        alternatives: the other types that a local number in memory may have.
+        results: the names that the function returns.
+        taken: the names that new arrays, indices and variables must not have.
+        arrays: the names of the kernel's arrays.
+        owned: the arrays that the function has made, by the only name that they had at first.
+        unnamed: the arrays of results that no variable names yet.
+        kept: the arrays that a loop or branch around assigns a new value, in the same memory.
+        inlined: a prefix of the names of the function that is being inlined.
+        calls: the number of functions inlined so far.
+        index_arrays: the arguments whose elements may be subscripts without a declared range; None
+            if ranges are declared.
+        branch_arrays: the arrays that get their memory before the branch that makes them.
+        outer_arrays: the arrays outside of the function, with their local arrays.
+    """
+
+    types: Mapping[str, NumberType]
+    names: dict[str, Binding] = field(default_factory=dict)
+    guards: list[Value] = field(default_factory=list)
+    indices: Mapping[str, tuple[Expression, Expression]] = field(default_factory=dict)
+    alternatives: dict[str, tuple[Value, ...]] = field(default_factory=dict)
+    results: frozenset[str] = frozenset()
+    taken: set[str] = field(default_factory=set)
+    arrays: set[str] = field(default_factory=set)
+    owned: dict[str, object] = field(default_factory=dict)
+    unnamed: Mapping[str, object] = field(default_factory=dict)
+    kept: frozenset[str] = frozenset()
+    inlined: str = ""
+    calls: int = 0
+    index_arrays: frozenset[str] | None = None
+    branch_arrays: Mapping[str, BranchArray] = field(default_factory=dict)
+    outer_arrays: list[tuple[OuterArray, ArrayValue]] = field(default_factory=list)
+
+    def is_constant(self, name: str) -> bool:
+        """Whether an array of the kernel holds an array outside of the function."""
+        return self._outside(name) is not None
+
+    def is_sequence(self, name: str) -> bool:
+        """Whether it holds a list or tuple, whose elements are Python numbers."""
+        outer = self._outside(name)
+        return outer is not None and isinstance(outer.outer, list | tuple)
+
+    def _outside(self, name: str) -> OuterArray | None:
+        for outer, made in self.outer_arrays:
+            if made.base is not None and made.base.array.name == name:
+                return outer
+        return None
+
+    def fresh(self, hint: str) -> str:
+        """A name for a new array: ``hint`` if it is a variable's name and no array has it yet."""
+        name, number = hint, 1
+        while name in self.arrays or (name in self.taken and name != hint):
+            number += 1
+            name = f"{hint}_{number}"
+        self.arrays.add(name)
+        return name
+
+    def held(self, position: int, node: ast.stmt) -> str:
+        """The name of the number that holds a value of an assignment to several targets."""
+        name = f"{self.inlined}value_{node.lineno}_{position}"
+        self.taken.add(name)
+        return name
+
+    def variable(self, hint: str) -> str:
+        """A name that no variable of the function has."""
+        name, number = hint, 1
+        while name in self.taken:
+            number += 1
+            name = f"{hint}_{number}"
+        self.taken.add(name)
+        return name
+
+    def index_name(self, hint: str, enclosing: Mapping[str, object]) -> str:
+        """A name for a loop's index that no loop around and no variable has."""
+        name, number = hint, 1
+        while name in enclosing or name in self.taken or name in self.arrays:
+            number += 1
+            name = f"{hint}_{number}"
+        return name
+
+
+def require_type(value: Value, known: NumberType) -> None:
+    """Check that a local number of a known type can hold a value without rounding it.
+
+    Raises:
+        KernelError: it cannot hold the value.
+    """
+    if (value.dtype == boolean) != (known.dtype == boolean) or not value.is_weak:
+        if value.dtype != known.dtype:
+            raise KernelError(
+                f"this is {value.dtype} and is stored as {known.dtype}; convert it, as in "
+                f"np.{known.dtype.numpy().name}(x)"
+            )
+    elif not known.is_weak:
+        _, dtype, _ = united(Value(Constant(0, known.dtype)), value)
+        if dtype != known.dtype:
+            raise KernelError(
+                f"this is {value.type_name}, and the number is {known.dtype} elsewhere; convert "
+                f"it, as in np.{known.dtype.numpy().name}(x)"
+            )
+
+
+def merged(
+    first: Mapping[str, tuple[Value, ...]], second: Mapping[str, tuple[Value, ...]]
+) -> dict[str, tuple[Value, ...]]:
+    """The types that numbers may have after a branch, from the types after each of its sides."""
+    return {
+        name: tuple(dict.fromkeys((*first.get(name, ()), *second.get(name, ()))))
+        for name in {*first, *second}
+    }
+
+
+def array_of(binding: Binding) -> ArrayHandle | None:
+    """The declared array of a name's binding."""
+    if isinstance(binding, ArrayHandle):
+        return binding
+    return binding.base if isinstance(binding, ArrayValue) else None
+
+
+def indices_of(binding: Binding | None) -> set[str]:
+    """The loop indices from which a name's value is computed."""
+    if not isinstance(binding, Value):
+        return set()
+    return {node.name for node in walk(binding.expression) if isinstance(node, Index)}
+
+
+def assigned(body: Iterable[ast.stmt]) -> frozenset[str]:
+    """The names that statements assign to: variables, and arrays with assigned elements."""
+    names: set[str] = set()
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names.add(node.id)
+            elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+                base: ast.expr = node
+                while isinstance(base, ast.Subscript):
+                    base = base.value
+                if isinstance(base, ast.Name):
+                    names.add(base.id)
+    return frozenset(names)
+
+
+def assignments_of(body: Iterable[ast.stmt], name: str) -> int:
+    """The number of places where statements assign to a variable."""
+    return sum(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        for statement in body
+        for node in ast.walk(statement)
+    )
+
+
+def rebound(body: Iterable[ast.stmt]) -> frozenset[str]:
+    """The names that statements bind anew; ``x += 1`` changes an array in place."""
+    nodes = [node for statement in body for node in ast.walk(statement)]
+    in_place = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
+    return frozenset(
+        node.id
+        for node in nodes
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Store)
+        and not any(node is target for target in in_place)
+    )
+
+
+def literals_assigned(body: Iterable[ast.stmt]) -> list[tuple[str, float]]:
+    """The assignments of literals to names: pairs of name and number."""
+    assignments: list[tuple[str, float]] = []
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                try:
+                    value = ast.literal_eval(node.value)
+                except (ValueError, TypeError, RecursionError):
+                    continue
+                if isinstance(value, bool | int | float):
+                    assignments.append((node.targets[0].id, value))
+    return assignments
+
+
+def always_assigns(body: Iterable[ast.stmt], name: str) -> bool:
+    """Whether statements assign to a variable on every path."""
+    for node in body:
+        match node:
+            case ast.Assign() | ast.AugAssign() | ast.AnnAssign():
+                if name in assigned([node]):
+                    return True
+            case ast.With(body=inner):
+                if always_assigns(inner, name):
+                    return True
+            case ast.If(body=inner, orelse=other):
+                if always_assigns(inner, name) and always_assigns(other, name):
+                    return True
+    return False

@@ -1,0 +1,152 @@
+"""Whether the value of a variable may be read after a statement (backward liveness, by scanning).
+
+``x = new`` in a loop binds ``x`` to the array of ``new``. If nothing reads ``new`` before it gets
+another array, a copy of the elements is the same.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Sequence
+
+from polysched.frontends.python.scope.bindings import rebound
+
+_VIEWS = frozenset(
+    {
+        *("asarray", "ascontiguousarray", "atleast_1d", "atleast_2d", "broadcast_to", "diag"),
+        *("diagonal", "expand_dims", "flip", "fliplr", "flipud", "moveaxis", "ravel", "reshape"),
+        *("rollaxis", "rot90", "split", "squeeze", "swapaxes", "transpose", "view"),
+    }
+)
+"""The functions and methods of numpy whose result may be a view; others make new arrays."""
+
+
+def is_dead_after(function: ast.FunctionDef, statement: ast.stmt, name: str) -> bool:
+    """Whether nothing reads a variable after a statement until it is assigned anew.
+
+    Args:
+        function: the function.
+        statement: one of its statements, or a copy at the same position in the source.
+        name: the variable.
+    """
+    if name in rebound([statement]):
+        return True
+    path = _path(function.body, statement)
+    if path is None:
+        return False
+    for depth in range(len(path) - 1, -1, -1):
+        block, position, owner = path[depth]
+        after = _first_use(block[position + 1 :], name)
+        if after is not None:
+            return after
+        if isinstance(owner, ast.For | ast.While):  # the next iteration, or none
+            again = _first_use([*_header(owner), *block[: position + 1]], name)
+            if again is False:
+                return False
+    return True
+
+
+def is_changed(function: ast.FunctionDef, name: str) -> bool:
+    """Whether a function may change the elements of a variable's array, by this or another name."""
+    names = {name}
+    while True:
+        shown = {
+            target.id
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assign) and _shows(node.value, names)
+            for part in node.targets
+            for target in ast.walk(part)
+            if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store)
+        }
+        if shown <= names:
+            return any(_changes(node, names) for node in ast.walk(function))
+        names |= shown
+
+
+def _shows(node: ast.expr, names: set[str]) -> bool:
+    """Whether a value may be an array of some names, or a view of one."""
+    match node:
+        case ast.Name(id=name):
+            return name in names
+        case ast.Subscript(value=inner) | ast.Attribute(value=inner) | ast.Starred(value=inner):
+            return _shows(inner, names)
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            return any(_shows(part, names) for part in parts)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _shows(body, names) or _shows(orelse, names)
+        case ast.Call(func=ast.Attribute(value=owner, attr=attr), args=arguments):
+            is_view = attr in _VIEWS
+            return is_view and any(_shows(part, names) for part in (owner, *arguments))
+        case ast.Call(func=func, args=arguments):
+            is_known = isinstance(func, ast.Name) and func.id in dir(builtins)
+            return not is_known and any(_shows(part, names) for part in arguments)
+    return False
+
+
+def _changes(node: ast.AST, names: set[str]) -> bool:
+    match node:
+        case ast.AugAssign(target=target):
+            return _shows(target, names)
+        case ast.Subscript(value=inner, ctx=ast.Store()):
+            return _shows(inner, names)
+        case ast.Call(func=func, args=arguments, keywords=keywords):
+            is_plain = isinstance(func, ast.Attribute) or (
+                isinstance(func, ast.Name) and func.id in dir(builtins)
+            )
+            given = [one.value for one in keywords if one.arg == "out" or not is_plain]
+            given += [] if is_plain else arguments
+            is_fill = isinstance(func, ast.Attribute) and func.attr == "fill"
+            is_ufunc_output = is_plain and len(arguments) > 2
+            given += [arguments[-1]] if is_ufunc_output else []
+            of_owner = is_fill and isinstance(func, ast.Attribute) and _shows(func.value, names)
+            return of_owner or any(_shows(part, names) for part in given)
+    return False
+
+
+_Block = tuple[Sequence[ast.stmt], int, ast.stmt | None]
+
+
+def _path(
+    body: Sequence[ast.stmt], statement: ast.stmt, owner: ast.stmt | None = None
+) -> list[_Block] | None:
+    """The blocks around a statement, the innermost last: the block, the position, its owner."""
+    for position, node in enumerate(body):
+        here: _Block = (body, position, owner)
+        if _position(node) == _position(statement) and type(node) is type(statement):
+            return [here]
+        for name in ("body", "orelse"):
+            inner = getattr(node, name, [])
+            if isinstance(inner, list):
+                path = _path(inner, statement, node)
+                if path is not None:
+                    return [here, *path]
+    return None
+
+
+def _header(loop: ast.For | ast.While) -> list[ast.stmt]:
+    """Return the test or the iterated expression of a loop, as a statement."""
+    test = loop.test if isinstance(loop, ast.While) else ast.Constant(None)
+    return [ast.Expr(test)]
+
+
+def _first_use(statements: Sequence[ast.stmt], name: str) -> bool | None:
+    """Whether the first use of a name is an assignment; None if no statement uses it."""
+    for node in statements:
+        if isinstance(node, ast.Assign) and any(_is(target, name) for target in node.targets):
+            return not _uses(node.value, name)
+        if _uses(node, name):
+            return False
+    return None
+
+
+def _is(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _uses(node: ast.AST, name: str) -> bool:
+    return any(_is(part, name) for part in ast.walk(node))
+
+
+def _position(node: ast.stmt) -> tuple[int, int, int | None, int | None]:
+    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset

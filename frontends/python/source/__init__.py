@@ -1,0 +1,1 @@
+"""Read the source of a Python function, and rewrite its control flow."""

@@ -1,0 +1,1 @@
+"""Translate Python statements to statements of a kernel."""

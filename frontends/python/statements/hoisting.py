@@ -1,0 +1,381 @@
+"""Calls that need statements of their own: reductions, products and functions of the user.
+
+They are declared before the statement that contains them, the inner ones first, and replaced by a
+name that is bound to their result.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from copy import copy, deepcopy
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from polysched.errors import FrontendError, KernelError
+from polysched.frontends.python.arrays.array_literals import MAKERS, array_literal, is_literal
+from polysched.frontends.python.arrays.joins import Joins, is_join
+from polysched.frontends.python.arrays.reductions import Reductions, is_reduction, reduction_named
+from polysched.frontends.python.scope.array_values import ArrayValue, Operand
+from polysched.frontends.python.scope.inlining import Renamer, bound_arguments, inlined_body
+from polysched.frontends.python.scope.specialized import static_value
+from polysched.frontends.python.source.function_source import FunctionSource, function_source
+from polysched.frontends.python.source.local_functions import signature_of
+from polysched.frontends.python.source.numpy_in_python import method_in_python, written_in_python
+from polysched.frontends.python.statements.assignments import Assigner
+from polysched.frontends.python.statements.literal_loops import summed, summing
+from polysched.ir.declare.array_handle import ArrayHandle
+
+NodeT = TypeVar("NodeT", bound=ast.AST)
+DEEPEST_CALLS = 16
+
+
+class Inner(Protocol):
+    """The translator of a function that is inlined."""
+
+    @property
+    def callers(self) -> tuple[object, ...]:
+        """The functions that are being inlined, this one last."""
+
+    def block(self, body: list[ast.stmt]) -> None:
+        """Declare statements."""
+
+    def returned(self, node: ast.stmt) -> Operand:
+        """The value of an assignment, which is not stored."""
+
+
+@dataclass(frozen=True)
+class Hoister:
+    """Translator of the calls in one statement.
+
+    Attributes:
+        labeled: the statements with an order policy of their own.
+        inner: makes the translator of a function that is inlined.
+    """
+
+    assigner: Assigner
+    labeled: set[str]
+    inner: Callable[[FunctionSource, object], Inner]
+
+    def hoisted(self, node: ast.stmt) -> ast.stmt:
+        """A statement whose calls of this kind are declared and replaced by names.
+
+        Raises:
+            FrontendError: a call is not supported.
+        """
+        match node:
+            case ast.For():
+                return self._with(node, iter=self._visit(node.iter, node))
+            case ast.If():
+                return self._with(node, test=self._visit(node.test, node))
+            case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.Expr():
+                return self._visit(node, node)
+        return node
+
+    def _with(self, node: NodeT, **changed: ast.AST) -> NodeT:
+        if all(getattr(node, name) is value for name, value in changed.items()):
+            return node
+        result = copy(node)
+        for name, value in changed.items():
+            setattr(result, name, value)
+        return result
+
+    def _visit(self, node: NodeT, statement: ast.stmt) -> NodeT:
+        """Replace the calls in a node, the inner ones first."""
+        result = node
+        if isinstance(node, ast.GeneratorExp | ast.ListComp):
+            return node  # its calls belong to each term
+        for name, value in ast.iter_fields(node):
+            new: Any = value
+            if isinstance(value, ast.AST):
+                new = self._visit(value, statement)
+            elif isinstance(value, list):
+                new = [
+                    self._visit(item, statement) if isinstance(item, ast.AST) else item
+                    for item in value
+                ]
+                if all(one is other for one, other in zip(new, value, strict=True)):
+                    new = value
+            if new is not value:
+                if result is node:
+                    result = copy(node)
+                setattr(result, name, new)
+        replaced: Any = result
+        if isinstance(result, ast.BinOp) and isinstance(result.op, ast.MatMult):
+            replaced = self._product(result, statement)
+        elif isinstance(result, ast.Call):
+            replaced = self._call(result, statement)
+        return replaced  # type: ignore[no-any-return]
+
+    def _product(self, node: ast.BinOp, statement: ast.stmt) -> ast.expr:
+        reader = self.assigner.reader
+        left, right = reader.operand(node.left), reader.operand(node.right)
+        reductions = self._reductions(node, statement)
+        try:
+            result = reductions.product(node, left, right, np.matmul)
+        except KernelError as error:
+            raise reader.source.error(node, str(error)) from None
+        return self._named(node, result)
+
+    def _call(self, node: ast.Call, statement: ast.stmt) -> ast.expr:
+        reader, array = self.assigner.reader, None
+        func = node.func
+        if isinstance(func, ast.Attribute) and reader.is_inside(func.value):
+            function = reduction_named(func.attr)
+            if function is None:
+                return self._method(node, func, statement)
+            array = reader.array(func.value)
+        elif isinstance(func, ast.Name) and func.id in reader.source.functions:
+            name = func.id
+            signature = signature_of(reader.source.functions[name])
+            return self._inlined(node, reader.source.local(name), signature, statement)
+        else:
+            function = reader.outer(func)
+            user: FunctionType | None = written_in_python(function) or original(
+                function, reader.source.outer.get("__name__")
+            )
+            if user is not None:
+                return self._inline(node, user, statement)
+            if any(function is maker for maker in MAKERS) and is_literal(node):
+                hint = self._hint(node, statement, "values")
+                return self._named(node, array_literal(self.assigner.arrays, node, hint))
+            split = split_output(function, node)
+            if split is not None:
+                return self._into(*split, statement)
+            if function is sum and len(node.args) == 1:
+                return self._sum(node, statement)
+            if is_join(function):
+                return self._join(node, function, statement)
+            if not is_reduction(function) and function is not np.einsum:
+                return node
+        reductions = self._reductions(node, statement)
+        try:
+            if function is np.einsum:
+                result = reductions.contracted(node)
+            else:
+                result = reductions.reduced(node, function, array)
+        except KernelError as error:
+            raise reader.source.error(node, str(error)) from None
+        return self._named(node, result)
+
+    def _sum(self, node: ast.Call, statement: ast.stmt) -> ast.expr:
+        """``sum(x[i] for i in range(n))``."""
+        reader, generator = self.assigner.reader, node.args[0]
+        if not isinstance(generator, ast.GeneratorExp | ast.ListComp):
+            return node
+        whole = summed(reader, generator)
+        if whole is not None:
+            return self._visit(whole, statement)
+        scope = reader.scope
+        total = scope.variable("sum")
+        inner = {
+            part.id
+            for one in generator.generators
+            for part in ast.walk(one.target)
+            if isinstance(part, ast.Name)
+        }
+        renamed = Renamer(inner, f"{total}_").visit(deepcopy(generator))
+        scope.taken |= {f"{total}_{name}" for name in inner}
+        self.inner(reader.source, total).block(summing(renamed, total))
+        return ast.copy_location(ast.Name(total, ast.Load()), node)
+
+    def _join(self, node: ast.Call, function: Any, statement: ast.stmt) -> ast.expr:
+        joins = Joins(self.assigner.arrays, self._hint(node, statement, "joined"))
+        try:
+            return self._named(node, joins.joined(node, function))
+        except KernelError as error:
+            raise self.assigner.reader.source.error(node, str(error)) from None
+
+    def _reductions(self, node: ast.expr, statement: ast.stmt) -> Reductions:
+        """The translator of reductions, which names arrays after the variable if there is one."""
+        hint = self._hint(node, statement, "total")
+        return Reductions(self.assigner.arrays, self.labeled, hint)
+
+    def _hint(self, node: ast.expr, statement: ast.stmt, default: str) -> str:
+        """A name for the array of a result."""
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)]) if self._is_whole(node, statement):
+                return default if name in self.assigner.reader.scope.names else name
+        return default
+
+    def _into(self, node: ast.Call, out: ast.expr, statement: ast.stmt) -> ast.expr:
+        """Store the result of a call in an array that the caller gives: ``out=``."""
+        reader = self.assigner.reader
+        if not self._is_whole(node, statement):
+            raise reader.source.error(out, "call a function with out= in a statement of its own")
+        function, target = reader.outer(node.func), reader.array(out)
+        value = reader.operand(self._call(node, statement))
+        expected, found = target.dtype.numpy(), value.dtype.numpy()
+        if not np.can_cast(found, expected, "same_kind") or (
+            found != expected and not isinstance(function, np.ufunc)
+        ):
+            raise reader.source.error(
+                out, f"the result is {value.dtype}, and out= is an array of {target.dtype}"
+            )
+        self.assigner.arrays.store(node, target, value)
+        return (
+            ast.copy_location(ast.Tuple([], ast.Load()), node)
+            if isinstance(statement, ast.Expr)
+            else out
+        )
+
+    def _method(self, node: ast.Call, func: ast.Attribute, statement: ast.stmt) -> ast.expr:
+        form = method_in_python(func.attr)
+        if form is None:
+            return self._in_place(node, func)
+        whole = copy(node)
+        whole.args = [func.value, *node.args]
+        return self._inline(whole, form, statement)
+
+    def _in_place(self, node: ast.Call, func: ast.Attribute) -> ast.expr:
+        """``x.fill(value)``, a statement."""
+        if func.attr != "fill" or len(node.args) != 1 or node.keywords:
+            return node
+        reader = self.assigner.reader
+        self.assigner.arrays.store(node, reader.array(func.value), reader.value(node.args[0]))
+        return ast.copy_location(ast.Tuple([], ast.Load()), node)
+
+    def _named(self, node: ast.expr, result: Operand) -> ast.Name:
+        """A name bound to a result."""
+        scope = self.assigner.reader.scope
+        name = scope.variable("result")
+        scope.names[name] = result
+        if isinstance(result, ArrayValue) and result.base is not None:
+            scope.unnamed = {**scope.unnamed, result.base.array.name: result}
+        return ast.copy_location(ast.Name(name, ast.Load()), node)
+
+    def _inline(self, node: ast.Call, function: FunctionType, statement: ast.stmt) -> ast.expr:
+        source, signature = function_source(function), inspect.signature(function)
+        is_library = _is_library(function)
+        try:
+            return self._inlined(node, source, signature, statement)
+        except FrontendError as error:
+            if not is_library:
+                raise
+            reason = f"'{function.__name__}': {error.reason}"
+            raise self.assigner.reader.source.error(node, reason) from None
+
+    def _inlined(
+        self,
+        node: ast.Call,
+        source: FunctionSource,
+        signature: inspect.Signature,
+        statement: ast.stmt,
+    ) -> ast.expr:
+        reader, scope, name = self.assigner.reader, self.assigner.reader.scope, source.node.name
+        inner = self.inner(source, (source.path, source.node.lineno + source.first_line, name))
+        if inner.callers[-1] in inner.callers[:-1] or len(inner.callers) > DEEPEST_CALLS:
+            raise reader.source.error(
+                node, f"'{name}' calls itself; expected a function without recursion"
+            )
+        scope.calls += 1
+        prefix = f"{name}_{scope.calls}_"
+        try:
+            arguments = bound_arguments(signature, node)
+        except TypeError as error:
+            raise reader.source.error(node, f"'{name}': {error}") from None
+        before, changed = set(scope.arrays), set(self.assigner.changed)
+        enclosing, scope.inlined = scope.inlined, prefix
+        self.assigner.changed.clear()
+        inlined = inlined_body(source, prefix, arguments)
+        scope.taken |= inlined.names
+        is_expression = (
+            len(inlined.body) == 1
+            and isinstance(inlined.body[0], ast.Assign)
+            and isinstance(inlined.result, ast.Name)
+        )
+        for parameter, argument in arguments.items():
+            self._bind(node, prefix + parameter, argument, is_kept=not is_expression)
+        if is_expression:
+            result = inner.returned(inlined.body[0])
+        else:
+            inner.block(inlined.body)
+        scope.inlined = enclosing
+        results = {
+            part.id for part in ast.walk(inlined.result or node) if isinstance(part, ast.Name)
+        }
+        for local in inlined.names - results:  # its arrays are shown by no other name now
+            if isinstance(scope.names.get(local), ArrayHandle | ArrayValue):
+                del scope.names[local]
+        outside = self.assigner.changed & before
+        if outside and not self._is_whole(node, statement):
+            raise reader.source.error(
+                node,
+                f"'{name}' changes '{min(outside)}'; call it in a statement of its own",
+            )
+        self.assigner.changed.update(changed)
+        if is_expression:
+            return self._named(node, result)
+        if inlined.result is None:
+            return ast.copy_location(ast.Tuple([], ast.Load()), node)
+        for part in ast.walk(inlined.result):
+            ast.copy_location(part, node)
+        return inlined.result
+
+    def _is_whole(self, node: ast.expr, statement: ast.stmt) -> bool:
+        """Whether a statement consists of a call, and at most stores its result in names."""
+        value = getattr(statement, "value", None)
+        is_same = isinstance(value, type(node)) and _extent(value) == _extent(node)
+        return is_same and isinstance(statement, ast.Expr | ast.Assign)
+
+    def _bind(self, node: ast.Call, name: str, argument: Any, *, is_kept: bool) -> None:
+        """Bind a parameter: to an array, to a number that is computed once, or to a default."""
+        reader, scope = self.assigner.reader, self.assigner.reader.scope
+        scope.taken.add(name)
+        static = static_value(argument)
+        if static is not None and not _is_condition(static):
+            return  # its value stands in the place of its name
+        if not isinstance(argument, ast.expr):
+            argument = ast.copy_location(ast.Constant(argument), node)
+        operand = reader.operand(argument)
+        if is_kept or not hasattr(operand, "is_weak"):
+            target = ast.copy_location(ast.Name(name, ast.Store()), argument)
+            self.assigner.set(ast.copy_location(ast.Pass(), node), target, operand)
+        else:
+            scope.names[name] = operand
+
+
+def _is_condition(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, bool)
+
+
+def split_output(function: Any, node: ast.Call) -> tuple[ast.Call, ast.expr] | None:
+    """A call without its ``out=``, and that argument; None if there is none."""
+    keywords = [keyword for keyword in node.keywords if keyword.arg == "out"]
+    is_last = isinstance(function, np.ufunc) and len(node.args) == function.nin + 1
+    if not keywords and not is_last:
+        return None
+    result = copy(node)
+    result.keywords = [keyword for keyword in node.keywords if keyword not in keywords]
+    if keywords:
+        return result, keywords[0].value
+    result.args = node.args[:-1]
+    return result, node.args[-1]
+
+
+def _extent(node: ast.expr) -> tuple[int | None, ...]:
+    """Where a node begins and ends in the source."""
+    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
+
+
+def original(function: Any, module: str | None = None) -> FunctionType | None:
+    """The user's function behind a callable; None for a function of a library.
+
+    Args:
+        module: the name of the module that calls it, whose functions are the user's.
+    """
+    function = getattr(function, "python", function)
+    is_user = isinstance(function, FunctionType) and (
+        function.__module__ == module or not _is_library(function)
+    )
+    return function if is_user else None
+
+
+def _is_library(function: FunctionType) -> bool:
+    """Whether a function belongs to numpy, polysched or Python, and so is never inlined."""
+    module = (getattr(function, "__module__", None) or "").partition(".")[0]
+    return module in ("numpy", "polysched", "math", "builtins", "itertools", "random")

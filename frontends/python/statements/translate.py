@@ -1,0 +1,405 @@
+"""Translate Python statements into statements of a kernel."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+
+from polysched.errors import FrontendError, KernelError
+from polysched.frontends.python.expressions.array_calls import copied
+from polysched.frontends.python.expressions.translate import BINARY, Reader
+from polysched.frontends.python.scope.array_values import ArrayValue, Operand, whole
+from polysched.frontends.python.scope.bindings import (
+    EndedBinding,
+    LocalNumber,
+    PartialBinding,
+    always_assigns,
+    assigned,
+    indices_of,
+    literals_assigned,
+    merged,
+    rebound,
+)
+from polysched.frontends.python.scope.liveness import is_changed
+from polysched.frontends.python.source.conditional import split
+from polysched.frontends.python.source.function_source import FunctionSource
+from polysched.frontends.python.source.statement_names import node_name
+from polysched.frontends.python.statements.assignments import Assigner
+from polysched.frontends.python.statements.given_label import given_label
+from polysched.frontends.python.statements.hoisting import Hoister
+from polysched.frontends.python.statements.loop_forms import as_range_loops
+from polysched.frontends.python.statements.ranges import ranges_of
+from polysched.frontends.python.values.value import Value, number
+from polysched.ir.core.kernel import Role
+from polysched.ir.declare.array_handle import ArrayHandle
+from polysched.ir.expr.affine import instance_space, to_set
+from polysched.ir.expr.dtypes import boolean, i64
+from polysched.ir.expr.evaluate import evaluate
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Parameter
+from polysched.ir.expr.traversal import walk
+
+_SUPPORTED = (
+    "supported are assignments, 'for' over ranges and arrays, 'while' that counts, 'if', 'break', "
+    "'continue', 'return' of local arrays and numbers, and 'assert' on sizes"
+)
+
+
+@dataclass(frozen=True)
+class Declarer:
+    """Translator of the statements of one function.
+
+    Attributes:
+        assigner: translator of its assignments.
+        labeled: the statements, so far, with an order policy given by ``polysched.statement``.
+        conditions: the names, so far, of temporaries that hold branch conditions.
+        callers: the functions into which this one is inlined, the innermost last.
+    """
+
+    assigner: Assigner
+    labeled: set[str] = field(default_factory=set)
+    conditions: set[str] = field(default_factory=set)
+    callers: tuple[object, ...] = ()
+
+    @property
+    def reader(self) -> Reader:
+        """Translator of the function's expressions."""
+        return self.assigner.reader
+
+    def block(self, body: list[ast.stmt]) -> None:
+        """Declare statements one after another.
+
+        Raises:
+            FrontendError: a kernel cannot have such a statement; the message points at the part.
+            TypeLearnedError: the type of a number differs from its known type.
+        """
+        for node in body:
+            for one in _single_targets(node):
+                parts = as_range_loops(self.reader, one)
+                if parts == [one]:
+                    self._statement(one)
+                else:
+                    self.block(parts)
+
+    def returned(self, node: ast.stmt) -> Operand:
+        """The value of an assignment, which is not stored."""
+        node = Hoister(self.assigner, self.labeled, self.inlined).hoisted(node)
+        assert isinstance(node, ast.Assign)
+        return self.reader.operand(node.value)
+
+    def _statement(self, node: ast.stmt) -> None:
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.If):
+            node = split(node, self._is_affine_test)
+        node = Hoister(self.assigner, self.labeled, self.inlined).hoisted(node)
+        assigner = self.assigner
+        match node:
+            case ast.Pass() | ast.Expr(value=ast.Constant(value=str()) | ast.Tuple(elts=[])):
+                return
+            case ast.Assign(targets=[target], value=value):
+                assigner.assign(node, target, value)
+            case ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value, simple=1):
+                assigner.annotated(node, target, value)
+            case ast.AugAssign(target=target, op=op, value=value) if type(op) in BINARY:
+                assigner.augmented(node, target, BINARY[type(op)], value)
+            case ast.For():
+                self._loop(node)
+            case ast.If():
+                self._branch(node)
+            case ast.With():
+                self._with(node)
+            case ast.Assert(test=test, msg=message):
+                self._assume(test, message)
+            case _:
+                name = node_name(node)
+                raise self.reader.source.error(node, f"{name} is not supported here; {_SUPPORTED}")
+
+    def inlined(self, source: FunctionSource, caller: object) -> Declarer:
+        """The translator of a function that is inlined into this one."""
+        assigner = replace(self.assigner, reader=replace(self.reader, source=source))
+        return replace(self, assigner=assigner, callers=(*self.callers, caller))
+
+    def _loop(self, node: ast.For) -> None:
+        if node.orelse:
+            raise self.reader.source.error(node.orelse[0], "a loop's 'else' is not supported")
+        loops, scope = ranges_of(self.reader, node), self.reader.scope
+        for name, literal in literals_assigned(node.body):
+            known = scope.types.get(name)
+            if known is not None and not known.is_weak:  # an earlier iteration may have assigned it
+                scope.alternatives[name] = (*scope.alternatives.get(name, ()), number(literal))
+        for loop in loops:
+            if isinstance(
+                scope.names.get(loop.name),
+                ArrayHandle | ArrayValue | LocalNumber | PartialBinding,
+            ):
+                raise self.reader.source.error(
+                    node.target,
+                    f"'{loop.name}' is already an array or a number; choose another name for the "
+                    "index",
+                )
+        enclosing = scope.indices
+        with (
+            self._inner(node.body, "a loop", tuple(loop.name for loop in loops)),
+            ExitStack() as stack,
+        ):
+            for loop in loops:
+                try:
+                    index = stack.enter_context(self.reader.build.loops(**{loop.name: loop.values}))
+                except KernelError as error:
+                    raise loop.refused(self.reader, node, error) from None
+                scope.names[loop.name] = Value(index, is_weak=True)
+                scope.indices = {**scope.indices, loop.name: loop.ends}
+            self.block(node.body)
+        scope.indices = enclosing
+
+    def _branch(self, node: ast.If) -> None:
+        condition = self.reader.condition(node.test)
+        is_true = _decided(condition)
+        if is_true is not None:
+            self.block(node.body if is_true else node.orelse)
+            return
+        is_affine = self._is_affine(condition)
+        self._declare_arrays(node, is_affine=is_affine)
+        if is_affine:
+            for side, body in self._sides(condition, node):
+                if body:
+                    where = self.reader.build.where(side.expression)
+                    with self._inner(body, "a branch"), where:
+                        if self.reader.build.is_reached():
+                            self.block(body)
+            return
+        if self._may_change(condition, [*node.body, *node.orelse]):
+            condition = self._kept(node.test, condition)
+        scope = self.reader.scope
+        before = {name for name, binding in scope.names.items() if isinstance(binding, LocalNumber)}
+        for side, body in self._sides(condition, node):
+            scope.guards.append(side)
+            with self._inner(body, "a branch"):
+                self.block(body)
+            scope.guards.pop()
+            for name, binding in scope.names.items():
+                if isinstance(binding, LocalNumber) and name not in before:
+                    scope.names[name] = PartialBinding(binding)
+        for name, binding in scope.names.items():
+            if isinstance(binding, PartialBinding) and always_assigns([node], name):
+                scope.names[name] = binding.number
+
+    def _declare_arrays(self, node: ast.If, *, is_affine: bool) -> None:
+        """Declare the arrays that all sides of a branch make and that are read after it.
+
+        Under a condition over data each side keeps the elements that it does not store, so the
+        array starts with zeros.
+        """
+        scope, arrays = self.reader.scope, self.assigner.arrays
+        for name, array in scope.branch_arrays.items():
+            is_bound = not isinstance(scope.names.get(name), EndedBinding | None)
+            if not is_bound and always_assigns([node], name):
+                handle = arrays.declare(node, name, array.dtype, array.shape)
+                made = scope.names[name] = scope.owned[name] = whole(handle, array.shape)
+                inner = [part for one in (*node.body, *node.orelse) for part in ast.walk(one)]
+                if not is_affine or any(isinstance(part, ast.If) for part in inner):
+                    arrays.fill(node, made, Value(Constant(0, array.dtype)))
+
+    def _may_change(self, condition: Value, body: list[ast.stmt]) -> bool:
+        """Whether a block may change an element that its condition reads."""
+        scope = self.reader.scope
+        read = {load.array for load in _loads(condition.expression)}
+        names = assigned(body)
+        changed: set[str] = set(names)
+        for name in names:
+            binding = scope.names.get(name)
+            if isinstance(binding, ArrayValue) and binding.base is not None:
+                changed.add(binding.base.array.name)
+            elif isinstance(binding, LocalNumber):
+                changed.add(binding.handle.array.name)
+        new = names - scope.names.keys()
+        calls = any(isinstance(part, ast.Call) for node in body for part in ast.walk(node))
+        # A new name may be a view, and a function that is called may change its arguments.
+        is_unclear = bool(new) or calls
+        inputs = {
+            binding.array.name
+            for binding in scope.names.values()
+            if isinstance(binding, ArrayHandle) and binding.array.role is Role.INPUT
+        }
+        return bool(read & changed) or (is_unclear and bool(read - inputs - self._numbers()))
+
+    def _numbers(self) -> set[str]:
+        """The local numbers that are kept in memory, which only assignments to them change."""
+        return {
+            binding.handle.array.name
+            for binding in self.reader.scope.names.values()
+            if isinstance(binding, LocalNumber)
+        }
+
+    def _sides(self, condition: Value, node: ast.If) -> Iterator[tuple[Value, list[ast.stmt]]]:
+        """Yield both sides of a branch; after it, a number may have the types of either side."""
+        scope = self.reader.scope
+        before, after = dict(scope.alternatives), []
+        for side, body in ((condition, node.body), (_inverse(condition), node.orelse)):
+            scope.alternatives = dict(before)
+            yield side, body
+            after.append(scope.alternatives)
+        scope.alternatives = merged(*after)
+
+    def _is_affine_test(self, node: ast.expr) -> bool:
+        """Whether an expression is a condition on indices and sizes."""
+        try:
+            return self._is_affine(self.reader.condition(node))
+        except FrontendError:
+            return False
+
+    def _kept(self, node: ast.expr, condition: Value) -> Value:
+        """Store a condition in a temporary, because the branch changes elements that it reads."""
+        build, number, source = self.reader.build, 1, self.reader.source
+        taken = {child.id for child in ast.walk(source.node) if isinstance(child, ast.Name)}
+        taken |= {*self.reader.scope.names, *self.reader.sizes, *self.conditions}
+        name = "condition"
+        while name in taken:
+            number += 1
+            name = f"condition_{number}"
+        self.conditions.add(name)
+        with build.located(self.reader.source.span(node).location):
+            handle = build.temporary(name, boolean, ())
+            handle[()] = condition.expression
+            return Value(handle[()])
+
+    def _is_affine(self, condition: Value) -> bool:
+        if _loads(condition.expression) or _is_narrow(condition.expression):
+            return False
+        names = {n.name: None for n in walk(condition.expression) if isinstance(n, Index)}
+        try:
+            to_set(condition.expression, instance_space(self.reader.sizes, "", list(names)))
+        except KernelError:
+            return False
+        return True
+
+    @contextmanager
+    def _inner(
+        self, body: list[ast.stmt], kind: str, indices: tuple[str, ...] | None = None
+    ) -> Iterator[None]:
+        """Enter a nested block, and end the bindings of the affine values that it assigns.
+
+        A name assigned in the block has a single value only inside. After the block, and in a loop
+        also before the assignment, it has none, so a number that is read there is kept in memory.
+
+        Args:
+            body: the block.
+            kind: the name of the block in messages.
+            indices: the indices of the loops that it opens; None for a branch.
+        """
+        scope = self.reader.scope
+        ended = EndedBinding(f"is read outside of {kind} that gives it a value")
+        changed = [name for name in assigned(body) if name not in indices_of(scope.names.get(name))]
+        kept = self._keep_arrays(body)
+        if indices is not None:
+            for name in changed:
+                if isinstance(scope.names.get(name), Value):
+                    scope.names[name] = ended
+        before = dict(scope.names)
+        enclosing, scope.kept = scope.kept, scope.kept | kept
+        yield
+        scope.kept = enclosing
+        for name in changed:
+            binding = scope.names.get(name)
+            if isinstance(binding, Value):
+                scope.names[name] = ended
+            elif isinstance(binding, ArrayHandle | ArrayValue) and before.get(name) is not binding:
+                shown = whole(binding) if isinstance(binding, ArrayHandle) else binding
+                array = shown if indices is None else None
+                scope.names[name] = replace(ended, is_number=False, array=array)
+        for name in indices or ():
+            scope.names[name] = replace(ended, is_number=False)
+
+    def _keep_arrays(self, body: list[ast.stmt]) -> frozenset[str]:
+        """The arrays that a block binds anew; an argument that nothing writes is copied first."""
+        scope = self.reader.scope
+        kept = []
+        for name in rebound(body):
+            binding = scope.names.get(name)
+            is_array = isinstance(binding, ArrayHandle) and bool(binding.array.shape)
+            if not is_array and not isinstance(binding, ArrayValue):
+                continue
+            kept.append(name)
+            if name in scope.kept or not isinstance(binding, ArrayHandle):
+                continue
+            name_there = name.removeprefix(scope.inlined)
+            is_input = binding.array.role is Role.INPUT
+            if is_input and not is_changed(self.reader.source.node, name_there):
+                copy = self.assigner.arrays.temporary(body[0], copied(whole(binding)), name)
+                scope.names[name] = scope.owned[name] = copy
+        return frozenset(kept)
+
+    def _with(self, node: ast.With) -> None:
+        """Translate ``with polysched.statement("name", order="any"):`` around one assignment."""
+        name, order = given_label(self.reader, node)
+        if order is not None:
+            self.labeled.add(name)
+        try:
+            with self.reader.build.statement(name, order=order):
+                self.block(node.body)
+        except KernelError as error:
+            raise self.reader.source.error(node.items[0].context_expr, str(error)) from None
+
+    def _assume(self, test: ast.expr, message: ast.expr | None) -> None:
+        if not self.callers:
+            self._require_top(test, "a size can be asserted")
+        condition = self.reader.condition(test)
+        is_true = _decided(condition)
+        if is_true is False and isinstance(message, ast.Constant):
+            raise self.reader.source.error(test, str(message.value))
+        if is_true:
+            return
+        try:
+            self.reader.build.assume(condition.expression)
+        except KernelError as error:
+            reason = f"an assertion states a fact about sizes, which every call checks: {error}"
+            raise self.reader.source.error(test, reason) from None
+
+    def _require_top(self, node: ast.AST, action: str) -> None:
+        body = self.reader.source.node.body
+        is_assertion = any(isinstance(item, ast.Assert) and item.test is node for item in body)
+        if node not in body and not is_assertion:
+            raise self.reader.source.error(node, f"{action} only outside of loops and branches")
+
+
+def _single_targets(node: ast.stmt) -> list[ast.stmt]:
+    """``a = b = value`` as ``a = value`` and ``b = a``; other statements as they are."""
+    if not isinstance(node, ast.Assign) or len(node.targets) == 1:
+        return [node]
+    first, *others = node.targets
+    same: ast.expr = node.value
+    if isinstance(first, ast.Name) and not isinstance(same, ast.Constant | ast.Name):
+        same = ast.copy_location(ast.Name(first.id, ast.Load()), first)
+    elif not isinstance(same, ast.Constant | ast.Name):
+        return [node]
+    values = [node.value, *[same] * len(others)]
+    return [
+        ast.copy_location(ast.Assign([target], value), node)
+        for target, value in zip(node.targets, values, strict=True)
+    ]
+
+
+def _decided(condition: Value) -> bool | None:
+    """Whether a condition of literals alone holds; None for other conditions."""
+    expression = condition.expression
+    is_open = any(isinstance(node, Index | Parameter | Load) for node in walk(expression))
+    if is_open or _is_narrow(expression):
+        return None
+    try:
+        return bool(evaluate(expression, {}))
+    except KernelError:
+        return None
+
+
+def _inverse(condition: Value) -> Value:
+    return Value(~condition.expression)
+
+
+def _is_narrow(expression: Expression) -> bool:
+    """Whether a part of an expression has a type other than i64 and bool."""
+    dtypes = {node.dtype for node in walk(expression)}
+    return not dtypes <= {None, boolean, i64}
+
+
+def _loads(expression: Expression) -> list[Load]:
+    return [node for node in walk(expression) if isinstance(node, Load)]

@@ -1,0 +1,1 @@
+"""Values of a kernel, with the type rules of Python numbers and numpy scalars."""

@@ -1,0 +1,1 @@
+"""Bounds, subscripts and conditions: translate C integer expressions to affine expressions."""

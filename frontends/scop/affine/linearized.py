@@ -1,0 +1,205 @@
+"""Delinearize subscripts: ``A[i*m + j]`` to element (i, j) of an array of declared shape.
+
+With ``#pragma polysched shape A[n][m]``, a pointer ``A`` is an array of that shape. A subscript is
+a polynomial in indices and sizes. Dividing it by the row length ``m`` gives the row subscript (the
+quotient) and the column subscript (the remaining terms). The bounds check of the kernel proves that
+both lie within their dimensions, as for any other access, so the element is the one that C means.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import reduce
+from operator import add, mul
+from typing import TypeAlias
+
+from pycparser import c_ast
+
+from polysched.errors import FrontendError
+from polysched.frontends.scop.affine.bindings import IntegerBinding
+from polysched.frontends.scop.affine.expressions import affine
+from polysched.frontends.scop.affine.scope import Scope
+from polysched.frontends.scop.types.c_types import c_name, declared_type, promoted
+from polysched.ir.core.kernel import Array
+from polysched.ir.expr.affine import weighted_sum
+from polysched.ir.expr.expressions import Constant, Expression, Operation
+from polysched.ir.expr.operators import Operator
+
+Monomial: TypeAlias = tuple[Expression, ...]
+Polynomial: TypeAlias = Mapping[Monomial, int]
+"""Integer coefficients by monomial. A monomial is a product of indices, sizes and other affine
+atoms, sorted by their text; the empty product is the constant term.
+"""
+
+
+NO_OFFSET = Constant(0)
+"""The offset of an array that is not accessed through a row pointer."""
+
+
+def split_subscript(
+    scope: Scope, node: c_ast.Node, array: Array, offset: Expression = NO_OFFSET
+) -> tuple[Expression, ...]:
+    """Split a linearized subscript plus an offset into one subscript per dimension.
+
+    Raises:
+        FrontendError: the subscript is not a polynomial, or a part of it is not affine.
+    """
+    rest = _plus(_polynomial(scope, node), polynomial_of(offset), 1)
+    parts = []
+    for position in range(1, len(array.shape)):
+        extents = [polynomial_of(extent) for extent in array.shape[position:]]
+        unit: Polynomial = {(): 1}
+        stride = reduce(_times, extents, unit)
+        if len(stride) != 1:
+            raise scope.error(
+                node,
+                f"the rows of '{array.name}' are {' * '.join(map(str, array.shape[position:]))} "
+                "elements apart, which is a sum; expected a product of sizes",
+            )
+        ((monomial, factor),) = stride.items()
+        whole, rest = divided(rest, monomial, factor)
+        parts.append(whole)
+    parts.append(rest)
+    for position in range(len(parts) - 1, 0, -1):
+        # A negative column borrows from the row: A[n * m - 1] is the last element of row n - 1.
+        if any(coefficient < 0 for coefficient in parts[position].values()):
+            column = _affine_part(scope, node, array, parts[position])
+            extent = array.shape[position]
+            if scope.proves(column < 0):
+                parts[position] = _plus(parts[position], polynomial_of(extent), 1)
+                parts[position - 1] = _plus(parts[position - 1], {(): 1}, -1)
+    return tuple(_affine_part(scope, node, array, part) for part in parts)
+
+
+def polynomial_value(scope: Scope, node: c_ast.Node) -> Expression:
+    """Translate a polynomial such as the row offset ``i * m``.
+
+    Raises:
+        FrontendError: the expression is not a polynomial in indices and sizes.
+    """
+    terms = [
+        reduce(mul, monomial if coefficient == 1 else (Constant(coefficient), *monomial))
+        if monomial
+        else Constant(coefficient)
+        for monomial, coefficient in _polynomial(scope, node).items()
+    ]
+    return reduce(add, terms) if terms else Constant(0)
+
+
+def _polynomial(scope: Scope, node: c_ast.Node) -> Polynomial:
+    match node:
+        case c_ast.BinaryOp(op="+", left=left, right=right):
+            return _plus(_polynomial(scope, left), _polynomial(scope, right), 1)
+        case c_ast.BinaryOp(op="-", left=left, right=right):
+            return _plus(_polynomial(scope, left), _polynomial(scope, right), -1)
+        case c_ast.BinaryOp(op="*", left=left, right=right):
+            return _times(_polynomial(scope, left), _polynomial(scope, right))
+        case c_ast.UnaryOp(op="-", expr=operand):
+            return _times(_polynomial(scope, operand), {(): -1})
+        case c_ast.Cast(to_type=type_, expr=operand) if _is_wide(scope, type_, node):
+            # Addresses are computed modulo 2**64, so a cast to 64 bits does not change them.
+            return _polynomial(scope, operand)
+        case c_ast.ID():
+            _require_exact(scope, node)
+            binding = scope.find(node.name)
+            if isinstance(binding, IntegerBinding):
+                return polynomial_of(binding.value)
+    return polynomial_of(affine(scope, node).value)
+
+
+def _is_wide(scope: Scope, type_: c_ast.Node, node: c_ast.Node) -> bool:
+    dtype = declared_type(type_.type, scope.typedefs, scope.source_map, node).dtype
+    return dtype is not None and dtype.is_integer and dtype.bits == 64
+
+
+def _require_exact(scope: Scope, node: c_ast.ID) -> None:
+    """Check that products of a variable do not wrap around below 64 bits."""
+    binding = scope.lookup(node)
+    if not isinstance(binding, IntegerBinding):
+        return
+    dtype = promoted(binding.dtype)
+    if not dtype.is_signed and dtype.bits < 64:
+        shown = c_name(binding.dtype)
+        raise scope.error(
+            node,
+            f"'{node.name}' is {shown}, and a product of {shown} may wrap around; "
+            "expected a signed type or size_t in a linearized subscript",
+        )
+
+
+def polynomial_of(expression: Expression) -> Polynomial:
+    """Expand an integer expression to a polynomial; what is not a sum or product is an atom."""
+    match expression:
+        case Constant(value=value):
+            return {(): int(value)} if value else {}
+        case Operation(operator=Operator.ADD, operands=(left, right)):
+            return _plus(polynomial_of(left), polynomial_of(right), 1)
+        case Operation(operator=Operator.SUBTRACT, operands=(left, right)):
+            return _plus(polynomial_of(left), polynomial_of(right), -1)
+        case Operation(operator=Operator.MULTIPLY, operands=(left, right)):
+            return _times(polynomial_of(left), polynomial_of(right))
+        case Operation(operator=Operator.NEGATE, operands=(operand,)):
+            return _times(polynomial_of(operand), {(): -1})
+    return {(expression,): 1}
+
+
+def _plus(left: Polynomial, right: Polynomial, sign: int) -> Polynomial:
+    total = dict(left)
+    for monomial, coefficient in right.items():
+        total[monomial] = total.get(monomial, 0) + sign * coefficient
+    return {monomial: coefficient for monomial, coefficient in total.items() if coefficient}
+
+
+def _times(left: Polynomial, right: Polynomial) -> Polynomial:
+    total: Polynomial = {}
+    for term, factor in left.items():
+        product = {
+            tuple(sorted((*term, *other), key=str)): factor * c for other, c in right.items()
+        }
+        total = _plus(total, product, 1)
+    return total
+
+
+def divided(
+    polynomial: Polynomial, monomial: Monomial, factor: int
+) -> tuple[Polynomial, Polynomial]:
+    """Divide a polynomial by ``factor * monomial``: the quotient and the remaining terms."""
+    whole: dict[Monomial, int] = {}
+    rest: dict[Monomial, int] = {}
+    for term, coefficient in polynomial.items():
+        missing = Counter(monomial) - Counter(term)
+        if missing:
+            rest[term] = coefficient
+            continue
+        quotient = abs(coefficient) // factor * (1 if coefficient > 0 else -1)
+        left_over = coefficient - quotient * factor
+        if quotient:
+            reduced = tuple(sorted((Counter(term) - Counter(monomial)).elements(), key=str))
+            whole[reduced] = quotient
+        if left_over:
+            rest[term] = left_over
+    return whole, rest
+
+
+def _affine_part(
+    scope: Scope, node: c_ast.Node, array: Array, polynomial: Polynomial
+) -> Expression:
+    constant = polynomial.get((), 0)
+    terms = []
+    for monomial, coefficient in polynomial.items():
+        if len(monomial) > 1:
+            raise _not_split(scope, node, array, monomial)
+        if monomial:
+            terms.append((coefficient, monomial[0]))
+    return weighted_sum(terms, constant)
+
+
+def _not_split(scope: Scope, node: c_ast.Node, array: Array, monomial: Monomial) -> FrontendError:
+    shape = "".join(f"[{extent}]" for extent in array.shape)
+    return scope.error(
+        node,
+        f"'{scope.source_map.text(node)}' is not a linearized subscript of {array.name}{shape}: "
+        f"the product {'*'.join(map(str, monomial))} remains after dividing by the row lengths; "
+        "declare with '#pragma polysched shape' the shape that the subscripts use",
+    )

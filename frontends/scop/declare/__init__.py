@@ -1,0 +1,1 @@
+"""Declare the variables that a region uses as sizes, arrays and scalars of its kernel."""

@@ -1,0 +1,93 @@
+"""Find the arrays of a C function that may overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from itertools import combinations
+
+from pycparser import c_ast
+
+from polysched.frontends.scop.declare.variables import Origin, Outside, Variable
+from polysched.frontends.scop.rewrites.usage import base_name
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.expr.dtypes import i8, u8
+
+
+def may_overlap(
+    kernel: Kernel, outside: Outside, addressed: Set[str] = frozenset()
+) -> tuple[tuple[str, str], ...]:
+    """Return the pairs of variables that C lets overlap, of which the kernel writes at least one.
+
+    C keeps two variables apart if one is a ``restrict`` pointer, if both are declared objects and
+    not pointers, or if their elements have types that may not alias (C11 6.5).
+
+    Args:
+        kernel: the kernel.
+        outside: the variables that it uses.
+        addressed: the scalars whose address is taken in the function; pointers may lead to them.
+    """
+    arrays = outside.arrays.values()
+    written = {variable.name for variable in arrays if kernel.arrays[variable.name].is_written}
+    sizes = [size for size in outside.sizes if size.place or not size.type.is_const]
+    pairs = combinations((*arrays, *sizes), 2)
+    return tuple(
+        (first.name, second.name)
+        for first, second in pairs
+        if {first.name, second.name} & written
+        and not (_is_restrict(first) or _is_restrict(second))
+        and not _is_same_struct(first, second)
+        and (_is_pointer(first) or _is_pointer(second))
+        and _is_reachable(first, addressed)
+        and _is_reachable(second, addressed)
+        and _may_alias(first, second)
+    )
+
+
+def addressed_names(function: c_ast.FuncDef) -> frozenset[str]:
+    """Return the names whose address is taken in a function, as in ``&x``."""
+    return frozenset(_addressed(function.body))
+
+
+def _addressed(node: c_ast.Node) -> Iterator[str]:
+    if isinstance(node, c_ast.UnaryOp) and node.op == "&":
+        yield base_name(node.expr)
+    for _, child in node.children():
+        yield from _addressed(child)
+
+
+def _is_pointer(variable: Variable) -> bool:
+    """Whether a variable leads to memory that other names may lead to."""
+    if variable.place is not None:
+        return variable.place.is_pointer or variable.place.member.is_pointer
+    is_parameter = variable.origin is Origin.PARAMETER
+    return bool(variable.type.dims) and (is_parameter or variable.type.is_pointer)
+
+
+def _is_reachable(variable: Variable, addressed: Set[str]) -> bool:
+    """Whether a pointer may lead to a variable."""
+    is_scalar = not variable.type.dims
+    if variable.place is not None and variable.place.is_pointer:
+        return True
+    return not is_scalar or variable.origin is Origin.FILE or variable.name in addressed
+
+
+def _is_restrict(variable: Variable) -> bool:
+    place = variable.place
+    if place is not None and not place.member.is_pointer:
+        return place.is_restrict
+    return variable.type.is_restrict
+
+
+def _is_same_struct(first: Variable, second: Variable) -> bool:
+    """Whether two variables are members inside the same structs, which never overlap."""
+    one, other = first.place, second.place
+    if one is None or other is None:
+        return False
+    return one.base == other.base and not (one.member.is_pointer or other.member.is_pointer)
+
+
+def _may_alias(first: Variable, second: Variable) -> bool:
+    """Whether C's aliasing rules let two pointers lead to the same object (6.5)."""
+    types = {first.type.dtype, second.type.dtype}
+    same_size = len({(dtype.is_float, dtype.bits) for dtype in types if dtype is not None}) == 1
+    return same_size or bool(types & {i8, u8})

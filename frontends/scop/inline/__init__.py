@@ -1,0 +1,1 @@
+"""Inline calls of the functions that a file defines."""

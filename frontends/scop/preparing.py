@@ -1,0 +1,138 @@
+"""Rewrite a region of C before it is translated: calls, exits, structs, and names for sizes."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pycparser import c_ast
+
+from polysched.errors import FrontendError
+from polysched.frontends.scop.declare.variables import (
+    typedefs_of,
+)
+from polysched.frontends.scop.inline.choices import choices_of
+from polysched.frontends.scop.inline.statement_calls import Expansion, inlinable
+from polysched.frontends.scop.inline.value_calls import Inliner, formulas_of
+from polysched.frontends.scop.rewrites.derived import DerivedSizes, sizes_of
+from polysched.frontends.scop.rewrites.exits import without_exits
+from polysched.frontends.scop.rewrites.normalizing import normalized
+from polysched.frontends.scop.rewrites.region import Region
+from polysched.frontends.scop.rewrites.structs import without_structs
+from polysched.frontends.scop.source.names import Names
+from polysched.frontends.scop.source.parse import ParsedSource
+from polysched.frontends.scop.source.trees import names_in, walk
+from polysched.frontends.scop.types.c_types import declared_type
+from polysched.ir.expr.dtypes import DType
+
+
+def without_calls_and_structs(parsed: ParsedSource, region: Region, *, reads_again: bool) -> Region:
+    """Inline calls, rewrite early exits and remove structs."""
+    plain = _without_calls(parsed, region, reads_again=reads_again)
+    return without_structs(parsed, plain, typedefs_of(parsed.tree, region.before))
+
+
+def with_names_for_sizes(parsed: ParsedSource, region: Region) -> list[Region]:
+    """Return the region as it stands, and with names for functions of sizes."""
+    named = _with_derived_sizes(parsed, region)
+    return [region, named] if named.derived else [region]
+
+
+def _with_derived_sizes(parsed: ParsedSource, region: Region) -> Region:
+    """Name the functions of sizes that are not affine, or that are row lengths."""
+    typedefs = typedefs_of(parsed.tree, region.before)
+    numbers: dict[str, DType] = {}
+    for name, type_ in parameters_of(region)[0].items():
+        with contextlib.suppress(FrontendError):
+            dtype = declared_type(type_, typedefs, parsed.source_map, region.function.decl).dtype
+            if dtype is not None:
+                numbers[name] = dtype
+    taken = {name for item in region.items for name in names_in(item)}
+    taken |= set(_local_names(region)) | set(region.members)
+    derived = DerivedSizes(
+        sizes_of(numbers, region.items), Names(frozenset(taken)), _may_leave_loops(region)
+    )
+    items = derived.items(region.items)
+    return replace(region, items=items, derived=derived.found)
+
+
+def _may_leave_loops(region: Region) -> bool:
+    """Whether a loop of the function may be left before its end."""
+    loops = c_ast.For | c_ast.While | c_ast.DoWhile
+    leaving = c_ast.Break | c_ast.Return | c_ast.Goto
+    return any(
+        isinstance(inner, leaving)
+        for node in walk(region.function.body)
+        if isinstance(node, loops)
+        for inner in walk(node.stmt)
+    )
+
+
+def _without_calls(parsed: ParsedSource, region: Region, *, reads_again: bool) -> Region:
+    """Inline the statements of the file's own functions, and rewrite early exits."""
+    typedefs = typedefs_of(parsed.tree)
+    if typedefs_of(parsed.tree, region.before) != typedefs:
+        return region  # a local typedef may change the types that the functions name
+    others = {
+        *formulas_of(parsed.tree, typedefs, parsed.source_map),
+        *choices_of(parsed.tree, typedefs, parsed.source_map),
+    }
+    visible = frozenset(_local_names(region))
+    taken = {name for item in region.items for name in names_in(item)} | visible
+    names = Names(
+        frozenset(taken | {node.name for node in parsed.tree.ext if hasattr(node, "name")})
+    )
+    functions = inlinable(parsed.tree, others, visible)
+    expansion = Expansion(functions, names, visible, parsed.source_map)
+    items = expansion.items(region.items)
+    if not region.is_function:
+        return replace(region, items=items)
+    result = region.function.decl.type.type
+    is_void = isinstance(result, c_ast.TypeDecl) and getattr(result.type, "names", 0) == ["void"]
+    items, value = without_exits(
+        normalized(items), None if is_void else result, names, reads_again=reads_again
+    )
+    if value is not None:
+        items = (*items, c_ast.Return(c_ast.ID(value, items[-1].coord), items[-1].coord))
+    return replace(region, items=items)
+
+
+def _local_names(region: Region) -> Iterator[str]:
+    """Yield the names that a function declares in a region, around it, or as parameters."""
+    arguments = region.function.decl.type.args
+    parameters = () if arguments is None else arguments.params
+    for item in (*parameters, *region.before, *region.items):
+        for node in walk(item):
+            if isinstance(node, c_ast.Decl) and node.name:
+                yield node.name
+
+
+def parameters_of(region: Region) -> tuple[dict[str, c_ast.Node], list[str]]:
+    """Return the types of the parameters that are numbers, and the names of the pointers."""
+    arguments = region.function.decl.type.args
+    types = {
+        node.name: node.type
+        for node in ([] if arguments is None else arguments.params)
+        if isinstance(node, c_ast.Decl)
+    }
+    types |= {name: one.declaration.type for name, one in region.members.items()}
+    pointers = c_ast.PtrDecl | c_ast.ArrayDecl
+    return (
+        {name: type_ for name, type_ in types.items() if isinstance(type_, c_ast.TypeDecl)},
+        [name for name, type_ in types.items() if isinstance(type_, pointers)],
+    )
+
+
+def with_values_inlined(parsed: ParsedSource, region: Region) -> Region:
+    """Replace the calls of the file's own functions by their values."""
+    typedefs = typedefs_of(parsed.tree, region.before)
+    if typedefs != typedefs_of(parsed.tree):
+        return region  # a local typedef may change the types that the functions name
+    choices = choices_of(parsed.tree, typedefs, parsed.source_map)
+    formulas = formulas_of(parsed.tree, typedefs, parsed.source_map)
+    inlined = Inliner(
+        {name: formula for name, formula in formulas.items() if name not in choices},
+        parsed.source_map,
+    )
+    return replace(region, items=tuple(map(inlined, region.items)))

@@ -1,0 +1,1 @@
+"""Rewrites of the syntax tree that leave only statements and loops that can be translated."""

@@ -1,0 +1,285 @@
+"""Normalize loops that count: ``while`` and ``do`` loops become ``for`` loops.
+
+::
+
+    i = 0; while (i < n) { ...; i++; }      ->  for (i = 0; i < n; i++) { ... }
+    i = 0; do { ...; i++; } while (i < n);  ->  for (i = 0; i <= 0; i++) { ... }
+                                                for (i = 0 + 1; i < n; i++) { ... }
+    i = 0; for (; i < n; i++) { ... }       ->  for (i = 0; i < n; i++) { ... }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pycparser import c_ast
+
+from polysched.frontends.scop.rewrites.after_loops import AfterLoops, step_of
+from polysched.frontends.scop.rewrites.usage import base_name, changed_by
+from polysched.frontends.scop.source.trees import names_in, walk
+
+_STEPS = {"++": "+", "p++": "+", "--": "-", "p--": "-", "+=": "+", "-=": "-"}
+
+
+def with_for_loops(items: Sequence[c_ast.Node], after: AfterLoops) -> tuple[c_ast.Node, ...]:
+    """Turn the loops of a block that count into ``for`` loops; other statements stay.
+
+    The statement that sets the variable may be any earlier one of the block, if no statement
+    between it and the loop uses the variable or changes what it is set to.
+
+    Args:
+        items: the statements of the block.
+        after: the variables of loops of this block that have ended; none at its start.
+    """
+    result: list[c_ast.Node] = []
+    for position, item in enumerate(items):
+        *starts, own = after.replaced(item)
+        result += starts
+        rest = items[position + 1 :]
+        loops: list[c_ast.Node] | None = None
+        if isinstance(own, c_ast.While | c_ast.DoWhile):
+            loops = _meeting(own, result, rest) or _counted(own, result)
+        elif isinstance(own, c_ast.For) and own.init is None and own.next is not None:
+            loops = _started(own, result)
+        result += loops or [own]
+        result += after.ended(result[-1], rest)
+    return tuple(result)
+
+
+def with_countdowns(
+    items: Sequence[c_ast.Node], parameters: Mapping[str, c_ast.Node]
+) -> tuple[c_ast.Node, ...]:
+    """Turn loops that count a parameter down, such as ``while (n--)``, into loops that count up.
+
+    Only loops whose body does not use ``n`` otherwise, in a function that does not change it before
+    and does not use it afterwards. A signed ``n`` below 0 would overflow, which is undefined in C,
+    or end the loop at once.
+
+    Args:
+        items: the statements of a function.
+        parameters: the types of the parameters, by name.
+    """
+    result = []
+    for position, item in enumerate(items):
+        counted = _countdown(item, parameters)
+        if counted is not None:
+            name, body = counted
+            after = (inner for other in items[position + 1 :] for inner in names_in(other))
+            before = (node for other in items[:position] for node in walk(other))
+            changed = {base_name(changed_by(node) or node) for node in before}
+            if name not in (*after, *changed, *names_in(body)):
+                result.append(_counting_up(item, name, body, parameters[name]))
+                continue
+        result.append(item)
+    return tuple(result)
+
+
+def _countdown(
+    item: c_ast.Node, parameters: Mapping[str, c_ast.Node]
+) -> tuple[str, c_ast.Node] | None:
+    """Return the parameter that a loop counts down to 0, and the body without the step."""
+    step: c_ast.Node | None = None
+    match item:
+        case c_ast.While(cond=cond, stmt=body):
+            pass
+        case c_ast.For(init=None, cond=c_ast.Node() as cond, next=step, stmt=body):
+            pass
+        case _:
+            return None
+    tested = _nonzero(cond)
+    match tested:
+        case c_ast.UnaryOp(op="p--", expr=c_ast.ID(name=str(name))) if step is None:
+            return (name, body) if name in parameters else None
+        case c_ast.ID(name=str(name)) if name in parameters:
+            pass
+        case _:
+            return None
+    if step is not None:
+        return (name, body) if _is_decrement(step, name) else None
+    if not isinstance(body, c_ast.Compound) or any(
+        isinstance(node, c_ast.Continue) for node in walk(body)
+    ):
+        return None
+    kept = [inner for inner in body.block_items or [] if not _is_decrement(inner, name)]
+    if len(kept) != len(body.block_items or []) - 1:
+        return None
+    return name, c_ast.Compound(kept, body.coord)
+
+
+def _nonzero(cond: c_ast.Node) -> c_ast.Node:
+    """Return ``e`` for the conditions ``e > 0``, ``e != 0``, ``0 < e`` and ``e``."""
+    if isinstance(cond, c_ast.BinaryOp):
+        sides = {"right": (">", "!="), "left": ("<", "!=")}
+        for side, operators in sides.items():
+            zero = getattr(cond, side)
+            if cond.op in operators and getattr(zero, "value", None) == "0":
+                return cond.left if side == "right" else cond.right
+    return cond
+
+
+def _is_decrement(node: c_ast.Node, name: str) -> bool:
+    match node:
+        case c_ast.UnaryOp(op="p--" | "--", expr=c_ast.ID(name=own)):
+            return bool(own == name)
+        case c_ast.Assignment(op="-=", lvalue=c_ast.ID(name=own), rvalue=c_ast.Constant(value="1")):
+            return bool(own == name)
+    return False
+
+
+def _counting_up(item: c_ast.Node, name: str, body: c_ast.Node, type_: c_ast.Node) -> c_ast.For:
+    variable = f"{name}_passed"
+    zero = c_ast.Constant("int", "0", item.coord)
+    declared = replaced_name(type_, variable)
+    start = c_ast.Decl(variable, [], [], [], [], declared, zero, None, item.coord)
+    index = c_ast.ID(variable, item.cond.coord)
+    return c_ast.For(
+        c_ast.DeclList([start], item.coord),
+        c_ast.BinaryOp("<", index, c_ast.ID(name, item.cond.coord), item.cond.coord),
+        c_ast.UnaryOp("p++", index, item.cond.coord),
+        body,
+        item.coord,
+    )
+
+
+def replaced_name(type_: c_ast.Node, name: str) -> c_ast.TypeDecl:
+    """Return the type of a number for a declaration of another name."""
+    return c_ast.TypeDecl(name, [], None, type_.type, type_.coord)
+
+
+def _counted(
+    loop: c_ast.While | c_ast.DoWhile, before: list[c_ast.Node]
+) -> list[c_ast.Node] | None:
+    """Return the ``for`` loops, and take the initialization out of `before`; None if it fails."""
+    if loop.cond is None or any(isinstance(node, c_ast.Continue) for node in walk(loop.stmt)):
+        return None
+    items = loop.stmt.block_items or [] if isinstance(loop.stmt, c_ast.Compound) else [loop.stmt]
+    in_condition = [node for node in walk(loop.cond) if changed_by(node) is not None]
+    if in_condition:
+        step, body = None, list(items)
+        name = base_name(changed_by(in_condition[0]) or loop)
+        if isinstance(loop, c_ast.DoWhile) or len(in_condition) > 1:
+            return None
+    elif items and isinstance(changed_by(items[-1]), c_ast.ID):
+        step, body = items[-1], list(items[:-1])
+        name = base_name(changed_by(items[-1]) or loop)
+    else:
+        return None
+    if name not in names_in(loop.cond):
+        return None
+    if any(base_name(changed_by(node) or loop) == name for item in body for node in walk(item)):
+        return None
+    position = _initialization(before, name)
+    if position is None:
+        return None
+    first = _taken(before, position, name)
+    start = c_ast.Assignment("=", c_ast.ID(name, first.coord), first, first.coord)
+    block = c_ast.Compound(body, loop.stmt.coord or loop.coord)
+    if isinstance(loop, c_ast.While):
+        return [c_ast.For(start, loop.cond, step, block, loop.coord)]
+    return _peeled(loop, start, step, block)
+
+
+def _started(loop: c_ast.For, before: list[c_ast.Node]) -> list[c_ast.Node] | None:
+    """Give a loop the start that an earlier statement sets; None if there is none."""
+    step = step_of(loop.next)
+    if step is None or step[0] not in names_in(loop.cond or loop):
+        return None
+    position = _initialization(before, step[0])
+    if position is None:
+        return None
+    first = _taken(before, position, step[0])
+    start = c_ast.Assignment("=", c_ast.ID(step[0], first.coord), first, first.coord)
+    return [c_ast.For(start, loop.cond, loop.next, loop.stmt, loop.coord)]
+
+
+def _meeting(
+    loop: c_ast.While | c_ast.DoWhile, before: list[c_ast.Node], rest: Sequence[c_ast.Node]
+) -> list[c_ast.Node] | None:
+    """Return ``while (i < j) { ...; i++; j--; }`` as a loop whose header has both variables.
+
+    The block declares both, and no later statement uses them.
+    """
+    match loop:
+        case c_ast.While(
+            cond=c_ast.BinaryOp(left=c_ast.ID(name=left), right=c_ast.ID(name=right)),
+            stmt=c_ast.Compound(block_items=[*body, first, second]),
+        ):
+            steps = [step_of(first), step_of(second)]
+        case _:
+            return None
+    names = [step[0] for step in steps if step is not None]
+    used = {name for item in rest for name in names_in(item)}
+    leaves = any(isinstance(node, c_ast.Continue) for node in walk(loop.stmt))
+    if sorted(names) != sorted([left, right]) or left == right or used & {*names} or leaves:
+        return None
+    places = [_initialization(before, name) for name in (left, right)]
+    if None in places or not all(isinstance(before[at or 0], c_ast.Decl) for at in places):
+        return None
+    declared = c_ast.DeclList([before[at or 0] for at in places], loop.coord)
+    for at in places:
+        before[at or 0] = c_ast.EmptyStatement(loop.coord)
+    ordered = [first, second] if names == [left, right] else [second, first]
+    step = c_ast.ExprList(ordered, loop.coord)
+    return [c_ast.For(declared, loop.cond, step, c_ast.Compound(body, loop.coord), loop.coord)]
+
+
+def _peeled(
+    loop: c_ast.DoWhile, start: c_ast.Assignment, step: c_ast.Node, block: c_ast.Compound
+) -> list[c_ast.Node] | None:
+    """Return the first iteration of a ``do`` loop, which always runs, and the others."""
+    by = _by(step)
+    changed = {base_name(changed_by(node) or loop) for node in walk(block)}
+    if by is None or changed & set(names_in(start.rvalue)):
+        return None
+    name = start.lvalue
+    relation = "<=" if by.op == "+" else ">="
+    once = c_ast.BinaryOp(relation, name, start.rvalue, start.coord)
+    unit = c_ast.UnaryOp("p++" if by.op == "+" else "p--", name, step.coord)
+    second = c_ast.BinaryOp(by.op, start.rvalue, by.right, start.coord)
+    following = c_ast.Assignment("=", name, second, start.coord)
+    return [
+        c_ast.For(start, once, unit, block, loop.coord),
+        c_ast.For(following, loop.cond, step, block, loop.coord),
+    ]
+
+
+def _by(step: c_ast.Node) -> c_ast.BinaryOp | None:
+    """Return a step ``i += 2`` as ``i + 2``; None for a step of another form."""
+    match step:
+        case c_ast.UnaryOp(op=operator, expr=own) if operator in _STEPS:
+            one = c_ast.Constant("int", "1", step.coord)
+            return c_ast.BinaryOp(_STEPS[operator], own, one, step.coord)
+        case c_ast.Assignment(op=operator, lvalue=own, rvalue=c_ast.Constant() as by) if (
+            operator in _STEPS
+        ):
+            return c_ast.BinaryOp(_STEPS[operator], own, by, step.coord)
+    return None
+
+
+def _initialization(before: Sequence[c_ast.Node], name: str) -> int | None:
+    """Find the statement that sets a variable, if none after it matters to its value."""
+    changed: set[str] = set()
+    for position in range(len(before) - 1, -1, -1):
+        item = before[position]
+        match item:
+            case c_ast.Decl(name=own, init=c_ast.Node() as init) if own == name:
+                return None if changed & set(names_in(init)) else position
+            case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=own), rvalue=init) if own == name:
+                return None if changed & set(names_in(init)) else position
+        if name in names_in(item):
+            return None
+        changed |= {base_name(changed_by(node) or item) for node in walk(item)} - {""}
+        changed |= {node.name for node in walk(item) if isinstance(node, c_ast.Decl)}
+    return None
+
+
+def _taken(before: list[c_ast.Node], position: int, name: str) -> c_ast.Node:
+    """Remove the initial value from the statement at a position, and return the value."""
+    item = before[position]
+    if isinstance(item, c_ast.Assignment):
+        del before[position]
+        return item.rvalue
+    before[position] = c_ast.Decl(
+        name, item.quals, item.align, item.storage, item.funcspec, item.type, None, None, item.coord
+    )
+    return item.init

@@ -1,0 +1,332 @@
+"""Give names to size expressions that are not affine, or that are the distance of two rows.
+
+::
+
+    for (i = 0; i < w * h; i++) ...          w_h = w * h;  for (i = 0; i < w_h; i++) ...
+    out[y * (w / 2) + x]                     w_2 = w / 2;  out[y * w_2 + x]
+    int ow = w - kw + 1; ... [y * ow + x]    w_kw_1 = w - kw + 1;  int ow = w_kw_1; ...
+
+Each such name becomes a parameter of the kernel, whose value is computed at the entry. An
+expression is only named if it consists of sizes that the region does not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+
+from pycparser import c_ast, c_generator
+
+from polysched.frontends.scop.rewrites.usage import FILLS, base_name, changed_by
+from polysched.frontends.scop.source.names import Names
+from polysched.frontends.scop.source.trees import (
+    StandIn,
+    cast_to,
+    mapped,
+    names_in,
+    substituted,
+    walk,
+)
+from polysched.ir.expr.dtypes import DType, i32, i64, u64
+from polysched.ir.expr.expressions import Constant, Expression, Parameter, operation, typed
+from polysched.ir.expr.operators import Operator
+
+_ANY = frozenset({"+", "-", "*"})
+_BY_LITERAL = frozenset({"/", "%"})
+_OPERATORS = {
+    "+": Operator.ADD,
+    "-": Operator.SUBTRACT,
+    "*": Operator.MULTIPLY,
+    "/": Operator.QUOTIENT,
+    "%": Operator.REMAINDER,
+}
+
+
+class _Text(c_generator.CGenerator):  # type: ignore[misc]  # pycparser is untyped
+    """C text of an expression, with the names of new variables."""
+
+    def visit_StandIn(self, node: StandIn) -> str:  # pycparser names it
+        """Return the name, which the generator leaves out of the text for other classes than ID."""
+        return str(node.name)
+
+
+@dataclass(frozen=True)
+class DerivedSize:
+    """Size that is computed from others.
+
+    Attributes:
+        node: the expression, over names outside the region.
+        dtype: its type in C: int, long or unsigned long.
+    """
+
+    node: c_ast.Node
+    dtype: DType
+
+    @property
+    def value(self) -> Expression:
+        """The expression over the parameters of the kernel, in 64 bits."""
+        return _in_64_bits(self.node)
+
+    @property
+    def text(self) -> str:
+        """The expression in C, of type long."""
+        return _in_long(self.node)
+
+
+@dataclass
+class DerivedSizes:
+    """Rewriting of the statements of one region.
+
+    Attributes:
+        sizes: the types of the signed integers outside the region that it does not change.
+        names: the names that are taken.
+        may_leave: whether a loop may be left early.
+        found: the derived sizes, by name.
+    """
+
+    sizes: Mapping[str, DType]
+    names: Names
+    may_leave: bool = False
+    found: dict[str, DerivedSize] = field(default_factory=dict)
+    _known: dict[str, str] = field(default_factory=dict)
+    _local: dict[str, c_ast.Node] = field(default_factory=dict)
+    _named: set[str] = field(default_factory=set)
+
+    def items(self, items: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
+        """Rewrite statements."""
+        self._local = dict(self._constants(items))
+        for item in items:
+            self._collect(item, in_subscript=False)
+        return tuple(map(self._rewritten, items))
+
+    def _constants(self, items: Sequence[c_ast.Node]) -> Iterator[tuple[str, c_ast.Node]]:
+        """Yield the local constants that are functions of sizes, with their values."""
+        nodes = [node for item in items for node in walk(item)]
+        changed = {base_name(changed_by(node) or node) for node in nodes if changed_by(node)}
+        declared = [node for node in nodes if isinstance(node, c_ast.Decl)]
+        counts: dict[str, int] = {}
+        for node in declared:
+            counts[node.name] = counts.get(node.name, 0) + 1
+        for node in declared:
+            is_number = isinstance(node.type, c_ast.TypeDecl) and _is_int(node.type.type)
+            if is_number and node.init and counts[node.name] == 1 and node.name not in changed:
+                value = substituted(node.init, self._local)
+                if self._is_pure(value):
+                    self._local[node.name] = value
+                    yield node.name, value
+
+    def _is_pure(self, node: c_ast.Node) -> bool:
+        match node:
+            case c_ast.ID(name=name):
+                return name in self.sizes or name in self._local
+            case c_ast.Constant(type="int", value=text):
+                return bool(text.isdigit())
+            case c_ast.UnaryOp(op="-", expr=inner) | c_ast.Cast(expr=inner):
+                return _is_exact(node, self.may_leave) and self._is_pure(inner)
+            case c_ast.BinaryOp(op=operator, left=left, right=right):
+                if operator in _BY_LITERAL:
+                    return self._is_pure(left) and _is_positive(right)
+                return operator in _ANY and self._is_pure(left) and self._is_pure(right)
+        return False
+
+    def _is_affine(self, node: c_ast.Node) -> bool:
+        """Whether a function of sizes contains no product of two of them."""
+        node = substituted(node, self._local)
+        return not any(
+            isinstance(inner, c_ast.BinaryOp)
+            and inner.op == "*"
+            and names_in(inner.left)
+            and names_in(inner.right)
+            for inner in walk(node)
+        )
+
+    # -- which constants are named ---------------------------------------------------------------
+
+    def _collect(self, node: c_ast.Node, *, in_subscript: bool) -> None:
+        """Find the local constants that are to be named."""
+        match node:
+            case c_ast.BinaryOp(op="*", left=left, right=right) if in_subscript:
+                for factor, other in ((left, right), (right, left)):
+                    is_sum = isinstance(factor, c_ast.ID) and isinstance(
+                        self._local.get(factor.name), c_ast.BinaryOp
+                    )
+                    if is_sum and not self._is_pure(other):
+                        value = self._local[factor.name]
+                        if value.op != "*":
+                            self._named.add(factor.name)
+            case c_ast.For(cond=cond) | c_ast.If(cond=cond) if cond is not None:
+                for name in names_in(cond):
+                    if name in self._local and not self._is_affine(self._local[name]):
+                        self._named.add(name)
+        for slot, child in node.children():
+            is_subscript = isinstance(node, c_ast.ArrayRef) and slot == "subscript"
+            self._collect(child, in_subscript=in_subscript or is_subscript)
+
+    # -- rewriting -------------------------------------------------------------------------------
+
+    def _rewritten(self, node: c_ast.Node) -> c_ast.Node:
+        match node:
+            case c_ast.Decl(name=str(name), init=c_ast.Node() as init) if name in self._named:
+                if _is_unsigned(node.type.type):
+                    init = cast_to(c_ast.TypeDecl(None, [], None, node.type.type), init)
+                    if not self._is_pure(init):
+                        return node
+                return c_ast.Decl(
+                    name, node.quals, node.align, node.storage, node.funcspec, node.type,
+                    self._name(init), node.bitsize, node.coord,
+                )  # fmt: skip
+            case c_ast.For():
+                init, cond, step = (
+                    None if part is None else self._bound(part)
+                    for part in (node.init, node.cond, node.next)
+                )
+                return c_ast.For(init, cond, step, self._rewritten(node.stmt), node.coord)
+            case c_ast.If():
+                sides = [side and self._rewritten(side) for side in (node.iftrue, node.iffalse)]
+                return c_ast.If(self._bound(node.cond), *sides, node.coord)
+            case c_ast.FuncCall(
+                name=c_ast.ID(name=name), args=c_ast.ExprList(exprs=[*to, size])
+            ) if name in FILLS:
+                arguments = c_ast.ExprList([*to, self._bytes(size)], node.args.coord)
+                return c_ast.FuncCall(node.name, arguments, node.coord)
+            case c_ast.ArrayRef(name=array, subscript=subscript):
+                changed = self._subscript(subscript)
+                return c_ast.ArrayRef(self._rewritten(array), changed, node.coord)
+        return mapped(node, self._rewritten)
+
+    def _bound(self, node: c_ast.Node) -> c_ast.Node:
+        """Name the products of sizes in a bound or condition."""
+        if isinstance(node, c_ast.ArrayRef):
+            return self._rewritten(node)
+        if isinstance(node, c_ast.BinaryOp) and self._is_pure(node) and not self._is_affine(node):
+            return self._name(node)
+        return mapped(node, self._bound)
+
+    def _bytes(self, node: c_ast.Node) -> c_ast.Node:
+        """Name the product of the sizes in a number of bytes, such as ``sizeof(float) * w * h``."""
+        pure: list[c_ast.Node] = []
+        others: list[c_ast.Node] = []
+        for factor in factors_of(node):
+            is_size = self._is_pure(factor) and not isinstance(factor, c_ast.Constant)
+            (pure if is_size else others).append(factor)
+        if len(pure) < 2 and all(map(self._is_affine, pure)):
+            return node
+        product = reduce(lambda a, b: c_ast.BinaryOp("*", a, b, node.coord), pure)
+        return reduce(
+            lambda a, b: c_ast.BinaryOp("*", a, b, node.coord), others, self._name(product)
+        )
+
+    def _subscript(self, node: c_ast.Node) -> c_ast.Node:
+        """Name the sums and quotients of sizes that something else is multiplied by."""
+        if isinstance(node, c_ast.BinaryOp) and node.op == "*":
+            sides = [
+                self._name(factor) if self._is_sum(factor) else self._subscript(factor)
+                for factor in (node.left, node.right)
+            ]
+            return c_ast.BinaryOp("*", *sides, node.coord)
+        if isinstance(node, c_ast.ArrayRef):
+            return self._rewritten(node)
+        return mapped(node, self._subscript)
+
+    def _is_sum(self, node: c_ast.Node) -> bool:
+        is_operation = isinstance(node, c_ast.BinaryOp) and node.op != "*"
+        return is_operation and self._is_pure(node) and bool(names_in(node))
+
+    def _name(self, node: c_ast.Node) -> c_ast.Node:
+        """Return the name of a derived size."""
+        value = substituted(node, self._local)
+        text = _Text().visit(value)
+        if text not in self._known:
+            leaves = (one for one in walk(value) if isinstance(one, c_ast.ID | c_ast.Constant))
+            words = [one.name if isinstance(one, c_ast.ID) else one.value for one in leaves]
+            name = self.names.fresh("_".join(words)[:40])
+            self._known[text] = name if not name[0].isdigit() else self.names.fresh(f"size_{name}")
+            casts = [inner for inner in walk(value) if isinstance(inner, c_ast.Cast)]
+            is_int = all(self.sizes[inner].bits <= 32 for inner in names_in(value)) and not casts
+            is_unsigned = any(_is_unsigned(cast.to_type.type.type) for cast in casts)
+            dtype = u64 if is_unsigned else i32 if is_int else i64
+            self.found[self._known[text]] = DerivedSize(value, dtype)
+        return StandIn(self._known[text], node)
+
+
+def factors_of(node: c_ast.Node) -> list[c_ast.Node]:
+    """Return the factors of a product."""
+    if isinstance(node, c_ast.BinaryOp) and node.op == "*":
+        return [*factors_of(node.left), *factors_of(node.right)]
+    return [node]
+
+
+def _is_exact(node: c_ast.Node, may_leave: bool) -> bool:
+    """Whether an operator is a negation, or a cast to 64 bits that counts as exact.
+
+    A negative size that is cast to ``size_t`` is larger than any array. A loop up to it that is
+    never left early is undefined in C, so such a size counts as not negative.
+    """
+    if isinstance(node, c_ast.UnaryOp):
+        return True
+    if not isinstance(node.to_type.type, c_ast.TypeDecl):
+        return False
+    type_ = node.to_type.type.type
+    if _is_unsigned(type_):
+        return not may_leave
+    return bool(set(getattr(type_, "names", ())) & {"ptrdiff_t", "ssize_t", "int64_t", "long"})
+
+
+def _is_unsigned(type_: c_ast.Node) -> bool:
+    """Whether a type is unsigned and has 64 bits."""
+    names = set(getattr(type_, "names", ()))
+    return bool(names & {"size_t", "uint64_t"}) or names >= {"unsigned", "long"}
+
+
+def _is_int(type_: c_ast.Node) -> bool:
+    names = set(getattr(type_, "names", ()))
+    return bool(names) and names <= {"int", "long", "short", "signed", "size_t", "ptrdiff_t"}
+
+
+def _is_positive(node: c_ast.Node) -> bool:
+    is_literal = isinstance(node, c_ast.Constant) and node.type == "int" and node.value.isdigit()
+    return is_literal and int(node.value) > 0
+
+
+def _in_long(node: c_ast.Node) -> str:
+    """Return a function of sizes as C text whose operations have type long."""
+    match node:
+        case c_ast.ID(name=name):
+            return f"(long){name}"
+        case c_ast.Constant(value=text):
+            return f"{text}L"
+        case c_ast.Cast(expr=inner):
+            return _in_long(inner)
+        case c_ast.UnaryOp(op=operator, expr=inner):
+            return f"({operator}{_in_long(inner)})"
+        case c_ast.BinaryOp(op=operator, left=left, right=right):
+            return f"({_in_long(left)} {operator} {_in_long(right)})"
+    raise AssertionError(node)
+
+
+def _in_64_bits(node: c_ast.Node) -> Expression:
+    match node:
+        case c_ast.ID(name=name):
+            return typed(Parameter(name), i64)
+        case c_ast.Constant(value=text):
+            return Constant(int(text), i64)
+        case c_ast.Cast(expr=inner):
+            return _in_64_bits(inner)
+        case c_ast.UnaryOp(expr=inner):
+            return -_in_64_bits(inner)
+        case c_ast.BinaryOp(op=symbol, left=left, right=right):
+            return operation(_OPERATORS[symbol], _in_64_bits(left), _in_64_bits(right))
+    raise AssertionError(node)
+
+
+def sizes_of(numbers: Mapping[str, DType], items: Sequence[c_ast.Node]) -> Mapping[str, DType]:
+    """Return the signed integers that statements do not change."""
+    nodes = [node for item in items for node in walk(item)]
+    changed = {base_name(changed_by(node) or node) for node in nodes if changed_by(node)}
+    hidden = {node.name for node in nodes if isinstance(node, c_ast.Decl)}
+    return {
+        name: dtype
+        for name, dtype in numbers.items()
+        if dtype.is_integer and dtype.is_signed and name not in changed | hidden
+    }

@@ -1,0 +1,231 @@
+"""Normalize the headers of ``for`` loops: one variable, and conditions without elements of arrays.
+
+::
+
+    for (i = 0, j = n - 1; i < n; j = i++) f(i, j);
+        ->  for (i = 0; i < n; i++) if (i == 0) { int j = n - 1; f(i, j); }
+                                    else { int j = i - 1; f(i, j); }
+
+    for (i = 0, k = m; i < n; i++, k -= 2) f(i, k);
+        ->  for (i = 0; i < n; i++) f(i, m + (i - 0) * -2);
+
+    for (i = 0; i < n && x[i] < key; i++) f(i);
+        ->  for (i = 0; i < n; i++) { if (!(x[i] < key)) break; f(i); }
+
+The other variables of a header must be declared in it, because their last values are lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from pycparser import c_ast
+
+from polysched.frontends.scop.rewrites.counting import replaced_name
+from polysched.frontends.scop.rewrites.usage import base_name, changed_by
+from polysched.frontends.scop.source.trees import names_in, substituted, walk
+
+_STEPS = {"p++": 1, "++": 1, "p--": -1, "--": -1}
+
+
+def with_plain_header(node: c_ast.For, counters: Collection[str] = ()) -> c_ast.For:
+    """Normalize the header of a loop; the loop itself if its header has another form.
+
+    Args:
+        node: the loop.
+        counters: the variables of type int that only loops use whose headers set them.
+    """
+    match node.init:
+        case c_ast.ExprList(exprs=[first, *others]) if all(
+            isinstance(one, c_ast.Assignment)
+            and one.op == "="
+            and isinstance(one.lvalue, c_ast.ID)
+            and one.lvalue.name in counters
+            for one in (first, *others)
+        ):
+            declared = c_ast.DeclList([_declared(one) for one in (first, *others)], node.coord)
+            node = c_ast.For(declared, node.cond, node.next, node.stmt, node.coord)
+    return _without_data(_without_followers(_with_one_variable(node)))
+
+
+def _declared(node: c_ast.Assignment) -> c_ast.Decl:
+    """Return an assignment of the header as the declaration of a variable of the loop."""
+    long = c_ast.TypeDecl(node.lvalue.name, [], None, c_ast.IdentifierType(["int"]), node.coord)
+    return c_ast.Decl(node.lvalue.name, [], [], [], [], long, node.rvalue, None, node.coord)
+
+
+def counters_of(items: Sequence[c_ast.Node]) -> frozenset[str]:
+    """Return the local variables of type int that only the loops use whose headers set them."""
+    declared = {
+        node.name
+        for item in items
+        for node in walk(item)
+        if isinstance(node, c_ast.Decl)
+        and isinstance(node.type, c_ast.TypeDecl)
+        and getattr(node.type.type, "names", ()) == ["int"]
+        and node.init is None
+    }
+    inside = [name for loop in _setting(items, frozenset()) for name in loop]
+    used = [name for item in items for name in names_in(item)]
+    return frozenset(name for name in declared if used.count(name) == inside.count(name))
+
+
+def _setting(items: Sequence[c_ast.Node], known: frozenset[str]) -> Iterator[list[str]]:
+    """Yield the uses of each variable in the outermost loops whose headers set it."""
+    for item in items:
+        names: set[str] = set()
+        if isinstance(item, c_ast.For) and isinstance(item.init, c_ast.Assignment | c_ast.ExprList):
+            parts = item.init.exprs if isinstance(item.init, c_ast.ExprList) else [item.init]
+            names = {base_name(changed_by(part) or item) for part in parts} - known - {""}
+            yield [name for name in names_in(item) if name in names]
+        yield from _setting([child for _, child in item.children()], known | names)
+
+
+def _without_data(node: c_ast.For) -> c_ast.For:
+    """Move the operands of the condition that read arrays into the body, as a ``break``."""
+    operands = _operands(node.cond)
+    kept = [one for one in operands if not _reads_elements(one)]
+    if len(kept) == len(operands) or not kept or operands[: len(kept)] != kept:
+        return node
+    moved = operands[len(kept) :]
+    if any(changed_by(inner) is not None for one in moved for inner in walk(one)):
+        return node
+    stops = c_ast.UnaryOp("!", _conjunction(moved), moved[0].coord)
+    leave = c_ast.If(stops, c_ast.Break(moved[0].coord), None, moved[0].coord)
+    body = c_ast.Compound([leave, node.stmt], node.stmt.coord)
+    return c_ast.For(node.init, _conjunction(kept), node.next, body, node.coord)
+
+
+def _operands(node: c_ast.Node | None) -> list[c_ast.Node]:
+    if isinstance(node, c_ast.BinaryOp) and node.op == "&&":
+        return [*_operands(node.left), *_operands(node.right)]
+    return [] if node is None else [node]
+
+
+def _conjunction(operands: Sequence[c_ast.Node]) -> c_ast.Node:
+    first, *others = operands
+    for one in others:
+        first = c_ast.BinaryOp("&&", first, one, first.coord)
+    return first
+
+
+def _reads_elements(node: c_ast.Node) -> bool:
+    return any(
+        isinstance(inner, c_ast.ArrayRef) or (isinstance(inner, c_ast.UnaryOp) and inner.op == "*")
+        for inner in walk(node)
+    )
+
+
+def _with_one_variable(node: c_ast.For) -> c_ast.For:
+    """Replace the variables beside the first that step by a constant in each iteration."""
+    if not (isinstance(node.init, c_ast.DeclList) and isinstance(node.next, c_ast.ExprList)):
+        return node
+    first, *others = node.init.decls
+    changed = {base_name(changed_by(inner) or node) for inner in walk(node.stmt)}
+    declared = {inner.name for inner in walk(node.stmt) if isinstance(inner, c_ast.Decl)}
+    names = {one.name for one in node.init.decls}
+    steps = {base_name(changed_by(step) or node): step for step in node.next.exprs}
+    is_counted = steps.keys() == names and _distance(steps[first.name]) in ("1", "-1")
+    if not is_counted or len(node.next.exprs) != len(names) or (changed | declared) & names:
+        return node
+    values: dict[str, c_ast.Node] = {}
+    for one in others:
+        by = _distance(steps[one.name])
+        used = {*names_in(one.init), *names_in(first.init)} if one.init and first.init else names
+        is_number = isinstance(one.type, c_ast.TypeDecl)
+        if by is None or not is_number or used & (names | changed | declared):
+            return node
+        passed = c_ast.BinaryOp("-", c_ast.ID(first.name, one.coord), first.init, one.coord)
+        factor = int(by) * int(_distance(steps[first.name]) or 1)
+        number = c_ast.Constant("int", str(abs(factor)), one.coord)
+        moved = passed if factor in (1, -1) else c_ast.BinaryOp("*", passed, number, one.coord)
+        sign = "+" if factor > 0 else "-"
+        values[one.name] = c_ast.BinaryOp(sign, one.init, moved, one.coord)
+        if not _is_signed(one.type.type):
+            return node
+    init = c_ast.DeclList([first], node.init.coord)
+    body = substituted(node.stmt, values)
+    distances = [_distance(steps[one.name]) for one in (first, *others)]
+    met = _met(node.cond, first, others[0]) if distances == ["1", "-1"] else None
+    cond = met or substituted(node.cond, values)
+    return c_ast.For(init, cond, steps[first.name], body, node.coord)
+
+
+def _met(cond: c_ast.Node, up: c_ast.Decl, down: c_ast.Decl) -> c_ast.Node | None:
+    """Return the bound of ``i`` in ``i < j``, where ``i`` starts at 0 and ``j`` counts down.
+
+    With ``j = last - i``, ``i < j`` is ``2 * i < last``. The divisions truncate, and no iteration
+    runs where ``last`` is negative.
+    """
+    match cond:
+        case c_ast.BinaryOp(
+            op="<" | "<=" as relation, left=c_ast.ID(name=left), right=c_ast.ID(name=right)
+        ) if left == up.name and right == down.name:
+            pass
+        case _:
+            return None
+    if not (isinstance(up.init, c_ast.Constant) and up.init.value == "0"):
+        return None
+    more = c_ast.Constant("int", "1" if relation == "<" else "2", cond.coord)
+    two = c_ast.Constant("int", "2", cond.coord)
+    half = c_ast.BinaryOp("/", c_ast.BinaryOp("+", down.init, more), two, cond.coord)
+    return c_ast.BinaryOp("<", cond.left, half, cond.coord)
+
+
+def _is_signed(type_: c_ast.Node) -> bool:
+    names = set(getattr(type_, "names", ()))
+    return bool(names) and names <= {"int", "long", "signed"}
+
+
+def _distance(step: c_ast.Node) -> str | None:
+    """Return the literal by which a step moves its variable."""
+    match step:
+        case c_ast.UnaryOp(op=operator) if operator in _STEPS:
+            return str(_STEPS[operator])
+        case c_ast.Assignment(op="+=", rvalue=c_ast.Constant(type="int", value=text)):
+            return str(text) if text.isdigit() else None
+        case c_ast.Assignment(op="-=", rvalue=c_ast.Constant(type="int", value=text)):
+            return f"-{text}" if text.isdigit() else None
+    return None
+
+
+def _without_followers(node: c_ast.For) -> c_ast.For:
+    """Replace a variable that follows the loop variable, as ``j`` in ``j = i++``."""
+    match node:
+        case c_ast.For(
+            init=c_ast.DeclList(
+                decls=[
+                    c_ast.Decl(name=name, init=c_ast.Node() as first),
+                    c_ast.Decl(name=follower, init=c_ast.Node() as before) as declared,
+                ]
+            ),
+            next=c_ast.Assignment(
+                op="=",
+                lvalue=c_ast.ID(name=set_),
+                rvalue=c_ast.UnaryOp(op="p++", expr=c_ast.ID(name=stepped)) as step,
+            ),
+        ) if name == stepped and follower == set_:
+            pass
+        case _:
+            return node
+    changed = {base_name(changed_by(inner) or node) for inner in walk(node.stmt)}
+    if changed & {name, follower, *names_in(first), *names_in(before)} or name in names_in(before):
+        return node
+    if follower in names_in(node.cond) or not isinstance(declared.type, c_ast.TypeDecl):
+        return node
+    one = c_ast.Constant("int", "1", declared.coord)
+    index = c_ast.ID(name, declared.coord)
+
+    def bound(value: c_ast.Node) -> c_ast.Compound:
+        type_ = replaced_name(declared.type, follower)
+        own = c_ast.Decl(follower, ["const"], [], [], [], type_, value, None, declared.coord)
+        return c_ast.Compound([own, node.stmt], node.stmt.coord)
+
+    body = c_ast.If(
+        c_ast.BinaryOp("==", index, first, declared.coord),
+        bound(before),
+        bound(c_ast.BinaryOp("-", index, one, declared.coord)),
+        declared.coord,
+    )
+    init = c_ast.DeclList(node.init.decls[:1], node.init.coord)
+    return c_ast.For(init, node.cond, step, body, node.coord)

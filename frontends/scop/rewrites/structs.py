@@ -1,0 +1,89 @@
+"""Remove the structs from a region; see :mod:`polysched.frontends.scop.rewrites.members`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from pycparser import c_ast
+
+from polysched.frontends.scop.rewrites.members import Members
+from polysched.frontends.scop.rewrites.region import Region
+from polysched.frontends.scop.rewrites.usage import base_name
+from polysched.frontends.scop.source.names import Names
+from polysched.frontends.scop.source.parse import ParsedSource
+from polysched.frontends.scop.source.trees import names_in, walk
+from polysched.frontends.scop.types.c_types import Typedefs
+from polysched.frontends.scop.types.layouts import Layouts
+from polysched.frontends.scop.types.struct_places import Base
+
+
+def without_structs(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> Region:
+    """Replace the members of structs in a region by variables; `region.members` are new ones.
+
+    A use of a struct that has no such form stays, and is refused where it is translated.
+
+    Raises:
+        FrontendError: the layout of a struct that the region uses is not known.
+    """
+    used = {name for item in region.items for name in names_in(item)}
+    inside = [node for item in region.items for node in walk(item) if isinstance(node, c_ast.Decl)]
+    layouts = Layouts(parsed, typedefs)
+    taken = frozenset(
+        used | {node.name for node in inside if node.name} | _declared(parsed, region)
+    )
+    indexed: set[str] = set()
+    while True:
+        members = Members(layouts, Names(taken), set(indexed))
+        environment: dict[str, Base] = {}
+        for node in _outside(parsed, region):
+            environment.pop(node.name, None)
+            if node.name in used:
+                base = members.base(node, is_local=False)
+                if base is not None:
+                    environment[node.name] = base
+        items = members.items(region.items, environment)
+        if members.indexed == indexed:
+            _require_none(parsed, items, environment)
+            return replace(region, items=items, members=members.variables)
+        indexed = members.indexed
+
+
+def _require_none(
+    parsed: ParsedSource, items: tuple[c_ast.Node, ...], environment: Mapping[str, Base]
+) -> None:
+    """Check that no use of the structs outside the region is left."""
+    for item in items:
+        for node in walk(item):
+            if isinstance(node, c_ast.StructRef) and base_name(node) in environment:
+                break
+        else:
+            continue
+        base = environment[base_name(node)]
+        path = [node.field.name]
+        member = next((one for one in base.layout.members if list(one.path) == path), None)
+        shown = parsed.source_map.text(node)
+        if member is not None and member.is_pointer:
+            reason = (
+                f"'{shown}' is a pointer in each of several structs; expected a pointer in a "
+                "single struct, or an array in the struct itself"
+            )
+        else:
+            reason = (
+                f"'{shown}' is no number in a struct; expected members that are numbers, arrays of "
+                "numbers, or pointers to numbers"
+            )
+        raise parsed.source_map.error(node, reason)
+
+
+def _outside(parsed: ParsedSource, region: Region) -> Iterator[c_ast.Decl]:
+    """Yield the declarations outside a region, outermost first."""
+    arguments = region.function.decl.type.args
+    parameters = [] if arguments is None else arguments.params
+    for node in (*parsed.tree.ext, *parameters, *region.before):
+        if isinstance(node, c_ast.Decl) and node.name is not None:
+            yield node
+
+
+def _declared(parsed: ParsedSource, region: Region) -> set[str]:
+    return {node.name for node in _outside(parsed, region)}

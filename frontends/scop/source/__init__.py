@@ -1,0 +1,1 @@
+"""Read C source text: preprocessing, parsing to a pycparser tree, pragmas."""

@@ -1,0 +1,79 @@
+"""Syntax trees: walking, names, substitution, casts, mapping over children."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+
+from pycparser import c_ast
+
+
+class StandIn(c_ast.ID):  # type: ignore[misc]  # pycparser is untyped
+    """Name of a new variable; messages show the source expression that it stands for."""
+
+    def __init__(self, name: str, source: c_ast.Node) -> None:
+        super().__init__(name, source.coord)
+        self.source = source
+
+
+class SafeSubscript(c_ast.TernaryOp):  # type: ignore[misc]  # pycparser is untyped
+    """Subscript of an element that exists in every iteration, also where C does not read it."""
+
+
+def cast_to(type_: c_ast.Node, node: c_ast.Node) -> c_ast.Cast:
+    """Return ``(type_)node``."""
+    return c_ast.Cast(c_ast.Typename(None, [], None, type_), node, node.coord)
+
+
+def substituted(node: c_ast.Node, values: Mapping[str, c_ast.Node]) -> c_ast.Node:
+    """Replace variables by expressions; the names of called functions stay."""
+    if isinstance(node, c_ast.ID):
+        return values.get(node.name, node)
+    if isinstance(node, c_ast.FuncCall):
+        arguments = None if node.args is None else substituted(node.args, values)
+        return c_ast.FuncCall(node.name, arguments, node.coord)
+    return mapped(node, lambda child: substituted(child, values))
+
+
+def mapped(node: c_ast.Node, function: Callable[[c_ast.Node], c_ast.Node]) -> c_ast.Node:
+    """Apply `function` to the children of a node; the node itself if no child changes."""
+    changed = {}
+    for slot in node.__slots__:
+        value = None if slot in ("coord", "__weakref__") else getattr(node, slot)
+        if isinstance(value, c_ast.Node):
+            child: object = function(value)
+            if child is not value:
+                changed[slot] = child
+        elif isinstance(value, list):
+            children = [function(old) if isinstance(old, c_ast.Node) else old for old in value]
+            if any(old is not new for old, new in zip(value, children, strict=True)):
+                changed[slot] = children
+    if not changed:
+        return node
+    result = copy.copy(node)
+    for slot, value in changed.items():
+        setattr(result, slot, value)
+    return result
+
+
+def walk(node: c_ast.Node) -> Iterator[c_ast.Node]:
+    """Yield a node and all below."""
+    yield node
+    for _, child in node.children():
+        yield from walk(child)
+
+
+def names_in(node: c_ast.Node) -> list[str]:
+    """Return the names that a node uses."""
+    return [inner.name for inner in walk(node) if isinstance(inner, c_ast.ID)]
+
+
+def loop_start(node: c_ast.For) -> tuple[str, c_ast.Node] | None:
+    """Return the variable that the header of a loop sets, and its first value; None for others."""
+    match node.init:
+        case c_ast.DeclList(decls=[c_ast.Decl(name=str(name), init=c_ast.Node() as first)]):
+            return name, first
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=str(name)), rvalue=first):
+            return name, first
+        case _:
+            return None

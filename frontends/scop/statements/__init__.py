@@ -1,0 +1,1 @@
+"""Translate values and statements of C to statements of a kernel."""

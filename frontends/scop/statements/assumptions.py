@@ -1,0 +1,142 @@
+"""Infer the sizes for which every access stays within its array.
+
+An access outside its array is undefined in C, so a caller never passes sizes that lead to one. The
+sizes that are left become the context of the kernel, and each inferred condition is reported. The
+compiled function checks the conditions anyway, and runs the program as written where they fail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+import islpy as isl
+
+from polysched.errors import FrontendError, KernelError
+from polysched.frontends.scop.affine.conditions import condition_text
+from polysched.frontends.scop.affine.scope import LoggedAccess, Scope
+from polysched.ir.core.limits import limited
+from polysched.ir.expr.affine import from_set, instance_space, to_set
+from polysched.ir.expr.expressions import Expression
+from polysched.ir.expr.source import SourceLocation
+from polysched.ir.expr.traversal import loads
+
+MOST_CONSTRAINTS = 4
+"""Largest number of constraints in an inferred condition: a longer one is no help to its reader."""
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """Condition on the sizes that an access implies.
+
+    Attributes:
+        condition: what the sizes satisfy.
+        sizes: the values of the sizes that satisfy it.
+        element: the accessed element, as in the source.
+        array: the name of the array.
+        location: where the access is.
+    """
+
+    condition: Expression
+    sizes: isl.Set
+    element: str
+    array: str
+    location: SourceLocation
+
+    @property
+    def text(self) -> str:
+        """The condition in C."""
+        return condition_text(self.sizes)
+
+    def __str__(self) -> str:
+        return (
+            f"assumed: {self.text}, for otherwise {self.element} is "
+            f"outside {self.array}, line {self.location.line}"
+        )
+
+    def as_error(self) -> FrontendError:
+        """Build the error of ``--strict-bounds``."""
+        return FrontendError(
+            f"{self.location}: {self.element} is outside {self.array} unless "
+            f"{self.text}; add '#pragma polysched assume "
+            f"{self.text}', or leave out --strict-bounds"
+        )
+
+
+def inferred_assumptions(scope: Scope) -> tuple[tuple[Assumption, ...], bool]:
+    """Infer conditions on the sizes from the accesses that do not depend on data.
+
+    A condition is left out if it would keep a statement from ever running: the access is a mistake
+    then, which the check of the kernel reports.
+
+    Returns:
+        The conditions, and whether they keep every such access inside its array.
+    """
+    context = scope.sizes()
+    is_complete = True
+    found: list[Assumption] = []
+    seen: set[tuple[str, tuple[Expression, ...], int]] = set()
+    for access in scope.accesses:
+        key = (access.binding.array.name, access.subscripts, id(access.domain))
+        if not access.is_certain or key in seen or any(map(loads, access.subscripts)):
+            continue
+        seen.add(key)
+        is_settled = is_complete
+        try:
+            with limited(KernelError, "the subscripts are too intricate"):
+                outside = _outside(scope, access).intersect_params(context)
+                if outside.is_empty():
+                    continue
+                is_complete = False
+                allowed = context.subtract(outside.params()).coalesce()
+                gist = allowed.gist(context).coalesce()
+                if not _is_simple(gist):  # such as n <= 0 || m <= 70
+                    performed = access.domain.params().intersect(context)
+                    gist = allowed.intersect(performed).coalesce().gist(performed).coalesce()
+                    if not context.intersect(gist).is_subset(allowed):
+                        continue
+                    allowed = context.intersect(gist)
+                if not _is_simple(gist) or not _keeps_all(scope, allowed):
+                    continue
+                condition, _ = from_set(gist), condition_text(gist)
+        except (KernelError, ValueError, isl.Error):
+            continue
+        is_complete = is_settled
+        context = allowed
+        found.append(
+            Assumption(
+                condition,
+                gist,
+                scope.source_map.text(access.node),
+                access.binding.array.name,
+                scope.source_map.location(access.node),
+            )
+        )
+    return tuple(found), is_complete
+
+
+def _outside(scope: Scope, access: LoggedAccess) -> isl.Set:
+    """Return the instances whose access lies outside the array."""
+    space = instance_space(scope.parameters, "", access.indices)
+    outside = [
+        (subscript < 0) | (extent <= subscript)
+        for subscript, extent in zip(access.subscripts, access.binding.array.shape, strict=True)
+    ]
+    if not outside:
+        return access.domain.subtract(access.domain)
+    return access.domain.intersect(to_set(reduce(or_, outside), space))
+
+
+def _is_simple(condition: isl.Set) -> bool:
+    basic = condition.get_basic_sets()
+    return len(basic) == 1 and len(basic[0].get_constraints()) <= MOST_CONSTRAINTS
+
+
+def _keeps_all(scope: Scope, allowed: isl.Set) -> bool:
+    """Whether every access is still performed for some sizes."""
+    return not any(
+        access.domain.intersect_params(allowed).is_empty()
+        for access in scope.accesses
+        if not access.domain.is_empty()
+    )

@@ -1,0 +1,96 @@
+"""Translate the stored value of an assignment, with an optional condition on data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from pycparser import c_ast
+
+from polysched.frontends.scop.statements.values import (
+    SHIFTS,
+    Values,
+    c_type_of,
+    converted,
+    selected,
+)
+from polysched.frontends.scop.types.c_types import common_type, promoted
+from polysched.ir.core.kernel import Order
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Constant, Expression, Load
+from polysched.ir.expr.neutral import neutral_element
+from polysched.ir.expr.operators import Operator
+
+_WITH_NEUTRAL: Mapping[str, Operator] = MappingProxyType(
+    {
+        "+": Operator.ADD,
+        "-": Operator.SUBTRACT,
+        "*": Operator.MULTIPLY,
+        "&": Operator.BIT_AND,
+        "|": Operator.BIT_OR,
+        "^": Operator.BIT_XOR,
+    }
+)
+"""Operators of compound assignments that have a neutral right operand."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """Assignment to one element.
+
+    Attributes:
+        node: the assignment in the syntax tree.
+        target: the element.
+        operator: the operator before the ``=``, or empty.
+        value: the right side.
+        label: the C label, which names the kernel statement.
+        order: the order policy if the statement is a reduction.
+        guard: the condition on data under which the assignment takes effect.
+    """
+
+    node: c_ast.Node
+    target: c_ast.Node
+    operator: str
+    value: c_ast.Node
+    label: str | None
+    order: Order | None
+    guard: Expression | None = None
+
+
+def stored(store: Store, values: Values, own: Load) -> Expression:
+    """Translate the value of an element after an assignment; `own` is its value before.
+
+    Raises:
+        FrontendError: the right side is not supported in kernels.
+    """
+    dtype = own.type
+    if store.operator in SHIFTS:
+        result = values.shifted(store.node, store.operator, own, store.value)
+    else:
+        result = values.value(store.value)
+        if store.guard is not None and _is_exact(store.operator, dtype, c_type_of(result)):
+            # x += c ? e : 0 is still a reduction; x = c ? x + e : x is not.
+            common = common_type(dtype, c_type_of(result))
+            neutral = _neutral(_WITH_NEUTRAL[store.operator], common)
+            result = selected(store.guard, converted(result, common), neutral)
+            result = values.combined(store.node, store.operator, own, result)
+            return converted(result, dtype)
+        if store.operator:
+            result = values.combined(store.node, store.operator, own, result)
+    result = converted(result, dtype)
+    return result if store.guard is None else selected(store.guard, result, own)
+
+
+def _neutral(operator: Operator, dtype: DType) -> Constant:
+    if operator is Operator.SUBTRACT:
+        return Constant(0.0 if dtype.is_float else 0, dtype)
+    return neutral_element(operator, dtype)
+
+
+def _is_exact(operator: str, own: DType, other: DType) -> bool:
+    """Whether combining an element with the neutral operand keeps its value exactly."""
+    if operator not in _WITH_NEUTRAL or not (own.is_integer or own.is_float):
+        return False
+    common = common_type(own, other)
+    return common.is_float == own.is_float and common.bits >= promoted(own).bits

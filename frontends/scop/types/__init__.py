@@ -1,0 +1,1 @@
+"""C's types: conversions, literals, math functions, layouts of structs."""

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import ctypes
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from polysched.frontends.scop.types.functions import FUNCTIONS
+from polysched.ir.expr.operators import Operator
+from polysched.ir.semantics.scalar import scalar_function
+
+VALUES = (0.0, -0.0, 0.75, -2.5, 3.0, math.inf, -math.inf, math.nan)
+NAMES = sorted(
+    name
+    for name, function in FUNCTIONS.items()
+    if function.dtype.is_float
+    and function.result is None
+    and function.operator is not Operator.EXPONENTIAL
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_function_is_that_of_the_c_library(name: str) -> None:
+    function = FUNCTIONS[name]
+    type_ = ctypes.c_float if function.dtype.bits == 32 else ctypes.c_double
+    library = ctypes.CDLL("libm.so.6")[name]
+    library.restype, library.argtypes = type_, [type_] * function.operands
+    mine = scalar_function(function.operator, function.dtype)
+    for operands in itertools.product(VALUES, repeat=function.operands):
+        with np.errstate(all="ignore"):
+            found = float(mine(*map(function.dtype.numpy().type, operands)))
+        expected = library(*operands)
+        assert found == expected or (math.isnan(found) and math.isnan(expected)), operands
+        assert math.isnan(found) or math.copysign(1, found) == math.copysign(1, expected), operands
