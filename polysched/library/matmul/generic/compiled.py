@@ -77,30 +77,53 @@ class KernelLoader:
         loaded = self._loaded.get(block.name)
         if loaded is not None:
             return loaded
-        if not self.is_made(block):
-            code = _compiled(block, self.machine)
-            self._folder.store(self._key(block), code)
-            self._add(block, code)
-        return self._loaded[block.name]
+        return self._add(block, native_code(block, self.machine, self._folder))
 
     def is_made(self, block: Code) -> bool:
         """Load a block if it is on disk; returns whether it is loaded."""
         if block.name in self._loaded:
             return True
-        code = self._folder.load(self._key(block))
+        code = self._folder.load(_key(block, self.machine))
         if code is not None:
-            self._add(block, code)
+            self._add(block, _loaded(code, block, self.machine, is_threaded=False))
         return code is not None
 
-    def _key(self, block: Code) -> str:
-        return cache_key(*versions(), package_state(), repr(self.machine), repr(block))
-
-    def _add(self, block: Code, code: bytes) -> None:
-        entry = Entry(block.name, block.arrays, len(block.parameters))
-        native = load_object(code, entry, self.machine).call
+    def _add(self, block: Code, native: Callable[..., int]) -> tuple[Callable[..., int], int]:
         address = ctypes.cast(native, ctypes.c_void_p).value  # type: ignore[arg-type]
         assert address is not None
         self._loaded[block.name] = native, address
+        return native, address
+
+
+def native_code(
+    block: Code, machine: Machine, folder: ObjectCache, *, is_threaded: bool = False
+) -> Callable[..., int]:
+    """The machine code of a block: from the disk, or proved, compiled and stored there.
+
+    The code is unloaded with the function, which takes the arguments of :meth:`KernelLoader.load`.
+
+    Args:
+        block: the description of the kernel.
+        machine: the machine that runs it.
+        folder: the cache of object code on disk.
+        is_threaded: whether the kernel has parallel loops, and takes a team after the arrays and
+            the number of threads last (:func:`polysched.runtime.threads.run_on_team`).
+    """
+    key = _key(block, machine)
+    code = folder.load(key)
+    if code is None:
+        code = _compiled(block, machine)
+        folder.store(key, code)
+    return _loaded(code, block, machine, is_threaded=is_threaded)
+
+
+def _key(block: Code, machine: Machine) -> str:
+    return cache_key(*versions(), package_state(), repr(machine), repr(block))
+
+
+def _loaded(code: bytes, block: Code, machine: Machine, *, is_threaded: bool) -> Callable[..., int]:
+    entry = Entry(block.name, block.arrays + is_threaded, len(block.parameters) + is_threaded)
+    return load_object(code, entry, machine).call
 
 
 def _compiled(block: Code, machine: Machine) -> bytes:
