@@ -16,12 +16,6 @@ from polysched.machine.description import Machine
 TOLERANCE = 0.02
 """Relative difference of modeled cycles up to which tiles count as equally fast."""
 
-LATENCY_SLACK = 1.2
-"""Sums that keep the FMA units busy, over the FMAs in flight: operands arrive late now and then.
-
-Measured on Zen 4 with AVX2, f32 in L1: 8 sums of 8 in flight run at 0.8 of the rate of 12.
-"""
-
 WIDEST_VECTOR = 512
 """The bits of the loads that ``Costs.l2_load`` counts."""
 
@@ -41,6 +35,7 @@ class TileStep:
         loads: loads of vectors and of broadcast elements.
         panel_loads: the loads of vectors among them.
         chains: operations of one sum that depend on each other.
+        slack: sums that keep the FMA units busy, over the FMAs in flight.
     """
 
     sums: int
@@ -48,6 +43,7 @@ class TileStep:
     loads: float
     panel_loads: float
     chains: int = 1
+    slack: float = 1.0
 
 
 def tile_cycles(
@@ -69,7 +65,7 @@ def tile_cycles(
     is_near = panel_bytes <= machine.cache_bytes(1) // 2
     from_l2 = max(1.0, machine.costs.l2_load * machine.vector_bits / WIDEST_VECTOR)
     panel_loads = step.panel_loads * (1 if is_near else from_l2)
-    latency = LATENCY_SLACK * machine.fma_latency * machine.fma_units * step.chains
+    latency = step.slack * machine.fma_latency * machine.fma_units * step.chains
     busiest = max(step.arithmetic, step.loads, panel_loads, latency)
     return (
         terms * (busiest / machine.fma_units + line_cycles)

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from polysched.machine.contraction_model import (
-    LATENCY_SLACK,
     TOLERANCE,
     TileStep,
     cheapest_tile,
@@ -28,11 +27,12 @@ def test_the_busiest_resource_decides_the_cycles_of_a_term() -> None:
         step = replace(TileStep(1, 1, 1, 1), **work)
         return tile_cycles(step, 1001, NEAR, AVX512) - tile_cycles(step, 1, NEAR, AVX512)
 
-    latency = 1000 * LATENCY_SLACK * AVX512.fma_latency
+    latency = 1000 * AVX512.fma_latency
     assert term() == term(arithmetic=2, loads=3) == latency
     assert term(arithmetic=24) == term(loads=24) == term(panel_loads=24)
     assert term(arithmetic=24) == 1000 * 24 / AVX512.fma_units
     assert term(chains=2) == 2 * latency
+    assert term(slack=1.5) == 1.5 * latency
 
 
 def test_a_distant_panel_is_loaded_more_slowly() -> None:

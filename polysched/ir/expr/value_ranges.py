@@ -67,9 +67,10 @@ def _range(
             return type_range(i64)
         number = int(node.value) if dtype is None else wrapped(int(node.value), dtype)
         return number, number
-    assert dtype is not None
     if isinstance(node, Load):
         return of_load(node)
+    if dtype is None:
+        dtype = i64  # operations on literals alone, which have no type
     whole = type_range(dtype)
     if isinstance(node, Cast):
         source = node.operand.dtype

@@ -191,3 +191,10 @@ def test_sums_of_many_terms_wrap(times: int) -> None:
     writes = [Write("t", (), Constant(0, ps.i32)), Write("t", (), t + A, times)]
     found = temporary_ranges({"t": ps.i32}, writes)["t"]
     assert found == ((0, 255 * times) if 255 * times < 2**31 else type_range(ps.i32))
+
+
+def test_range_of_an_operation_on_literals() -> None:
+    """Literals, and operations on literals alone, have no type."""
+    seven = Operation(Operator.ADD, (Constant(3), Constant(4)), None)
+    assert seven.dtype is None
+    assert value_range(Cast(seven, ps.i32), _of_type) == (7, 7)
