@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from polysched.errors import CallError
 from polysched.ir.expr.dtypes import as_dtype, f32, f64
 from polysched.library.attention.arguments import Request, checked
 from polysched.library.attention.kernel import LOG2_E, PARAMETERS, Attention
 from polysched.library.attention.schedule import attention_form, attention_schedule
-from polysched.library.matmul.generic.compiled import native_code, object_folder
+from polysched.library.matmul.generic.compiled import NativeCode, native_code, object_folder
 from polysched.machine.load import load_machine
 from polysched.runtime.bound_call import no_workspace
 from polysched.runtime.memory import aligned_copy
-from polysched.runtime.threads import run_on_team
 from polysched.user import Schedule
 
 NumpyArray = np.ndarray[Any, Any]
@@ -147,20 +144,17 @@ def _run(form: Attention, arrays: list[NumpyArray], threads: int) -> None:
     products = heads * queries * keys * (form.width + form.columns)
     addresses = [array.ctypes.data for array in arrays]
     extents = heads, queries // form.panel, keys
+    parallel = None
     if threads > 1 and products >= machine.costs.parallel_products:
-        native = _native(form, "head" if heads >= threads else "rows")
-        status = run_on_team(native, addresses, extents, threads)
-    else:
-        status = _native(form, None)(*addresses, *extents)
-    if status:
+        parallel = "head" if heads >= threads else "rows"
+    if _native(form, parallel).run(addresses, extents, threads):
         raise no_workspace("attention")
 
 
 @lru_cache(maxsize=128)
-def _native(form: Attention, parallel: str | None) -> Callable[..., int]:
+def _native(form: Attention, parallel: str | None) -> NativeCode:
     """The machine code for one thread, or for threads that share a loop."""
-    code, is_threaded = AttentionCode(form, parallel), parallel is not None
-    return native_code(code, load_machine(None), object_folder(), is_threaded=is_threaded)
+    return native_code(AttentionCode(form, parallel), load_machine(None), object_folder())
 
 
 def _first_common(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from itertools import chain, count
@@ -29,14 +29,13 @@ from polysched.library.convolution.schedule import (
     is_worth_threads,
 )
 from polysched.library.convolution.size import Convolution, Finish, Padding
-from polysched.library.matmul.generic.compiled import native_code, object_folder
+from polysched.library.matmul.generic.compiled import NativeCode, native_code, object_folder
 from polysched.library.matmul.generic.specialize import Specializer
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.array_layout import Layout, layout_of
 from polysched.runtime.bound_call import no_workspace
 from polysched.runtime.memory import aligned_copy
-from polysched.runtime.threads import run_on_team
 from polysched.user import Schedule
 
 
@@ -137,20 +136,16 @@ class Plan:
         out = result.reshape(self.shapes[-1])
         addresses = [array.ctypes.data for array in (*inputs, out)]
         native, extents = self.specialized if self._is_specialized() else self.for_any_size
-        if self.code.is_parallel:
-            status = run_on_team(native, addresses, extents, self.threads)
-        else:
-            status = native(*addresses, *extents)
-        if status:
+        if native.run(addresses, extents, self.threads):
             raise no_workspace(self.code.name)
 
     @cached_property
-    def specialized(self) -> tuple[Callable[..., int], tuple[int, ...]]:
+    def specialized(self) -> tuple[NativeCode, tuple[int, ...]]:
         """The code for the sizes of this call, which has no parameters."""
         return native_convolution(self.code), ()
 
     @cached_property
-    def for_any_size(self) -> tuple[Callable[..., int], tuple[int, ...]]:
+    def for_any_size(self) -> tuple[NativeCode, tuple[int, ...]]:
         """The code for any size, and its parameters."""
         size = self.code.size
         pairs = zip(size.pixels, size.image, strict=True)
@@ -296,6 +291,6 @@ SPECIALIZER = Specializer()
 
 
 @lru_cache(maxsize=256)
-def native_convolution(code: ConvolutionCode) -> Callable[..., int]:
+def native_convolution(code: ConvolutionCode) -> NativeCode:
     """The machine code of a convolution, which is kept on disk."""
-    return native_code(code, load_machine(None), object_folder(), is_threaded=code.is_parallel)
+    return native_code(code, load_machine(None), object_folder())
