@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from polysched.errors import CallError
 from polysched.ir.expr.dtypes import as_dtype, f32, f64
 from polysched.library.attention.arguments import Request, checked
 from polysched.library.attention.kernel import LOG2_E, PARAMETERS, Attention
 from polysched.library.attention.schedule import attention_form, attention_schedule
-from polysched.library.matmul.generic.compiled import KernelLoader, object_folder
-from polysched.lower import compile
+from polysched.library.matmul.generic.compiled import NativeCode, native_code, object_folder
 from polysched.machine.load import load_machine
-from polysched.runtime.kernel import CompiledKernel
+from polysched.runtime.bound_call import no_workspace
 from polysched.runtime.memory import aligned_copy
 from polysched.user import Schedule
 
@@ -26,9 +24,13 @@ NumpyArray = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class AttentionCode:
-    """The kernel of calls on one thread, whose machine code is kept on disk."""
+    """The kernel of a call, whose machine code is kept on disk.
+
+    ``parallel`` is the loop that threads share, as in :func:`attention_schedule`.
+    """
 
     form: Attention
+    parallel: str | None = None
 
     @property
     def name(self) -> str:
@@ -47,7 +49,7 @@ class AttentionCode:
 
     def schedule(self) -> Schedule:
         """The schedule that a call compiles, to be shown, edited or exported."""
-        return attention_schedule(self.form)
+        return attention_schedule(self.form, self.parallel)
 
 
 def attention(
@@ -140,25 +142,19 @@ def _run(form: Attention, arrays: list[NumpyArray], threads: int) -> None:
     machine = load_machine(None)
     (heads, queries, _), keys = arrays[0].shape, arrays[1].shape[1]
     products = heads * queries * keys * (form.width + form.columns)
+    addresses = [array.ctypes.data for array in arrays]
+    extents = heads, queries // form.panel, keys
+    parallel = None
     if threads > 1 and products >= machine.costs.parallel_products:
-        loop = "head" if heads >= threads else "rows"
-        _parallel_kernel(form, loop)(*arrays, threads=threads)
-        return
-    native, _ = _loader().load(AttentionCode(form))
-    addresses = (array.ctypes.data for array in arrays)
-    if native(*addresses, heads, queries // form.panel, keys):
-        raise CallError("attention: there is no memory for the scores of a block")
+        parallel = "head" if heads >= threads else "rows"
+    if _native(form, parallel).run(addresses, extents, threads):
+        raise no_workspace("attention")
 
 
-@cache
-def _loader() -> KernelLoader:
-    return KernelLoader(load_machine(None), object_folder())
-
-
-@cache
-def _parallel_kernel(form: Attention, loop: str) -> CompiledKernel:
-    """The kernel for several threads, proved and compiled."""
-    return compile(attention_schedule(form, loop), load_machine(None))
+@lru_cache(maxsize=128)
+def _native(form: Attention, parallel: str | None) -> NativeCode:
+    """The machine code for one thread, or for threads that share a loop."""
+    return native_code(AttentionCode(form, parallel), load_machine(None), object_folder())
 
 
 def _first_common(

@@ -32,8 +32,13 @@ LOG2_E = math.log2(math.e)
 VECTORS = 2
 """Vectors of queries of a register tile. Each load of a key serves this many multiplications."""
 
-BLOCK_VECTORS = 8
-"""Vectors of queries of a block. Each block reads all of ``k`` and ``v`` from the caches."""
+BLOCK_VECTORS = 6
+"""Vectors of queries of a block. Each block reads all of ``k`` and ``v`` from the caches.
+
+With 6 vectors of 8 lanes a block has as many queries as a block has keys. The last block that a
+causal query sees is then the block of its own number. With 8 vectors the loops of a causal kernel
+have three bodies, and take four times as long to generate and to prove.
+"""
 
 BLOCK_BYTES = 192
 """Most bytes of one query's scores of a block of keys: the scores should fit the L1 cache.

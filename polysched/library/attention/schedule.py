@@ -8,7 +8,7 @@ result are transposed, once for each block of queries.
 from __future__ import annotations
 
 from polysched.ir.expr.dtypes import DType, f32
-from polysched.library.attention.kernel import VECTORS, Attention, attention_kernel
+from polysched.library.attention.kernel import BLOCK_VECTORS, VECTORS, Attention, attention_kernel
 from polysched.library.matmul.schedule.tiling import loops_around
 from polysched.library.register_transpose import transposed_in_registers
 from polysched.machine.description import Machine
@@ -31,7 +31,8 @@ def attention_form(
     """The kernel with the vectors and register tiles of a machine; see :class:`Attention`."""
     machine = as_machine(machine)
     # The sums of a tile share the registers with a vector of each panel and a broadcast element.
-    rows = (machine.vector_registers - VECTORS - 1) // VECTORS
+    most = (machine.vector_registers - VECTORS - 1) // VECTORS
+    rows = max(rows for rows in range(1, most + 1) if BLOCK_VECTORS * VECTORS % rows == 0)
     return Attention(width, columns, machine.lanes(dtype.bits), rows, dtype, causal, masked)
 
 
@@ -78,7 +79,7 @@ def _products(schedule: Schedule, form: Attention) -> Schedule:
     lanes, rows = form.lanes, form.rows
     tiles = (
         ("score", "key", rows, "term", "no_score"),
-        ("weigh", "column", _columns_of_tile(form), "key", "rescale"),
+        ("weigh", "column", rows, "key", "rescale"),
     )
     for statement, across, factor, terms, first in tiles:
         panel, tile = f"{statement}_panel", f"{statement}_tile"
@@ -97,31 +98,20 @@ def _products(schedule: Schedule, form: Attention) -> Schedule:
     return schedule.promote("sums_local", at="weigh_tile", lanes=lanes, into="weigh_sums")
 
 
-def _columns_of_tile(form: Attention) -> int:
-    """The rows of the second product's register tile, which are columns of the result.
-
-    A divisor of all columns leaves no smaller tile at their end, whose conditions would stand in
-    the loop over the keys. Four rows by two vectors are as many sums as FMAs are in flight.
-    """
-    divisors = [rows for rows in range(4, form.rows + 1) if form.columns % rows == 0]
-    parts = -(-form.columns // form.rows)
-    return divisors[-1] if divisors else -(-form.columns // parts)
-
-
 def _in_vectors(schedule: Schedule, form: Attention) -> Schedule:
     """Vectorize the statements outside the products."""
     lanes = form.lanes
     for statement in _OF_ROWS:
         schedule = schedule.vectorize(f"{statement}.row", lanes)
     schedule = schedule.reorder("no_sum.column", "no_sum.row").vectorize("no_sum.row", lanes)
-    # Vectors side by side hide the latency of the comparisons, and share the powers' constants.
+    # One wide vector is several registers, whose instructions alternate: this hides the latency of
+    # the comparisons, and the powers share their constants.
     for statement in ("maximum", "power"):
         panel, lane = f"{statement}_panel", f"{statement}_row"
         schedule = (
             schedule.split(f"{statement}.row", form.panel, into=(panel, lane))
             .reorder(panel, f"{statement}.key", lane)
-            .vectorize(lane, lanes)
-            .unroll(lane)
+            .vectorize(lane, form.panel)
         )
     if form.causal:
         schedule = schedule.reorder("hide.key", "hide.row").vectorize("hide.row", lanes)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from itertools import count
+from itertools import chain, count
 from math import prod
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.dtypes import as_dtype
 from polysched.library.convolution.arguments import Options, Request, checked
 from polysched.library.convolution.format import Format, multiplied_as, total_of
-from polysched.library.convolution.kernel import convolution_kernel
+from polysched.library.convolution.kernel import convolution_kernel, parameters_of
 from polysched.library.convolution.prepare import (
     NumpyArray,
     Prepared,
@@ -29,13 +28,13 @@ from polysched.library.convolution.schedule import (
     convolution_schedule,
     is_worth_threads,
 )
-from polysched.library.convolution.size import AXES, Convolution, Finish, Padding
+from polysched.library.convolution.size import Convolution, Finish, Padding
+from polysched.library.matmul.generic.compiled import NativeCode, native_code, object_folder
 from polysched.library.matmul.generic.specialize import Specializer
-from polysched.lower import compile
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.array_layout import Layout, layout_of
-from polysched.runtime.kernel import CompiledKernel
+from polysched.runtime.bound_call import no_workspace
 from polysched.runtime.memory import aligned_copy
 from polysched.user import Schedule
 
@@ -61,6 +60,21 @@ class ConvolutionCode:
     is_parallel: bool
     any_size: bool = False
 
+    @property
+    def name(self) -> str:
+        """The name of the kernel."""
+        return self.size.name
+
+    @property
+    def arrays(self) -> int:
+        """The number of arrays of the kernel."""
+        return 3 + sum((self.finish.scale, self.finish.bias, self.finish.residual))
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The parameters of the kernel."""
+        return parameters_of(self.size) if self.any_size else ()
+
     def kernel(self) -> Kernel:
         """The kernel that a call schedules."""
         return convolution_kernel(
@@ -83,7 +97,7 @@ class Plan:
         is_first: whether images and results are given with channels first.
         moved: for each array, the order of its axes in the kernel; None if they have this order.
         shapes: for each array and the result, the shape in the kernel.
-        team: arguments of the kernel about threads.
+        threads: the most threads to use.
         zeros: the padding of an image that is copied between zeros; None if the kernel skips it.
         packs: whether the weights are copied as ``prepare`` does, in each call.
         generic: the code for images of any size.
@@ -97,7 +111,7 @@ class Plan:
     is_first: bool
     moved: tuple[tuple[int, ...] | None, ...]
     shapes: tuple[tuple[int, ...], ...]
-    team: Mapping[str, int]
+    threads: int
     zeros: Padding | None
     packs: bool
     generic: ConvolutionCode
@@ -120,33 +134,29 @@ class Plan:
             padded = np.pad(inputs[0], ((0, 0), *self.zeros, (0, 0)))
             inputs[0] = padded.reshape(_image_shape(self.code.size))
         out = result.reshape(self.shapes[-1])
-        if self._is_specialized():
-            self.kernel(*inputs, out, **self.team)
-        else:
-            compiled_convolution(self.generic)(*inputs, out, **self.extents, **self.team)
+        addresses = [array.ctypes.data for array in (*inputs, out)]
+        native, extents = self.specialized if self._is_specialized() else self.for_any_size
+        if native.run(addresses, extents, self.threads):
+            raise no_workspace(self.code.name)
 
     @cached_property
-    def kernel(self) -> CompiledKernel:
-        """The kernel for the sizes of this call; plans that share its code compile it once."""
-        return compiled_convolution(self.code)
+    def specialized(self) -> tuple[NativeCode, tuple[int, ...]]:
+        """The code for the sizes of this call, which has no parameters."""
+        return native_convolution(self.code), ()
 
     @cached_property
-    def extents(self) -> dict[str, int]:
-        """The parameters of the kernel for any size."""
+    def for_any_size(self) -> tuple[NativeCode, tuple[int, ...]]:
+        """The code for any size, and its parameters."""
         size = self.code.size
-        extents = {"images": size.images}
-        for axis, pixels, image in zip(
-            AXES[-len(size.pixels) :], size.pixels, size.image, strict=True
-        ):
-            extents |= {f"pixels_{axis}": pixels, f"image_{axis}": image}
-        return extents
+        pairs = zip(size.pixels, size.image, strict=True)
+        return native_convolution(self.generic), (size.images, *chain.from_iterable(pairs))
 
     def _is_specialized(self) -> bool:
         """Count a call; returns whether the code for these sizes is to run."""
         if self.specialize is not None:
             return self.specialize
         if next(self.calls) == GENERIC_CALLS:
-            SPECIALIZER.submit(self.code, partial(compiled_convolution, self.code))
+            SPECIALIZER.submit(self.code, partial(native_convolution, self.code))
         return SPECIALIZER.is_done(self.code)
 
 
@@ -206,7 +216,7 @@ def _plan(
         is_first,
         tuple(orders.get(name) for name in names),
         tuple(shapes[name] for name in (*names, "out")),
-        MappingProxyType({"threads": request.threads} if code.is_parallel else {}),
+        request.threads,
         zeros,
         packs,
         _for_any_size(code, None if zeros else request.sides),
@@ -281,7 +291,6 @@ SPECIALIZER = Specializer()
 
 
 @lru_cache(maxsize=256)
-def compiled_convolution(code: ConvolutionCode) -> CompiledKernel:
-    """The proved and compiled kernel of a convolution."""
-    machine = load_machine(None)
-    return compile(code.schedule(machine), machine)
+def native_convolution(code: ConvolutionCode) -> NativeCode:
+    """The machine code of a convolution, which is kept on disk."""
+    return native_code(code, load_machine(None), object_folder())

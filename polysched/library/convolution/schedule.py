@@ -108,7 +108,7 @@ def convolution_schedule(
         if statement not in copies
     }
     pixels = out["n"] * prod(out[axis] for axis in axes)
-    products = pixels * out["c"] * prod(taps[name] for name in names)
+    products = pixels * out["c"] * prod(taps[name] for name in (*names, *terms))
     if threads > 1 and is_worth_threads(products, target):
         outer = _shared_loops(order)
         # Parametric extents cannot be collapsed: their product is not affine.

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Protocol
 
 from polysched.ir.isl.budget import SAFETY_SECONDS, time_budget
 from polysched.library.matmul.generic.steps import step_runner
 from polysched.llvm.emit.module import emit_module
+from polysched.loops.analysis.parallel import parallel_loops
 from polysched.lower import proved
 from polysched.machine.description import Machine
 from polysched.runtime.cache import ENVIRONMENT_VARIABLE, ObjectCache, cache_key, default_cache
 from polysched.runtime.collection import collection_paused
 from polysched.runtime.jit import Entry, emit_object, load_object, versions
 from polysched.runtime.package_state import package_state
+from polysched.runtime.threads import run_on_team
 from polysched.user import Schedule
 
 
@@ -77,40 +80,77 @@ class KernelLoader:
         loaded = self._loaded.get(block.name)
         if loaded is not None:
             return loaded
-        if not self.is_made(block):
-            code = _compiled(block, self.machine)
-            self._folder.store(self._key(block), code)
-            self._add(block, code)
-        return self._loaded[block.name]
+        return self._add(block, native_code(block, self.machine, self._folder).call)
 
     def is_made(self, block: Code) -> bool:
         """Load a block if it is on disk; returns whether it is loaded."""
         if block.name in self._loaded:
             return True
-        code = self._folder.load(self._key(block))
+        code = self._folder.load(_key(block, self.machine))
         if code is not None:
-            self._add(block, code)
+            self._add(block, _loaded(code, block, self.machine).call)
         return code is not None
 
-    def _key(self, block: Code) -> str:
-        return cache_key(*versions(), package_state(), repr(self.machine), repr(block))
-
-    def _add(self, block: Code, code: bytes) -> None:
-        entry = Entry(block.name, block.arrays, len(block.parameters))
-        native = load_object(code, entry, self.machine).call
+    def _add(self, block: Code, native: Callable[..., int]) -> tuple[Callable[..., int], int]:
         address = ctypes.cast(native, ctypes.c_void_p).value  # type: ignore[arg-type]
         assert address is not None
         self._loaded[block.name] = native, address
+        return native, address
+
+
+@dataclass(frozen=True)
+class NativeCode:
+    """Machine code in this process, which is unloaded with ``call``.
+
+    ``is_threaded`` tells whether the kernel has parallel loops. ``call`` then takes a team after
+    the arrays and the number of threads last (:func:`polysched.runtime.threads.run_on_team`).
+    """
+
+    call: Callable[..., int]
+    is_threaded: bool
+
+    def run(self, addresses: Sequence[int], parameters: Sequence[int], threads: int) -> int:
+        """Run the code on at most ``threads`` threads; returns 1 if a workspace has no memory."""
+        if self.is_threaded:
+            return run_on_team(self.call, addresses, parameters, threads)
+        return self.call(*addresses, *parameters)
+
+
+def native_code(block: Code, machine: Machine, folder: ObjectCache) -> NativeCode:
+    """The machine code of a block: from the disk, or proved, compiled and stored there."""
+    key = _key(block, machine)
+    code = folder.load(key)
+    if code is None:
+        code = _compiled(block, machine)
+        folder.store(key, code)
+    return _loaded(code, block, machine)
+
+
+def _key(block: Code, machine: Machine) -> str:
+    return cache_key(*versions(), package_state(), repr(machine), repr(block))
+
+
+def _loaded(code: bytes, block: Code, machine: Machine) -> NativeCode:
+    is_threaded = bool(code[0])
+    entry = Entry(block.name, block.arrays + is_threaded, len(block.parameters) + is_threaded)
+    return NativeCode(load_object(code[1:], entry, machine).call, is_threaded)
 
 
 def _compiled(block: Code, machine: Machine) -> bytes:
-    """Prove and compile a block; raises as :func:`polysched.lower.compile`."""
+    """Prove and compile a block; raises as :func:`polysched.lower.compile`.
+
+    Returns:
+        one byte that tells whether the loops are threaded, and the object code. A schedule cannot
+        tell: a parallel loop with one iteration is no loop.
+    """
     with collection_paused():
         with time_budget(SAFETY_SECONDS):
             schedule = block.schedule()
             assert schedule.kernel.parameters == block.parameters
             loops = proved(schedule, machine, guard=False)
-        return emit_object(emit_module(loops, machine), block.name, machine)
+        is_threaded = bool(parallel_loops(loops.body))
+        code = emit_object(emit_module(loops, machine), block.name, machine)
+    return bytes([is_threaded]) + code
 
 
 def object_folder() -> ObjectCache:
