@@ -188,7 +188,10 @@ def _entry(
 def _why_scalar(properties: LoopReport, loop: Loop, missing: str) -> str | None:
     if properties.lanes is None:
         has_vectors = any(other.kind is LoopKind.VECTOR for other in loops(loop))
-        return None if has_vectors or loop.kind is LoopKind.VECTOR else "it is written out"
+        if has_vectors or loop.kind is LoopKind.VECTOR:
+            return None
+        is_unrolled = loop.kind is LoopKind.UNROLLED
+        return "it is written out" if is_unrolled else "a loop around it is a vector"
     if properties.scalar is None:
         return "the checker could not decide within its quota whether lanes are legal"
     if properties.scalar:
@@ -242,7 +245,7 @@ def _lines(report: Report) -> Iterator[str]:
     for entry in report.statements:
         yield (
             f"  {entry.statement}: {entry.cycles:.3g} cycles, bound by {entry.bound} (core "
-            f"{entry.compute:.3g}, caches {entry.memory:.3g}), {entry.registers} registers held"
+            f"{entry.compute:.3g}, caches {entry.memory:.3g}), registers held: {entry.registers}"
         )
     yield ""
     yield "loops:"

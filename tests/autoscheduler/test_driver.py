@@ -126,6 +126,13 @@ def test_what_was_found_before_the_time_limit_is_proved(monkeypatch: pytest.Monk
     assert schedule.check().is_legal
 
 
+def test_a_loop_inside_a_vector_is_not_said_to_be_written_out() -> None:
+    report = ps.optimize(kernels.matmul(), AVX512).report()
+    for loop in report.loops:
+        assert (loop.scalar == "it is written out") <= (loop.kind == "unrolled")
+    assert "registers that hold values across the innermost loop: " in str(report)
+
+
 def test_a_finished_search_has_not_stopped() -> None:
     report = ps.optimize(kernels.scale(), AVX512).report()
     assert report.stopped is None

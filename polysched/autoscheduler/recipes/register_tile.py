@@ -172,6 +172,6 @@ def _reason(plan: Plan, cost: Cost) -> str:
     width = f"{plan.vectors} vectors" if plan.vectors > 1 else "one vector"
     return (
         f"{width} of {plan.lanes} lanes along {plan.vector}{tile}; loop order "
-        f"{', '.join(plan.order)}; {cost.registers} registers hold values across the innermost "
-        f"loop; predicted {cost.cycles:.3g} cycles, bound by {cost.bound}"
+        f"{', '.join(plan.order)}; registers that hold values across the innermost "
+        f"loop: {cost.registers}; predicted {cost.cycles:.3g} cycles, bound by {cost.bound}"
     )

@@ -59,6 +59,9 @@ class Repair:
     def __str__(self) -> str:
         return self.description
 
+    def __repr__(self) -> str:
+        return f"<Repair: {self.description}>"
+
 
 @dataclass(frozen=True, eq=False)
 class Case:

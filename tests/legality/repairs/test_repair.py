@@ -4,6 +4,7 @@ from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Order
 from polysched.legality.repairs.repair import (
     OrderEdit,
+    Repair,
     apply_edit,
     insert_after,
     insert_before,
@@ -74,3 +75,9 @@ def test_a_free_reduction_is_another_kernel() -> None:
     assert changed.steps == schedule.steps
     assert any(dependence.reorderable for dependence in changed.program.dependences)
     assert not any(dependence.reorderable for dependence in schedule.program.dependences)
+
+
+def test_the_repr_of_a_repair_is_one_short_line() -> None:
+    edit = leave_out(tiled(), 0)
+    repair = Repair("leave out split(loop='t', factor=4)", apply_edit(tiled(), edit), (edit,))
+    assert repr(repair) == "<Repair: leave out split(loop='t', factor=4)>"
