@@ -216,6 +216,11 @@ class KernelBuilder:
         with self._symbols.located(location):
             yield
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no statement has been declared."""
+        return not self._statements
+
     def is_reached(self) -> bool:
         """Whether a statement declared here would have an instance for some parameter values."""
         with limited(KernelError, "the bounds and conditions here are too complex"):
