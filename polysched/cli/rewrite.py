@@ -78,7 +78,7 @@ def rewrite_command(target: str, reading: Reading, file: Path, object_file: Path
         _require_some(path, replaced, refused, reading)
     replaced, programs = _proved(replaced, refused, reading, machine)
     _require_some(path, replaced, refused, reading)
-    text = edited(_text(path), [edit for one in replaced for edit in one.edits])
+    text = edited(_text(path), [edit for replacement in replaced for edit in replacement.edits])
     if object_file is None:
         text = f"{text.rstrip()}\n\n{print_c_functions(programs)}"
     else:
@@ -87,9 +87,11 @@ def rewrite_command(target: str, reading: Reading, file: Path, object_file: Path
         file.write_bytes(text.encode())
     except OSError as error:
         raise ExportError(f"cannot write '{file}': {error.strerror}") from error
-    for one in replaced:
-        output().print(f"{file}: {one.program.region.name} calls {one.symbol}", highlight=False)
-        for note in one.program.notes():
+    for replacement in replaced:
+        output().print(
+            f"{file}: {replacement.program.region.name} calls {replacement.symbol}", highlight=False
+        )
+        for note in replacement.program.notes():
             output().print(f"  {note}", highlight=False)
     for refusal in refused:
         print_error(f"left as it is: {refusal.error}")
@@ -108,7 +110,9 @@ def _require_some(
             raise refused[0].error
         raise TargetError(f"{path} defines no function; expected one with loops in it")
     if reading.schedule_file is not None and len(replaced) > 1:
-        names = ", ".join(sorted({f"'{one.program.region.name}'" for one in replaced}))
+        names = ", ".join(
+            sorted({f"'{replacement.program.region.name}'" for replacement in replaced})
+        )
         raise TargetError(
             f"--schedule applies to one region; {path} has {len(replaced)} in {names}: name a "
             "function with --function"
@@ -120,26 +124,26 @@ def _proved(
 ) -> tuple[list[Replacement], list[LoopProgram]]:
     """Generate the loops of the regions; those that are not proved correct are refused."""
     replaced, programs = [], []
-    for one in candidates:
+    for candidate in candidates:
         try:
             with time_budget(reading.time_limit()):  # a region does not take the time of the next
-                programs.append(_scheduled(one, reading, machine))
+                programs.append(_scheduled(candidate, reading, machine))
         except PolyschedError as error:
             if reading.schedule_file is not None:
                 raise
-            location = one.program.parsed.source_map.span(one.program.region.node)
+            location = candidate.program.parsed.source_map.span(candidate.program.region.node)
             reason = str(error).partition("\n")[0]
-            refused.append(Refusal(one.program.region.name, location.error(reason)))
+            refused.append(Refusal(candidate.program.region.name, location.error(reason)))
         else:
-            replaced.append(one)
+            replaced.append(candidate)
     return replaced, programs
 
 
-def _scheduled(one: Replacement, reading: Reading, machine: Machine) -> LoopProgram:
-    program = with_floating_point(one.program, reading)
+def _scheduled(candidate: Replacement, reading: Reading, machine: Machine) -> LoopProgram:
+    program = with_floating_point(candidate.program, reading)
     schedule = Schedule(program.kernel)
     if reading.schedule_file is not None:
         schedule = apply_file(schedule, reading.schedule_file)
     if reading.auto:
         schedule = optimize_schedule(schedule, machine).schedule
-    return replace(proved(schedule, machine, guard=False), name=one.symbol)
+    return replace(proved(schedule, machine, guard=False), name=candidate.symbol)
