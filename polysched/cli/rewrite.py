@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from polysched.autoscheduler.driver import optimize_schedule
 from polysched.cli.c_target import is_c_target
 from polysched.cli.completion import files
 from polysched.cli.options import WrittenFile, output_option
+from polysched.cli.replaced_regions import file_text, proved_regions
 from polysched.cli.schedule_file import (
     Reading,
     auto_option,
     hint_at_auto,
     reading_options,
-    with_floating_point,
 )
 from polysched.cli.terminal import output, print_error
-from polysched.errors import ExportError, PolyschedError, TargetError
+from polysched.errors import ExportError, TargetError
 from polysched.frontends.scop.regions import Refusal, Replacement, replacements_of
 from polysched.frontends.scop.rewriting import edited
 from polysched.ir.isl.budget import time_budget
-from polysched.loops.ir.nodes import LoopProgram
 from polysched.loops.printers.c import print_c_functions
-from polysched.lower import proved
-from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.export import write_object
-from polysched.schedule.notation.file import apply_file
-from polysched.schedule.schedule import Schedule
 
 
 @click.command("rewrite")
@@ -50,10 +43,11 @@ def rewrite_command(target: str, reading: Reading, file: Path, object_file: Path
     """Replace the regions of a C file by calls of generated functions, source to source.
 
     The regions are those between '#pragma scop' and '#pragma endscop', in any number of functions;
-    of a function without these pragmas the whole body. Everything else stays as it is, byte for
-    byte. The text of a region stays in the file too: it runs where arrays overlap, where an
-    inferred condition on the sizes fails, and where the generated function cannot run. A region
-    that cannot be translated is left alone, and the reason is printed.
+    of a function without these pragmas the whole body, or else the loops in it that can be
+    translated. Everything else stays as it is, byte for byte. The text of a region stays in the
+    file too: it runs where arrays overlap, where an inferred condition on the sizes fails, and
+    where the generated function cannot run. A region that cannot be translated is left alone, and
+    the reason is printed.
 
     \b
     polysched rewrite solver.c -o solver.opt.c --auto
@@ -76,9 +70,9 @@ def rewrite_command(target: str, reading: Reading, file: Path, object_file: Path
     with time_budget(reading.time_limit()):
         replaced, refused = replacements_of(path, reading.function, reading.promises)
         _require_some(path, replaced, refused, reading)
-    replaced, programs = _proved(replaced, refused, reading, machine)
+    replaced, programs = proved_regions(replaced, refused, reading, machine)
     _require_some(path, replaced, refused, reading)
-    text = edited(_text(path), [edit for replacement in replaced for edit in replacement.edits])
+    text = edited(file_text(path), [edit for replacement in replaced for edit in replacement.edits])
     if object_file is None:
         text = f"{text.rstrip()}\n\n{print_c_functions(programs)}"
     else:
@@ -98,10 +92,6 @@ def rewrite_command(target: str, reading: Reading, file: Path, object_file: Path
     hint_at_auto(reading.schedule_file is not None, reading)
 
 
-def _text(path: Path) -> str:
-    return path.read_bytes().decode()
-
-
 def _require_some(
     path: Path, replaced: list[Replacement], refused: list[Refusal], reading: Reading
 ) -> None:
@@ -117,33 +107,3 @@ def _require_some(
             f"--schedule applies to one region; {path} has {len(replaced)} in {names}: name a "
             "function with --function"
         )
-
-
-def _proved(
-    candidates: list[Replacement], refused: list[Refusal], reading: Reading, machine: Machine
-) -> tuple[list[Replacement], list[LoopProgram]]:
-    """Generate the loops of the regions; those that are not proved correct are refused."""
-    replaced, programs = [], []
-    for candidate in candidates:
-        try:
-            with time_budget(reading.time_limit()):  # a region does not take the time of the next
-                programs.append(_scheduled(candidate, reading, machine))
-        except PolyschedError as error:
-            if reading.schedule_file is not None:
-                raise
-            location = candidate.program.parsed.source_map.span(candidate.program.region.node)
-            reason = str(error).partition("\n")[0]
-            refused.append(Refusal(candidate.program.region.name, location.error(reason)))
-        else:
-            replaced.append(candidate)
-    return replaced, programs
-
-
-def _scheduled(candidate: Replacement, reading: Reading, machine: Machine) -> LoopProgram:
-    program = with_floating_point(candidate.program, reading)
-    schedule = Schedule(program.kernel)
-    if reading.schedule_file is not None:
-        schedule = apply_file(schedule, reading.schedule_file)
-    if reading.auto:
-        schedule = optimize_schedule(schedule, machine).schedule
-    return replace(proved(schedule, machine, guard=False), name=candidate.symbol)
