@@ -40,7 +40,7 @@ def printed(files: Sequence[Path], program: Path) -> str:
 @covering(
     1,
     has_object=[True, False],
-    **{"name, regions": [("suite", 8), ("functions", 12), ("walks", 10), ("histograms", 5)]},
+    **{"name, regions": [("suite", 8), ("functions", 13), ("walks", 11), ("histograms", 6)]},
 )
 def test_a_rewritten_program_prints_the_same(
     name: str, regions: int, has_object: bool, tmp_path: Path
