@@ -17,6 +17,7 @@ from polysched.errors import FrontendError
 from polysched.frontends.scop import NO_PROMISES, CProgram
 from polysched.frontends.scop.regions import replacements_of
 from tests.frontends.scop.calling import needs_gcc
+from tests.support.effort import sampled
 
 FOLDER = Path(__file__).parent / "corpus"
 FILES = sorted(path.stem for path in FOLDER.glob("*.c"))
@@ -78,7 +79,7 @@ def test_rewritten_functions_leave_the_bytes_of_gcc(name: str, tmp_path: Path) -
     arguments = [str(source), "-o", str(rewritten), "--object", str(objects)]
     result = CliRunner().invoke(main, ["rewrite", *arguments])
     assert result.exit_code == 0, result.output
-    for seed in ("1u", "2u"):
+    for seed in sampled(("1u", "2u"), 2):
         expected = _printed(source, [], seed, tmp_path / "gcc")
         found = _printed(rewritten, [objects], seed, tmp_path / "polysched")
         assert found == expected

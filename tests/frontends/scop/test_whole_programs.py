@@ -22,6 +22,7 @@ from tests.frontends.scop.calling import (
     needs_gcc,
     random_arguments,
 )
+from tests.support.effort import covering
 
 FOLDER = Path(__file__).parent / "programs" / "whole"
 FLAGS = ("-w", "-O1", "-ffp-contract=off", "-fwrapv", f"-I{FOLDER}")
@@ -36,10 +37,11 @@ def printed(files: Sequence[Path], program: Path) -> str:
     return subprocess.run([program], check=True, capture_output=True, text=True).stdout
 
 
-@pytest.mark.parametrize(
-    ("name", "regions"), [("suite", 8), ("functions", 13), ("walks", 11), ("histograms", 6)]
+@covering(
+    1,
+    has_object=[True, False],
+    **{"name, regions": [("suite", 8), ("functions", 13), ("walks", 11), ("histograms", 6)]},
 )
-@pytest.mark.parametrize("has_object", [True, False])
 def test_a_rewritten_program_prints_the_same(
     name: str, regions: int, has_object: bool, tmp_path: Path
 ) -> None:
