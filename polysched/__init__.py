@@ -41,6 +41,7 @@ from polysched.errors import (
     ScheduleError,
     SlowScheduleWarning,
     StepError,
+    SubscriptError,
     TargetError,
 )
 from polysched.ir.core.kernel import Kernel
@@ -204,6 +205,7 @@ __all__ = [
     "ScheduleError",
     "SlowScheduleWarning",
     "StepError",
+    "SubscriptError",
     "TargetError",
     "UnknownLegalityError",
     "Verdict",
