@@ -37,6 +37,7 @@ from polysched.frontends.scop.preparing import (
     without_calls_and_structs,
 )
 from polysched.frontends.scop.rewrites.counting import with_countdowns
+from polysched.frontends.scop.rewrites.live_out import with_values_after
 from polysched.frontends.scop.rewrites.normalizing import normalized
 from polysched.frontends.scop.rewrites.pointer_loops import with_counted_pointers
 from polysched.frontends.scop.rewrites.region import Region
@@ -113,6 +114,7 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
         FrontendError: the region has no translation to a kernel.
     """
     found: list[Translation] = []
+    region = with_values_after(region)
     # If loops that are left early read arrays of unknown extent, a second attempt makes the reads
     # safe. It is second because it replaces loads of neighbors by gathers.
     for reads_again in (False, True):
@@ -142,7 +144,14 @@ def translated_form(parsed: ParsedSource, form: Region, settings: Settings) -> T
 def _without_walks(parsed: ParsedSource, region: Region, settings: Settings) -> Translation:
     """Translate a region after rewriting the pointers that walk through arrays."""
     numbers, pointers = parameters_of(region)
-    items = normalized(with_countdowns(region.items, numbers if region.is_function else {}))
+    numbers |= {
+        node.name: node.type
+        for node in region.before
+        if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.TypeDecl)
+    }
+    ended = {name: type_ for name, type_ in numbers.items() if name in region.ended}
+    items = normalized(with_countdowns(region.items, ended))
+    pointers += [name for name in local_pointers(region.before) if name not in pointers]
     items = with_counted_pointers(items, pointers)
     walked = without_walks(items, pointers)
     try:

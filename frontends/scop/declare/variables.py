@@ -124,6 +124,10 @@ def variables_of(
         node, place = member.declaration, member.place
         type_ = declared_type(node.type, typedefs, parsed.source_map, node)
         variables[name] = Variable(name, node, type_, origins[place.base], place)
+    for result in region.results:
+        node = c_ast.Decl(result.name, [], [], [], [], result.type, None, None, result.type.coord)
+        type_ = declared_type(result.type, typedefs, parsed.source_map, node)
+        variables[result.name] = Variable(result.name, node, type_, Origin.LOCAL)
     for name, size_ in region.derived.items():
         declaration = c_ast.Decl(name, [], [], [], [], None, None, None, size_.node.coord)
         variables[name] = Variable(
