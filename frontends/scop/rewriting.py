@@ -229,6 +229,8 @@ class _Call:
             conditions.append(f"{size.name} <= {LARGEST_SIZE}L")
             if size.type.dtype == i64:
                 conditions.append(f"{size.name} >= -{LARGEST_SIZE}L")
+            elif size.derived is not None:  # computed as long
+                conditions.append(f"{size.name} >= 0")
         if self.program.unlimited:
             conditions.insert(0, "0")
         conditions += [self._apart(*pair) for pair in self.program.apart]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, suggestion
-from polysched.frontends.scop.rewrites.derived import DerivedSize
+from polysched.frontends.scop.rewrites.derived import DerivedSize, EntryValue
 from polysched.frontends.scop.rewrites.usage import usage_of
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.types.struct_places import MemberVariable
@@ -57,7 +57,7 @@ class Region:
     node: c_ast.Node
     end: c_ast.Node | None = None
     members: Mapping[str, MemberVariable] = field(default_factory=dict)
-    derived: Mapping[str, DerivedSize] = field(default_factory=dict)
+    derived: Mapping[str, DerivedSize | EntryValue] = field(default_factory=dict)
     results: tuple[LiveOut, ...] = ()
     ended: frozenset[str] = frozenset()
 
