@@ -16,7 +16,7 @@ import islpy as isl
 from polysched.dependence.distance import distance
 from polysched.dependence.relations import Dependence
 from polysched.ir.core.tree import Loop, Node, path, statements
-from polysched.ir.expr.linear import Interval
+from polysched.ir.expr.linear_form import Interval
 
 
 @dataclass(frozen=True, eq=False)

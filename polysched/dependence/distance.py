@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polysched.ir.expr.linear import Interval
+from polysched.ir.expr.linear_form import Interval
 from polysched.ir.isl.extrema import greatest, least
 
 

@@ -136,12 +136,13 @@ def _most(regions: list[dict[str, Kept]]) -> dict[str, Kept]:
 
 def _kept(promoted: LoopProgram, machine: Machine) -> list[dict[str, Kept]]:
     """The register contents of each innermost region, by source array."""
-    arrays, names = promoted.arrays, frozenset(promoted.registers)
+    arrays = promoted.arrays
     regions: list[dict[str, Kept]] = []
 
     def visit(node: LoopNode, around: dict[str, Kept]) -> None:
-        if isinstance(node, Allocate) and node.array in names:
-            around = _added(around, arrays[node.array], machine)
+        if isinstance(node, Allocate) and node.array in promoted.registers:
+            source = promoted.registers[node.array]
+            around = _added(around, source, arrays[node.array], machine)
         below = children(node)
         for child in below:
             visit(child, around)
@@ -152,14 +153,15 @@ def _kept(promoted: LoopProgram, machine: Machine) -> list[dict[str, Kept]]:
     return regions
 
 
-def _added(around: dict[str, Kept], register: Array, machine: Machine) -> dict[str, Kept]:
-    """The values that are kept, and those of a register array."""
+def _added(
+    around: dict[str, Kept], source: str, register: Array, machine: Machine
+) -> dict[str, Kept]:
+    """The values that are kept, and those of an array that a register array holds."""
     lanes = math.prod(concrete_shape(register.shape, {}))
     size = -(-lanes * register.dtype.container.bits // machine.vector_bits)
-    name = register.name.rpartition(".r")[0]
-    before = around.get(name, Kept(name, 0, 0, True))
+    before = around.get(source, Kept(source, 0, 0, True))
     more = replace(before, values=before.values + 1, registers=before.registers + size)
-    return {**around, name: more}
+    return {**around, source: more}
 
 
 def _unfitting(program: LoopProgram, machine: Machine) -> Iterator[VectorLoop]:

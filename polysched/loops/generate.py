@@ -10,7 +10,7 @@ import islpy as isl
 from polysched.errors import KernelError, LoweringError
 from polysched.ir.core.limits import limited
 from polysched.ir.core.tree import executed
-from polysched.ir.expr.linear import Interval
+from polysched.ir.expr.linear_form import Interval
 from polysched.ir.isl.budget import SAFETY_SECONDS, time_budget
 from polysched.ir.isl.extrema import greatest, least
 from polysched.ir.isl.quota import QuotaExceededError, in_proportion, operation_quota

@@ -33,7 +33,8 @@ from operator import and_
 from polysched.ir.core.tree import LoopKind
 from polysched.ir.expr.expressions import Constant, Expression, Index, Operation, Parameter
 from polysched.ir.expr.functions import maximum, minimum
-from polysched.ir.expr.linear import Intervals, LinearForm, linear_form
+from polysched.ir.expr.linear import linear_form
+from polysched.ir.expr.linear_form import Intervals, LinearForm
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import loads
 from polysched.ir.expr.traversal import walk as walk_expression
@@ -234,7 +235,7 @@ def _is_empty(loop: For, scope: _Scope) -> bool:
 def _is_single(loop: For, scope: _Scope) -> bool:
     """Whether a loop provably has at most one iteration."""
     length = linear_form(loop.upper, {}).plus(linear_form(loop.lower, {}), -1)
-    return loop.step == 1 and scope.facts.holds(length.plus(LinearForm((), 1), -1))
+    return loop.step == 1 and scope.facts.holds(length.plus(-1))
 
 
 def _as_branch(loop: For, scope: _Scope, ends: int) -> LoopNode | None:
@@ -313,8 +314,8 @@ def _whole_extent(loop: For) -> list[LinearForm] | None:
     first, last = loop.bounds
     if loop.kind.is_loop_in_code or loop.step != 1 or first is None or last is None:
         return None
-    start = linear_form(loop.lower, {}).plus(LinearForm((), first), -1)
-    end = LinearForm((), last + 1).plus(linear_form(loop.upper, {}), -1)
+    start = linear_form(loop.lower, {}).plus(-first)
+    end = linear_form(loop.upper, {}).times(-1).plus(last + 1)
     return [*not_positive(start), *not_positive(end)]
 
 
@@ -361,7 +362,7 @@ def _innermost(form: LinearForm, scope: _Scope) -> _Decided | None:
             worst = scope.facts.known[loop.variable][coefficient > 0]
             if worst is None:
                 return None
-            form = _without(form, loop).plus(LinearForm((), coefficient * worst))
+            form = _without(form, loop).plus(coefficient * worst)
     return _Decided(form, None)
 
 

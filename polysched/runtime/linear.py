@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from polysched.ir.expr.affine import weighted_sum
 from polysched.ir.expr.expressions import Expression, Operation, Parameter
-from polysched.ir.expr.linear import LinearForm
+from polysched.ir.expr.linear_form import LinearForm
 from polysched.ir.expr.operators import INFIX, Operator
 from polysched.ir.expr.traversal import walk
 

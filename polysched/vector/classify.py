@@ -16,7 +16,8 @@ from polysched.ir.core.data_dependent import is_data_dependent
 from polysched.ir.core.kernel import Array
 from polysched.ir.core.packing import Rows
 from polysched.ir.expr.expressions import Constant, Expression, Index
-from polysched.ir.expr.linear import Intervals, LinearForm, interval, linear_form, simplify
+from polysched.ir.expr.linear import interval, linear_form, simplify
+from polysched.ir.expr.linear_form import Intervals, LinearForm
 from polysched.loops.ir.nodes import For
 
 CACHE_LINE = 64
@@ -228,7 +229,7 @@ def lane_distances(
         return None
     if offset.lane is not None:
         first = min(0, offset.lane * (count - 1))
-        least_offset = replace(offset, literal=offset.literal.plus(LinearForm((), first)))
+        least_offset = replace(offset, literal=offset.literal.plus(first))
         return least_offset, tuple([offset.lane * at - first for at in range(count)])
     forms = [_distance(strides, subscripts, {lane: (at, at)}) for at in range(count)]
     start, scaled = forms[0]

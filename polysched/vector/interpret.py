@@ -16,7 +16,7 @@ import numpy as np
 from polysched.errors import KernelError
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.expr.expressions import Constant, Index, Parameter
-from polysched.ir.expr.linear import Intervals
+from polysched.ir.expr.linear_form import Intervals
 from polysched.ir.semantics.memory import (
     AnyArray,
     Memory,

@@ -18,7 +18,8 @@ from polysched.ir.expr.expressions import (
     Operation,
     Parameter,
 )
-from polysched.ir.expr.linear import UNBOUNDED, Intervals, LinearForm, linear_form
+from polysched.ir.expr.linear import linear_form
+from polysched.ir.expr.linear_form import UNBOUNDED, Intervals, LinearForm
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
 from polysched.vector.classify import (
@@ -153,7 +154,7 @@ class Lowering:
         if offset.lane == 1:
             return self.whole(array, offset, Uniform.CONTIGUOUS, lanes.count)
         if offset.lane == -1:
-            last = offset.literal.plus(LinearForm((), 1 - lanes.count))
+            last = offset.literal.plus(1 - lanes.count)
             reversed_ = replace(offset, literal=last)
             return self.whole(array, reversed_, Uniform.REVERSED, lanes.count)
         lane_offsets = lane_distances(self.strides[name], subscripts, offset, lane, lanes.count)

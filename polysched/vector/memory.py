@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from polysched.errors import KernelError
 from polysched.ir.core.kernel import Array
-from polysched.ir.expr.linear import Intervals
+from polysched.ir.expr.linear_form import Intervals
 from polysched.ir.semantics.scalar import Scalar
 from polysched.vector.classify import literal_strides, row_major
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 from polysched.ir.core.kernel import Role
 from polysched.ir.core.printing import format_declarations, format_expression, format_header
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Index, Operation, Parameter
-from polysched.ir.expr.linear import LinearForm
+from polysched.ir.expr.linear_form import LinearForm
 from polysched.vector.ir import (
     Assign,
     Branch,

@@ -2,7 +2,7 @@ import islpy as isl
 import pytest
 
 from polysched.dependence.distance import distance, format_distance, format_distances
-from polysched.ir.expr.linear import Interval
+from polysched.ir.expr.linear_form import Interval
 
 
 def between(relation: str, source: str, sink: str) -> Interval:

@@ -215,8 +215,8 @@ MUTANTS = (
         "a vector counts as full without its last lane",
         SEPARATION,
         "_whole_extent",
-        "LinearForm((), last + 1)",
-        "LinearForm((), last)",
+        "linear_form(loop.upper, {}).times(-1).plus(last + 1)",
+        "linear_form(loop.upper, {}).times(-1).plus(last)",
         SEPARATED,
     ),
     Mutant(
@@ -242,8 +242,8 @@ MUTANTS = (
         "an integer counts as at most 0 where a multiple of it is at most the factor",
         FACTS,
         "Facts._follows",
-        "LinearForm((), 1 - scale)",
-        "LinearForm((), -scale)",
+        "rest.plus(1 - scale)",
+        "rest.plus(-scale)",
         FACTS_TESTS,
     ),
     Mutant(

@@ -19,8 +19,8 @@ MUTANTS = (
         "the last iteration of a loop is forgotten where places in registers have to stay clear",
         CLEARANCE,
         "_ends",
-        "LinearForm((), -1)",
-        "LinearForm((), -2)",
+        "linear_form(bound, {}).plus(-1)",
+        "linear_form(bound, {}).plus(-2)",
         CLEAR,
     ),
     Mutant(

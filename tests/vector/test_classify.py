@@ -10,7 +10,7 @@ from polysched.ir.core.kernel import Array, Role
 from polysched.ir.core.packing import Rows
 from polysched.ir.expr.dtypes import as_dtype, i8, i64
 from polysched.ir.expr.expressions import Constant, Index, Load, Operand, Parameter, as_expression
-from polysched.ir.expr.linear import LinearForm
+from polysched.ir.expr.linear_form import LinearForm
 from polysched.loops.ir.nodes import For
 from polysched.vector.classify import (
     Strides,

@@ -107,7 +107,7 @@ def test_no_unrolled_loop_is_left(loops: LoopProgram) -> None:
 
 
 def test_the_arrays_in_registers_are_named(loops: LoopProgram) -> None:
-    assert loops.registers == ()
+    assert not loops.registers
     promoted = loops_after(loops, VNNI, "promote").registers
     tiled = loops_after(loops, VNNI, "transpose-tiles")
     assert set(promoted) < set(tiled.registers) < set(tiled.arrays)

@@ -19,7 +19,14 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by
-from polysched.frontends.scop.source.trees import cast_to, loop_start, mapped, names_in, walk
+from polysched.frontends.scop.source.trees import (
+    Distance,
+    cast_to,
+    loop_start,
+    mapped,
+    names_in,
+    walk,
+)
 
 _MOVES = {"p++": "+", "++": "+", "p--": "-", "--": "-", "+=": "+", "-=": "-"}
 _ZERO = c_ast.Constant("int", "0")
@@ -77,16 +84,37 @@ def _moves(node: c_ast.Node, name: str) -> bool:
 
 @dataclass(frozen=True)
 class _Offset:
-    """Distance from the start of the walk, valid inside certain loops only."""
+    """Distance from the start of the walk, valid inside certain loops only.
+
+    Attributes:
+        value: the distance.
+        inside: the loops.
+        anywhere: the distance that is valid anywhere; None for `value`.
+    """
 
     value: c_ast.Node
     inside: frozenset[int] = frozenset()
+    anywhere: c_ast.Node | None = None
 
-    def plus(self, other: c_ast.Node, inside: frozenset[int] = frozenset()) -> _Offset:
+    @property
+    def exact(self) -> c_ast.Node:
+        """The distance, with 0 in place of negative numbers of iterations; valid anywhere."""
+        return self.value if self.anywhere is None else self.anywhere
+
+    def plus(
+        self,
+        other: c_ast.Node,
+        inside: frozenset[int] = frozenset(),
+        exact: c_ast.Node | None = None,
+    ) -> _Offset:
         if _is_zero(other):
             return self
-        value = other if _is_zero(self.value) else _combined("+", self.value, other)
-        return _Offset(value, self.inside | inside)
+        value, anywhere = (
+            more if _is_zero(before) else _combined("+", before, more)
+            for before, more in ((self.value, other), (self.exact, exact or other))
+        )
+        is_same = self.anywhere is None and exact is None
+        return _Offset(value, self.inside | inside, None if is_same else anywhere)
 
 
 @dataclass(frozen=True)
@@ -164,12 +192,15 @@ class _Walk:
         """Replace the pointer by its offset from the start in a node that does not move it."""
         if isinstance(node, c_ast.Decl) and node.name == self.name:
             return node
-        if not offset.inside <= set(loops):
+        has_distance = any(isinstance(inner, Distance) for inner in walk(node))
+        if not has_distance and not offset.inside <= set(loops):
             raise _NotUnderstoodError
         return self._read(node, offset)
 
     def _read(self, node: c_ast.Node, offset: _Offset) -> c_ast.Node:
         match node:
+            case Distance(name=name) if name == self.name:
+                return offset.exact
             case c_ast.UnaryOp(op="*", expr=c_ast.ID(name=name) as own) if name == self.name:
                 return c_ast.ArrayRef(own, offset.value, node.coord)
             case c_ast.ArrayRef(name=c_ast.ID(name=name) as own, subscript=by) if name == self.name:
@@ -204,12 +235,15 @@ class _Walk:
         declared = {inner.name for inner in walk(block) if isinstance(inner, c_ast.Decl)}
         if used & (changed | declared | {variable}):
             raise _NotUnderstoodError
-        entered = offset.plus(_times(passed.value, done), passed.inside)
+        entered = offset.plus(_times(passed.value, done), passed.inside, _times(passed.exact, done))
         inner, _ = self.statement(block, entered, (*loops, id(node)))
         step = (others or [None])[0] if len(others) <= 1 else c_ast.ExprList(others)
         loop = c_ast.For(node.init, node.cond, step, inner, node.coord)
         inside = passed.inside | {id(node)}
-        return loop, offset.plus(_times(passed.value, count), inside)
+        is_run = c_ast.BinaryOp(">", count, _ZERO, count.coord)
+        runs = c_ast.TernaryOp(is_run, count, _ZERO, count.coord)
+        exact = _times(_as_long(passed.exact), runs)
+        return loop, offset.plus(_times(passed.value, count), inside, exact)
 
 
 def _evaluated(node: c_ast.Node) -> Iterator[c_ast.Node]:

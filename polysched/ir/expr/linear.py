@@ -1,4 +1,4 @@
-"""Linear forms of integer expressions, and their simplification by interval arithmetic.
+"""Simplify integer expressions: linear forms and interval arithmetic.
 
 Subscripts in generated loops contain floors and remainders of sums, such as ``(64*co + ci) // 64``.
 Most of them disappear once the expression is written as a weighted sum of atoms and the intervals
@@ -7,145 +7,34 @@ of the loop variables are known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable
 from math import gcd
-from typing import TypeAlias
 
-from polysched.ir.expr.affine import weighted_sum
 from polysched.ir.expr.expressions import Constant, Expression, Index, Operation, Parameter
+from polysched.ir.expr.linear_form import (
+    CACHED_FORM,
+    UNBOUNDED,
+    Interval,
+    Intervals,
+    LinearForm,
+    add_term,
+)
 from polysched.ir.expr.operators import COMPARISONS, Operator
-from polysched.ir.expr.traversal import rebuild, walk
-
-Interval: TypeAlias = tuple[int | None, int | None]
-"""Smallest and largest value; None if there is no literal bound."""
-
-Intervals: TypeAlias = Mapping[str, Interval]
-"""Intervals of indices and parameters by name; absent names are unbounded."""
-
-UNBOUNDED: Interval = (None, None)
+from polysched.ir.expr.traversal import rebuild
 
 FAR = 2**40
 """More than the elements of any array or vector and the iterations of any unrolled loop."""
 
-_CACHED_FORM = "plain form"
-"""Key in an expression's ``__dict__`` that caches its form without intervals.
-
-Code generation needs the form of every subscript of every unrolled copy in each stage. The cache is
-not a cached property because expressions do not depend on this module. A form depends only on the
-expression's fields, so the cache is never stale.
-"""
-
-
-@dataclass(frozen=True)
-class LinearForm:
-    """``constant + sum of coefficient * atom``; no coefficient is 0, atoms are distinct."""
-
-    terms: tuple[tuple[Expression, int], ...]
-    constant: int
-
-    def plus(self, other: LinearForm, factor: int = 1) -> LinearForm:
-        """The form ``self + factor * other``."""
-        if not other.terms:
-            return LinearForm(self.terms, self.constant + factor * other.constant)
-        total = dict(self.terms)
-        for atom, coefficient in other.terms:
-            total[atom] = total.get(atom, 0) + factor * coefficient
-        kept = tuple((atom, value) for atom, value in total.items() if value)
-        return LinearForm(kept, self.constant + factor * other.constant)
-
-    def times(self, factor: int) -> LinearForm:
-        """The form ``factor * self``."""
-        return LinearForm((), 0).plus(self, factor)
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether the form has no terms."""
-        return not self.terms
-
-    @cached_property
-    def is_affine(self) -> bool:
-        """Whether all atoms are indices and parameters."""
-        return all(isinstance(atom, Index | Parameter) for atom, _ in self.terms)
-
-    @cached_property
-    def ordered_terms(self) -> tuple[tuple[Expression, int], ...]:
-        """The terms in canonical order: equal sums have equal ordered terms."""
-        return self.terms if len(self.terms) < 2 else tuple(sorted(self.terms, key=str))
-
-    def without(self, name: str | None) -> tuple[LinearForm, int]:
-        """Split off an index: the rest of the form in canonical order, and the coefficient."""
-        terms = self.ordered_terms
-        for position, (atom, coefficient) in enumerate(terms):
-            if isinstance(atom, Index) and atom.name == name:
-                rest = terms[:position] + terms[position + 1 :]
-                return LinearForm(rest, self.constant), coefficient
-        return LinearForm(terms, self.constant), 0
-
-    def uses(self, names: Set[str]) -> bool:
-        """Whether an index of one of these names occurs."""
-        for atom, _ in self.terms:
-            if isinstance(atom, Index):
-                if atom.name in names:
-                    return True
-            elif not isinstance(atom, Parameter) and any(
-                isinstance(node, Index) and node.name in names for node in walk(atom)
-            ):
-                return True
-        return False
-
-    def expression(self) -> Expression:
-        """The form as an expression."""
-        written = weighted_sum([(value, atom) for atom, value in self.terms], self.constant)
-        if self.is_affine:
-            # Cache the expression's form for later. `weighted_sum` writes positive terms first.
-            terms = tuple(sorted(self.terms, key=lambda term: term[1] < 0))
-            vars(written)[_CACHED_FORM] = (
-                self if terms == self.terms else LinearForm(terms, self.constant)
-            )
-        return written
-
-    def with_values(self, values: Mapping[str, LinearForm]) -> LinearForm:
-        """Substitute forms for indices of an affine form; the same object if none occurs."""
-        if not any(atom.name in values for atom, _ in self.terms if isinstance(atom, Index)):
-            return self
-        terms: dict[Expression, int] = {}
-        constant = self.constant
-        for atom, coefficient in self.terms:
-            value = values.get(atom.name) if isinstance(atom, Index) else None
-            if value is None:
-                _add_term(atom, coefficient, terms)
-                continue
-            constant += coefficient * value.constant
-            for inner, factor in value.terms:
-                _add_term(inner, coefficient * factor, terms)
-        return LinearForm(tuple(terms.items()), constant)
-
-    def where(self, known: Intervals) -> LinearForm:
-        """Substitute atoms whose interval is one number; the same object if none occurs."""
-        single: dict[Expression, int] = {}
-        for atom, _ in self.terms:
-            assert isinstance(atom, Index | Parameter)
-            low, high = known.get(atom.name, UNBOUNDED)
-            if low is not None and low == high:
-                single[atom] = low
-        if not single:
-            return self
-        rest = tuple(term for term in self.terms if term[0] not in single)
-        more = sum(c * single[atom] for atom, c in self.terms if atom in single)
-        return LinearForm(rest, self.constant + more)
-
 
 def linear_form(expression: Expression, known: Intervals) -> LinearForm:
     """Convert an integer expression to a linear form, simplified by the known intervals."""
-    plain: LinearForm | None = vars(expression).get(_CACHED_FORM)
+    plain: LinearForm | None = vars(expression).get(CACHED_FORM)
     if known:
         if plain is None or not plain.is_affine:
             return _linear_form(expression, known)
         return plain.where(known)
     if plain is None:
-        plain = vars(expression)[_CACHED_FORM] = _linear_form(expression, {})
+        plain = vars(expression)[CACHED_FORM] = _linear_form(expression, {})
     return plain
 
 
@@ -163,12 +52,12 @@ def _add(
         low, high = known.get(expression.name, UNBOUNDED)
         if low is not None and low == high:
             return factor * low
-        _add_term(expression, factor, terms)
+        add_term(expression, factor, terms)
         return 0
     if isinstance(expression, Constant):
         return factor * int(expression.value)
     if not isinstance(expression, Operation):
-        _add_term(expression, factor, terms)
+        add_term(expression, factor, terms)
         return 0
     operands = expression.operands
     match expression.operator:
@@ -189,16 +78,8 @@ def _add(
     forms = [linear_form(operand, known) for operand in operands[:2]]
     form = _operation(expression, expression.operator, forms, known)
     for atom, coefficient in form.terms:
-        _add_term(atom, factor * coefficient, terms)
+        add_term(atom, factor * coefficient, terms)
     return factor * form.constant
-
-
-def _add_term(atom: Expression, coefficient: int, terms: dict[Expression, int]) -> None:
-    total = terms.get(atom, 0) + coefficient
-    if total:
-        terms[atom] = total
-    else:
-        terms.pop(atom, None)
 
 
 def _operation(
@@ -230,7 +111,7 @@ def _floor(form: LinearForm, divisor: int, known: Intervals) -> LinearForm:
     result = LinearForm(whole, form.constant // divisor)
     low, high = interval(rest, known)
     if low is not None and high is not None and low // divisor == high // divisor:
-        return result.plus(LinearForm((), low // divisor))
+        return result.plus(low // divisor)
     rest = _without_remainder(rest, divisor, known)
     common = gcd(divisor, *(c for _, c in rest.terms))
     rest = LinearForm(tuple((atom, c // common) for atom, c in rest.terms), rest.constant // common)

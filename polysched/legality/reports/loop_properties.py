@@ -17,7 +17,7 @@ from polysched.dependence.distance import distance
 from polysched.dependence.relations import DependenceKind
 from polysched.ir.core.kernel import Array, Order
 from polysched.ir.core.tree import Loop, LoopKind, Node, executed, loops, rewrite, statements
-from polysched.ir.expr.linear import Interval
+from polysched.ir.expr.linear_form import Interval
 from polysched.ir.isl.budget import DEFAULT_SECONDS, time_budget
 from polysched.ir.isl.quota import QuotaExceededError, operation_quota
 from polysched.legality.checks.carried import CarriedDependence, dependences_within, loop_reference

@@ -6,7 +6,8 @@ from math import gcd
 
 from polysched.ir.expr.expressions import Constant, Expression, Index, Operation
 from polysched.ir.expr.functions import equal
-from polysched.ir.expr.linear import LinearForm, linear_form
+from polysched.ir.expr.linear import linear_form
+from polysched.ir.expr.linear_form import LinearForm
 from polysched.ir.expr.operators import Operator
 from polysched.loops.ir.nodes import For
 
@@ -84,7 +85,7 @@ def not_positive(form: LinearForm) -> list[LinearForm]:
                 # rest + floor(e / d) <= 0  is  d * rest + e <= d - 1
                 scaled = rest.times(int(divisor)).plus(linear_form(dividend, {}), coefficient)
                 slack = int(divisor) - 1 if coefficient > 0 else 0
-                return not_positive(scaled.plus(LinearForm((), -slack)))
+                return not_positive(scaled.plus(-slack))
             case _:
                 continue
         return [

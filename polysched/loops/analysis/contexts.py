@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from polysched.ir.expr.expressions import Expression
-from polysched.ir.expr.linear import Intervals
+from polysched.ir.expr.linear_form import Intervals
 from polysched.loops.analysis.conditions import range_conditions
 from polysched.loops.ir.nodes import For, If, LoopNode, children, map_children, variable_interval
 

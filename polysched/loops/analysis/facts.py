@@ -14,16 +14,8 @@ from math import gcd
 
 from polysched.ir.expr.expressions import Constant, Expression, Index, Operation, Parameter
 from polysched.ir.expr.functions import maximum, minimum
-from polysched.ir.expr.linear import (
-    UNBOUNDED,
-    Interval,
-    Intervals,
-    LinearForm,
-    intersection,
-    interval,
-    linear_form,
-    simplify,
-)
+from polysched.ir.expr.linear import intersection, interval, linear_form, simplify
+from polysched.ir.expr.linear_form import UNBOUNDED, Interval, Intervals, LinearForm
 from polysched.ir.expr.operators import Operator
 from polysched.loops.analysis.conditions import not_positive, reduced
 from polysched.loops.ir.nodes import For, variable_interval
@@ -92,7 +84,7 @@ class Facts:
 
     def fails(self, form: LinearForm) -> bool:
         """Whether a form is provably at least 1."""
-        return self.holds(LinearForm((), 1).plus(form, -1))
+        return self.holds(form.times(-1).plus(1))
 
     def _follows(self, form: LinearForm, chain: int) -> bool:
         low, high = interval(form, self.known)
@@ -112,7 +104,7 @@ class Facts:
                 scale = abs(factor) // common
                 rest = form.times(scale).plus(fact, -(abs(coefficient) // common))
                 # An integer is at most 0 if `scale` times the integer is less than `scale`.
-                rest = reduced(rest.plus(LinearForm((), 1 - scale)))
+                rest = reduced(rest.plus(1 - scale))
                 if self._follows(rest, chain - 1):
                     return True
         return False
@@ -143,7 +135,7 @@ class Facts:
                         return Constant(False)
                 else:
                     if condition.operator is Operator.LESS:
-                        difference = difference.plus(LinearForm((), 1))
+                        difference = difference.plus(1)
                     if self.holds(difference):
                         return Constant(True)
                     if self.fails(difference):
@@ -176,7 +168,7 @@ class Facts:
             case ((Operation(operator=joined, operands=operands), 1),) if joined is operator:
                 for operand in operands:
                     inner = linear_form(self.end(operand), self.known)
-                    yield from self._operands(inner.plus(LinearForm((), form.constant)), operator)
+                    yield from self._operands(inner.plus(form.constant), operator)
             case _:
                 yield form
 
@@ -212,7 +204,7 @@ def _demands(condition: Expression) -> list[LinearForm]:
         ):
             difference = linear_form(left, {}).plus(linear_form(right, {}), -1)
             if operator is Operator.LESS:
-                return not_positive(difference.plus(LinearForm((), 1)))
+                return not_positive(difference.plus(1))
             if operator is Operator.LESS_EQUAL:
                 return not_positive(difference)
             return [*not_positive(difference), *not_positive(difference.times(-1))]
@@ -222,7 +214,7 @@ def _demands(condition: Expression) -> list[LinearForm]:
 def _range_forms(loop: For) -> list[LinearForm]:
     """Forms that are at most 0 where a loop's variable lies between the loop's bounds."""
     index = LinearForm(((Index(loop.variable), 1),), 0)
-    after = linear_form(loop.upper, {}).plus(LinearForm((), -1))
+    after = linear_form(loop.upper, {}).plus(-1)
     return [
         *not_positive(linear_form(loop.lower, {}).plus(index, -1)),
         *not_positive(index.plus(after, -1)),

@@ -22,7 +22,8 @@ import islpy as isl
 from polysched.errors import LoweringError
 from polysched.ir.core.tree import LoopKind, Node, path, statements
 from polysched.ir.expr.expressions import Expression, Index
-from polysched.ir.expr.linear import Intervals, LinearForm, interval, linear_form
+from polysched.ir.expr.linear import interval, linear_form
+from polysched.ir.expr.linear_form import Intervals, LinearForm
 from polysched.ir.expr.traversal import transform
 from polysched.loops.analysis.contexts import LoopContext, below, map_below, walk_contexts
 from polysched.loops.analysis.instances import Instances

@@ -33,14 +33,8 @@ from polysched.instructions.lookup import Forms
 from polysched.ir.core.kernel import Access, Array
 from polysched.ir.core.tree import InstructionMark, LoopKind, TransposeDirective, TransposeStrategy
 from polysched.ir.expr.expressions import Constant, Expression, Index, Load
-from polysched.ir.expr.linear import (
-    UNBOUNDED,
-    Interval,
-    Intervals,
-    interval,
-    linear_form,
-    simplify,
-)
+from polysched.ir.expr.linear import interval, linear_form, simplify
+from polysched.ir.expr.linear_form import UNBOUNDED, Interval, Intervals
 from polysched.ir.expr.traversal import loads, transform
 
 
@@ -244,8 +238,8 @@ class LoopProgram:
             have subscripts for its stored dimensions only.
         ranges: the literal bounds that ``context`` puts on each parameter.
         fp_contract: whether ``a * b + c`` may round once, as the kernel permits.
-        registers: arrays that the passes of :mod:`polysched.vector.pass_list` keep in registers;
-            empty before these passes.
+        registers: arrays that the passes of :mod:`polysched.vector.pass_list` keep in registers,
+            each with the array whose elements it holds; empty before these passes.
         instructions: the forms of each instruction that a loop is marked with.
     """
 
@@ -256,7 +250,7 @@ class LoopProgram:
     arrays: Mapping[str, Array]
     body: LoopNode
     fp_contract: bool = True
-    registers: tuple[str, ...] = ()
+    registers: Mapping[str, str] = field(default_factory=dict)
     instructions: Mapping[str, Forms] = field(default_factory=dict)
 
 

@@ -9,7 +9,8 @@ from polysched.errors import LoweringError
 from polysched.ir.core.tree import Loop, Node, PrefetchDirective
 from polysched.ir.expr.affine import from_pw_aff, named
 from polysched.ir.expr.expressions import Expression, Index
-from polysched.ir.expr.linear import Intervals, simplify
+from polysched.ir.expr.linear import simplify
+from polysched.ir.expr.linear_form import Intervals
 from polysched.ir.expr.traversal import transform, walk
 from polysched.loops.ir.nodes import (
     Assign,

@@ -26,7 +26,8 @@ from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, path
 from polysched.ir.expr.affine import from_aff, from_pw_aff, from_set, named
 from polysched.ir.expr.expressions import Constant, Expression, Index
 from polysched.ir.expr.functions import maximum, minimum
-from polysched.ir.expr.linear import UNBOUNDED, Interval, Intervals, simplify
+from polysched.ir.expr.linear import simplify
+from polysched.ir.expr.linear_form import UNBOUNDED, Interval, Intervals
 from polysched.loops.ir.nodes import Allocate, Block, For, If, LoopNode, block, variable_interval
 from polysched.loops.ir.prefetches import PrefetchSpec
 from polysched.loops.isl_ast.reader import resolved

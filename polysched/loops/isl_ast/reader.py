@@ -12,15 +12,8 @@ from polysched.ir.core.kernel import Access, Array, Statement
 from polysched.ir.core.tree import Loop, LoopKind
 from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Parameter, operation
 from polysched.ir.expr.functions import equal, maximum, minimum, select
-from polysched.ir.expr.linear import (
-    UNBOUNDED,
-    Interval,
-    Intervals,
-    intersection,
-    interval,
-    linear_form,
-    simplify,
-)
+from polysched.ir.expr.linear import intersection, interval, linear_form, simplify
+from polysched.ir.expr.linear_form import UNBOUNDED, Interval, Intervals
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import transform
 from polysched.loops.ir.nodes import Allocate, Assign, Block, For, If, LoopNode, block

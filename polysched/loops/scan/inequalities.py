@@ -13,6 +13,8 @@ from functools import cached_property
 from math import gcd
 from typing import TypeAlias
 
+from polysched.ir.expr.linear_form import LinearSum
+
 Box: TypeAlias = Mapping[int, tuple[int, int]]
 """The least and the greatest value of each variable."""
 
@@ -25,19 +27,11 @@ The digits of a split index take one or two rounds. Some inequalities, such as `
 
 
 @dataclass(frozen=True)
-class AffineExpr:
-    """``constant + sum of coefficient * variable``; variables ascend, no coefficient is 0.
+class AffineExpr(LinearSum[int]):
+    """A linear sum of loop variables, which are depths of loops.
 
-    Variables are depths of loops, and equal sums have equal terms. For sums over expressions see
-    :class:`~polysched.ir.expr.linear.LinearForm`.
+    Variables ascend, so equal sums have equal terms.
     """
-
-    terms: tuple[tuple[int, int], ...]
-    constant: int
-
-    def coefficient(self, variable: int) -> int:
-        """The coefficient of a variable; 0 if the variable does not occur."""
-        return next((factor for depth, factor in self.terms if depth == variable), 0)
 
     @cached_property
     def variables(self) -> frozenset[int]:
@@ -56,32 +50,19 @@ class AffineExpr:
             coefficient * box[variable][coefficient > 0] for variable, coefficient in self.terms
         )
 
+    def plus(self, other: AffineExpr | int, factor: int = 1) -> AffineExpr:
+        """The sum ``self + factor * other``."""
+        total = super().plus(other, factor)
+        return AffineExpr(tuple(sorted(total.terms)), total.constant)
+
     def without(self, variable: int) -> AffineExpr:
         """The sum without the term of a variable."""
         return AffineExpr(tuple(term for term in self.terms if term[0] != variable), self.constant)
 
-    def negated(self) -> AffineExpr:
-        """The sum times -1."""
-        return AffineExpr(
-            tuple((depth, -coefficient) for depth, coefficient in self.terms), -self.constant
-        )
-
-    def plus(self, constant: int) -> AffineExpr:
-        """The sum plus a number."""
-        return AffineExpr(self.terms, self.constant + constant)
-
     def with_value(self, variable: int, value: AffineExpr) -> AffineExpr:
         """Substitute a sum for a variable."""
         factor = self.coefficient(variable)
-        return self.without(variable).with_times(factor, value) if factor else self
-
-    def with_times(self, factor: int, other: AffineExpr) -> AffineExpr:
-        """The sum ``self + factor * other``."""
-        total = dict(self.terms)
-        for depth, coefficient in other.terms:
-            total[depth] = total.get(depth, 0) + factor * coefficient
-        terms = tuple(sorted((depth, many) for depth, many in total.items() if many))
-        return AffineExpr(terms, self.constant + factor * other.constant)
+        return self.without(variable).plus(value, factor) if factor else self
 
     def at_extreme(self, variables: Iterable[int], box: Box, *, greatest: bool) -> AffineExpr:
         """Replace each of the given variables by the end of its range that extremizes the sum."""
@@ -114,7 +95,7 @@ class System:
     def with_value(self, variable: int, value: AffineExpr) -> System | None:
         """Substitute a sum of other variables for a variable; None if no point is left."""
         low, high = self.box[variable]
-        bounds = (value.plus(-low), value.negated().plus(high))
+        bounds = (value.plus(-low), value.times(-1).plus(high))
         box = {other: ends for other, ends in self.box.items() if other != variable}
         changed = (inequality.with_value(variable, value) for inequality in self.inequalities)
         return tightened((*changed, *bounds), box)

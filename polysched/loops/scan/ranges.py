@@ -20,9 +20,9 @@ def only_value(runs: list[Run], depth: int) -> AffineExpr | None:
         factor = inequality.coefficient(depth)
         if abs(factor) != 1 or any(variable > depth for variable in inequality.variables):
             continue
-        if all({inequality, inequality.negated()} <= inequalities for inequalities in by_run):
+        if all({inequality, inequality.times(-1)} <= inequalities for inequalities in by_run):
             rest = inequality.without(depth)
-            return rest.negated() if factor > 0 else rest
+            return rest.times(-1) if factor > 0 else rest
     return None
 
 

@@ -58,7 +58,7 @@ def _is_implied(
     factor, remainder = divmod(inequality.coefficient(variable), coefficient)
     if factor < 1 or remainder:
         return False
-    rest = inequality.with_times(-factor, known)
+    rest = inequality.plus(known, -factor)
     return rest.least(box) >= 0 or any(
         rest.terms == other.terms and rest.constant >= other.constant
         for other in others

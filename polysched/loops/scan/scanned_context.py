@@ -10,7 +10,8 @@ from operator import and_
 from polysched.ir.expr.affine import weighted_sum
 from polysched.ir.expr.expressions import Expression, Index
 from polysched.ir.expr.functions import equal
-from polysched.ir.expr.linear import Interval, simplify
+from polysched.ir.expr.linear import simplify
+from polysched.ir.expr.linear_form import Interval
 from polysched.loops.ir.nodes import If, LoopNode, block
 from polysched.loops.scan.inequalities import AffineExpr, Box, tightened
 from polysched.loops.scan.runs import Run, hull, with_value, without
@@ -69,7 +70,7 @@ class ScannedContext:
                 return index >= value if factor > 0 else index <= value
         more = AffineExpr(tuple(term for term in sum_.terms if term[1] > 0), max(sum_.constant, 0))
         less = AffineExpr(tuple(term for term in sum_.terms if term[1] < 0), min(sum_.constant, 0))
-        return self.expression(less.negated()) <= self.expression(more)
+        return self.expression(less.times(-1)) <= self.expression(more)
 
 
 def ranges_where(inequalities: Iterable[AffineExpr], known: Box) -> Box:
@@ -150,7 +151,7 @@ def conditional(sequence: list[Guarded], context: ScannedContext) -> LoopNode:
         otherwise = None
         if len(guards) == 1 and position < len(sequence):
             follower = sequence[position]
-            if follower.guards == (guards[0].negated().plus(-1),):
+            if follower.guards == (guards[0].times(-1).plus(-1),):
                 otherwise = follower.body
                 position += 1
         condition = simplify(reduce(and_, map(context.condition, guards)), context.intervals)

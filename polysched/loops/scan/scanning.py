@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, statements
-from polysched.ir.expr.linear import UNBOUNDED
+from polysched.ir.expr.linear_form import UNBOUNDED
 from polysched.loops.ir.nodes import Allocate, Block, For, LoopNode
 from polysched.loops.ir.prefetches import PrefetchSpec
 from polysched.loops.isl_ast.reader import resolved

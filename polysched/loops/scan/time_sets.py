@@ -95,7 +95,7 @@ def _inequalities(times: isl.Set) -> list[AffineExpr]:
         sum_ = _sum(constraint, isl.dim_type.set, count)
         inequalities.append(sum_)
         if constraint.is_equality():
-            inequalities.append(sum_.negated())
+            inequalities.append(sum_.times(-1))
     return inequalities
 
 

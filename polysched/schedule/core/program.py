@@ -22,7 +22,7 @@ from polysched.ir.core.kernel import Array, Kernel, Statement
 from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, loops, path, statements
 from polysched.ir.core.tree import Sequence as SequenceNode
 from polysched.ir.expr.affine import literal
-from polysched.ir.expr.linear import Interval
+from polysched.ir.expr.linear_form import Interval
 from polysched.ir.isl.extrema import greatest, least
 from polysched.ir.isl.shared_results import remembered
 

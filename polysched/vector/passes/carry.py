@@ -21,7 +21,8 @@ from typing import TypeAlias
 from polysched.ir.core.kernel import Access, Array, Role
 from polysched.ir.core.tree import LoopKind
 from polysched.ir.expr.expressions import Expression, Load
-from polysched.ir.expr.linear import Intervals, LinearForm, linear_form
+from polysched.ir.expr.linear import linear_form
+from polysched.ir.expr.linear_form import Intervals, LinearForm
 from polysched.ir.expr.traversal import loads, transform
 from polysched.loops.ir.nodes import (
     Allocate,
@@ -68,7 +69,7 @@ def carry_values(program: LoopProgram, budget: int) -> LoopProgram:
     if not carrier.registers:
         return program
     arrays = {**program.arrays, **carrier.registers}
-    registers = (*program.registers, *carrier.registers)
+    registers = {**program.registers, **carrier.sources}
     return replace(program, arrays=arrays, body=body, registers=registers)
 
 
@@ -97,6 +98,7 @@ class _Carrier:
         self.program = program
         self.budget = budget
         self.registers: dict[str, Array] = {}
+        self.sources: dict[str, str] = {}
 
     def visit(self, node: LoopNode, known: Intervals) -> LoopNode:
         match node:
@@ -169,6 +171,7 @@ class _Carrier:
         name = f"{load.array}.c{len(self.registers)}"
         dtype = self.program.arrays[load.array].dtype
         self.registers[name] = Array(name, dtype, (), Role.TEMPORARY, ())
+        self.sources[name] = load.array
         return Load(name, (), dtype)
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polysched.ir.expr.expressions import Expression, Index, Operation
-from polysched.ir.expr.linear import Intervals, LinearForm, interval, linear_form
+from polysched.ir.expr.linear import interval, linear_form
+from polysched.ir.expr.linear_form import Intervals, LinearForm
 from polysched.ir.expr.operators import Operator
 from polysched.loops.ir.nodes import For
 
@@ -40,7 +41,7 @@ def is_clear(
     outside = {name: ends for name, ends in known.items() if name not in bound}
     return any(
         _is_negative(distance, around, outside)
-        or _is_negative(distance.times(-1).plus(LinearForm((), extent - 1)), around, outside)
+        or _is_negative(distance.times(-1).plus(extent - 1), around, outside)
         for distance, extent in zip(distances, extents, strict=True)
     )
 
@@ -65,7 +66,7 @@ def _ends(loop: For, is_last: bool) -> Iterator[LinearForm]:
     """Upper bounds of a loop's variable if ``is_last``, else lower bounds."""
     if is_last:
         for bound in _operands(loop.upper, Operator.MINIMUM):
-            yield linear_form(bound, {}).plus(LinearForm((), -1))
+            yield linear_form(bound, {}).plus(-1)
     else:
         for bound in _operands(loop.lower, Operator.MAXIMUM):
             yield linear_form(bound, {})

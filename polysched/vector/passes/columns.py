@@ -10,7 +10,7 @@ from typing import Any
 from polysched.ir.core.kernel import Access, Array
 from polysched.ir.core.tree import LoopKind, TransposeDirective, TransposeStrategy
 from polysched.ir.expr.expressions import Expression, Load
-from polysched.ir.expr.linear import LinearForm
+from polysched.ir.expr.linear_form import LinearForm
 from polysched.ir.expr.traversal import loads
 from polysched.loops.ir.nodes import Assign, For, If, LoopNode
 from polysched.vector.classify import lane_steps
@@ -48,7 +48,7 @@ class Strided:
     def row(self, lane: int, column: Expression) -> tuple[Expression, ...]:
         """The subscripts of a lane in the column ``column`` elements further."""
         subscripts = [
-            form.plus(LinearForm((), step * lane)).expression()
+            form.plus(step * lane).expression()
             for form, step in zip(self.place, self.steps, strict=True)
         ]
         subscripts[self.along] = subscripts[self.along] + column

@@ -14,7 +14,7 @@ from polysched.errors import LoweringError
 from polysched.ir.core.kernel import Access, Array, Role
 from polysched.ir.core.tree import LoopKind
 from polysched.ir.expr.expressions import Constant, Expression, Index, Load
-from polysched.ir.expr.linear import Intervals
+from polysched.ir.expr.linear_form import Intervals
 from polysched.ir.expr.traversal import transform
 from polysched.loops.ir.nodes import (
     Allocate,
@@ -49,7 +49,7 @@ def promote_registers(program: LoopProgram, budget: int) -> LoopProgram:
     promoter = _Promoter(program, budget)
     body = promoter.visit(program.body, program.ranges)
     arrays = {**program.arrays, **promoter.registers}
-    return replace(program, arrays=arrays, body=body, registers=tuple(promoter.registers))
+    return replace(program, arrays=arrays, body=body, registers=promoter.sources)
 
 
 class _Promoter:
@@ -59,6 +59,7 @@ class _Promoter:
         self.arrays = program.arrays
         self.budget = budget
         self.registers: dict[str, Array] = {}
+        self.sources: dict[str, str] = {}
 
     def visit(self, node: LoopNode, known: Intervals) -> LoopNode:
         match node:
@@ -119,6 +120,7 @@ class _Promoter:
             lanes = slot.vector.count if slot.vector else None
             shape = () if lanes is None else (Constant(lanes),)
             dimensions = () if lanes is None else ("lane",)
+            self.sources[name] = array
             self.registers[name] = Array(
                 name, self.arrays[array].dtype, shape, Role.TEMPORARY, dimensions
             )

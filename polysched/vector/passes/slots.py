@@ -15,7 +15,8 @@ from functools import cached_property
 from polysched.ir.core.kernel import Access
 from polysched.ir.core.tree import LoopKind
 from polysched.ir.expr.expressions import Constant, Expression, Load
-from polysched.ir.expr.linear import Intervals, LinearForm, linear_form
+from polysched.ir.expr.linear import linear_form
+from polysched.ir.expr.linear_form import Intervals, LinearForm
 from polysched.ir.expr.traversal import loads
 from polysched.loops.ir.nodes import (
     Allocate,

@@ -22,7 +22,8 @@ from polysched.instructions.matching import Binding, Mismatch, match_statement
 from polysched.ir.core.tree import InstructionMark, LoopKind
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Constant, Expression, Index, Load
-from polysched.ir.expr.linear import LinearForm, linear_form
+from polysched.ir.expr.linear import linear_form
+from polysched.ir.expr.linear_form import LinearForm
 from polysched.ir.expr.traversal import loads, transform
 from polysched.loops.ir.nodes import (
     Assign,

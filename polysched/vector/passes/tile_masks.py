@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from polysched.ir.expr.expressions import Constant, Expression, Operation
 from polysched.ir.expr.functions import equal
-from polysched.ir.expr.linear import LinearForm, linear_form
+from polysched.ir.expr.linear import linear_form
+from polysched.ir.expr.linear_form import LinearForm
 from polysched.ir.expr.operators import Operator
 from polysched.loops.ir.nodes import For
 from polysched.vector.classify import literal_lanes
@@ -53,7 +54,7 @@ def _common_distance(guards: list[Expression | None]) -> Expression | None:
                 ends = linear_form(left, {}), linear_form(right + 1, {})
             case _:
                 return None
-        distance = ends[1].plus(ends[0], -1).plus(LinearForm((), position))
+        distance = ends[1].plus(ends[0], -1).plus(position)
         terms = tuple(sorted(distance.terms, key=str))
         distances.add(LinearForm(terms, distance.constant))
     return distances.pop().expression() if len(distances) == 1 else None

@@ -34,11 +34,13 @@ class TileWriter:
     Attributes:
         arrays: the arrays of the program.
         tiles: the register arrays of all tiles so far, in pairs (rows, columns).
+        sources: for each register array, the array whose elements it holds.
     """
 
     def __init__(self, arrays: Mapping[str, Array]) -> None:
         self.arrays = arrays
         self.tiles: dict[str, Array] = {}
+        self.sources: dict[str, str] = {}
 
     def tile(
         self,
@@ -122,6 +124,7 @@ class TileWriter:
         names = f"tile{number}.rows", f"tile{number}.columns"
         for name, shape in zip(names, shapes, strict=True):
             extents = tuple(map(Constant, shape))
+            self.sources[name] = access.array
             self.tiles[name] = Array(name, dtype, extents, Role.TEMPORARY, ("vector", "lane"))
         return names
 

@@ -54,7 +54,7 @@ def form_tiles(program: LoopProgram, vector_registers: int) -> LoopProgram:
         program,
         arrays={**program.arrays, **tiles},
         body=body,
-        registers=(*program.registers, *tiles),
+        registers={**program.registers, **former.writer.sources},
     )
 
 

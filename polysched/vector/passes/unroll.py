@@ -11,14 +11,8 @@ from polysched.ir.core.kernel import Access
 from polysched.ir.core.tree import LoopKind
 from polysched.ir.expr.expressions import Constant, Expression, Index, Load
 from polysched.ir.expr.functions import equal
-from polysched.ir.expr.linear import (
-    Intervals,
-    LinearForm,
-    intersection,
-    interval,
-    linear_form,
-    simplify,
-)
+from polysched.ir.expr.linear import intersection, interval, linear_form, simplify
+from polysched.ir.expr.linear_form import Intervals, LinearForm
 from polysched.ir.expr.traversal import children, rebuild
 from polysched.loops.ir.nodes import (
     Allocate,
@@ -246,9 +240,7 @@ def _iterations(
             f"loop '{node.loop}' is unrolled, but no literal{some} bounds its number of "
             f"iterations, from {lower} to {upper}; split it by a literal and unroll the inner loop"
         )
-    return [
-        start.plus(LinearForm((), offset)).expression() for offset in range(0, longest, node.step)
-    ]
+    return [start.plus(offset).expression() for offset in range(0, longest, node.step)]
 
 
 def _guarded(condition: Expression, then: LoopNode, otherwise: LoopNode | None) -> LoopNode:

@@ -10,15 +10,8 @@ from polysched.ir.core.printing import format_expression
 from polysched.ir.expr.evaluate import evaluate
 from polysched.ir.expr.expressions import Constant, Expression, Index, Parameter, as_expression
 from polysched.ir.expr.functions import equal, maximum, minimum, not_equal, select
-from polysched.ir.expr.linear import (
-    UNBOUNDED,
-    Interval,
-    LinearForm,
-    intersection,
-    interval,
-    linear_form,
-    simplify,
-)
+from polysched.ir.expr.linear import intersection, interval, linear_form, simplify
+from polysched.ir.expr.linear_form import UNBOUNDED, Interval, LinearForm
 
 i, j, n = Index("i"), Index("j"), Parameter("n")
 KNOWN: dict[str, Interval] = {"i": (0, 7), "j": (0, 3), "n": (1, None)}
@@ -195,29 +188,3 @@ def test_an_expression_that_a_form_is_written_as_has_that_form() -> None:
     again = linear_form(written, {})
     assert again == LinearForm(((i, 1), (n, 1), (j, -2)), 0)
     assert again == linear_form(i + n - 2 * j, {})
-
-
-def test_values_in_the_place_of_indices() -> None:
-    form = linear_form(4 * i + j + n, {})
-    values = {"i": linear_form(j + 3, {}), "k": linear_form(n, {})}
-    assert form.with_values(values) == LinearForm(((j, 5), (n, 1)), 12)
-    assert form.with_values({"k": LinearForm((), 1)}) is form
-    assert linear_form(i - j, {}).with_values({"i": linear_form(j, {})}) == LinearForm((), 0)
-
-
-def test_the_atoms_of_one_value_become_numbers() -> None:
-    form = linear_form(4 * i + j + n, {})
-    assert form.where({"i": (2, 2), "n": (5, 5), "j": (0, 3)}) == LinearForm(((j, 1),), 13)
-    assert form.where(KNOWN) is form
-
-
-def test_which_indices_a_form_uses() -> None:
-    assert linear_form(i + n, {}).uses({"i"})
-    assert linear_form((i + n) // 3, {}).uses({"i", "j"})
-    assert not linear_form(i - i + n // 3, {}).uses({"i", "n"})
-
-
-def test_a_form_without_one_index() -> None:
-    form = linear_form(n + 4 * i + j, {})
-    assert form.without("i") == (LinearForm(((j, 1), (n, 1)), 0), 4)
-    assert form.without("k") == form.without(None) == (LinearForm(form.ordered_terms, 0), 0)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from polysched.ir.expr.expressions import Constant, Expression, Index
 from polysched.ir.expr.functions import equal, maximum, minimum
-from polysched.ir.expr.linear import LinearForm, linear_form
+from polysched.ir.expr.linear import linear_form
+from polysched.ir.expr.linear_form import LinearForm
 from polysched.loops.analysis.facts import Facts
 from tests.loops.programs import loop, n
 

@@ -72,8 +72,7 @@ def test_nothing_is_left_out_that_says_more(
     """Inequalities that are likely to follow: multiples of the enforced ones and something else."""
     inequalities = [one for _, one in multiples]
     inequalities += [
-        one.with_times(factor, known)
-        for known, (factor, one) in zip(enforced, multiples, strict=False)
+        one.plus(known, factor) for known, (factor, one) in zip(enforced, multiples, strict=False)
     ]
     box = {0: (-1, 2), 1: (0, 3), 2: (-2, 1)}
     whole = run(*inequalities, box=box)

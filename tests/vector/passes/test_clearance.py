@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from polysched.ir.expr.expressions import Index, Operand, Parameter, as_expression
 from polysched.ir.expr.functions import maximum, minimum
-from polysched.ir.expr.linear import Intervals, linear_form
+from polysched.ir.expr.linear import linear_form
+from polysched.ir.expr.linear_form import Intervals
 from polysched.loops.ir.nodes import For
 from polysched.vector.passes.clearance import is_clear
 from tests.loops.programs import assign, load, loop, vector

@@ -65,7 +65,7 @@ def test_registers_that_are_read_in_the_lanes_that_were_written(
     nodes: list[LoopNode], is_dead: bool
 ) -> None:
     r = array("r", (16,), Role.TEMPORARY)
-    made = replace(program([r], *nodes), registers=("r",))
+    made = replace(program([r], *nodes), registers={"r": "sums"})
     rewritten = unmask_registers(vectorize(made, AVX512))
     targets = [node.target for node in walk(rewritten.body) if isinstance(node, Assign)]
     assert {target.masked for target in targets if isinstance(target, Keep)} == {not is_dead}

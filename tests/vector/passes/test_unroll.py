@@ -8,7 +8,7 @@ from polysched.ir.core.tree import LoopKind
 from polysched.ir.expr.dtypes import i32
 from polysched.ir.expr.expressions import Index, Operand, Parameter, as_expression
 from polysched.ir.expr.functions import equal, minimum
-from polysched.ir.expr.linear import UNBOUNDED, Interval
+from polysched.ir.expr.linear_form import UNBOUNDED, Interval
 from polysched.loops.ir.nodes import For, If, LoopNode, walk
 from polysched.loops.printers.pseudo import print_loops
 from polysched.vector.passes.unroll import expand

@@ -14,6 +14,7 @@ from polysched.frontends.scop import parse_c
 from polysched.lower import show
 from tests.library.transpose.fenced import fenced
 from tests.support.differential import assert_agrees
+from tests.support.effort import covering
 
 PLACES: dict[str, Callable[[Any], Any]] = {
     "every second": lambda i: 2 * i + 1,
@@ -269,9 +270,12 @@ void f(int n, const {element} x[restrict {step} * n + 9], {sum} y[restrict n], {
 """
 
 
-@pytest.mark.parametrize(("step", "lanes"), [(2, 16), (3, 8), (4, 4)])
-@pytest.mark.parametrize("element", ["unsigned char", "signed char", "unsigned short", "short"])
-@pytest.mark.parametrize("total", ["short", "float"])
+@covering(
+    2,
+    element=["unsigned char", "signed char", "unsigned short", "short"],
+    total=["short", "float"],
+    **{"step, lanes": [(2, 16), (3, 8), (4, 4)]},
+)
 def test_every_second_element_is_half_of_a_wider_one(
     step: int, lanes: int, element: str, total: str
 ) -> None:
