@@ -16,7 +16,7 @@ import ast
 from copy import copy
 from dataclasses import dataclass, field
 from functools import reduce
-from operator import and_, or_
+from operator import and_
 from typing import TypeVar
 
 from polysched.errors import FrontendError, KernelError
@@ -44,12 +44,10 @@ class ComputedSubscripts:
 
     Attributes:
         names: the names that stand for subscripts stored so far.
-        outside: the conditions under which one of them was outside of its dimension.
     """
 
     assigner: Assigner
     names: dict[tuple[object, ...], str] = field(default_factory=dict)
-    outside: list[Expression] = field(default_factory=list)
 
     @property
     def _reader(self) -> Reader:
@@ -65,23 +63,10 @@ class ComputedSubscripts:
             return node
         match node:
             case ast.If():
-                result: ast.stmt = self._with(node, test=self._visited(node.test, ()))
+                return self._with(node, test=self._visited(node.test, ()))
             case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.Expr():
-                result = self._visited(node, ())
-            case _:
-                return node
-        self._check(node)
-        return result
-
-    def _check(self, node: ast.stmt) -> None:
-        """Store the line of a statement if a subscript in it is outside of its dimension."""
-        outside = self._reader.scope.outside
-        if not self.outside or outside is None:
-            return
-        line = self._reader.source.span(node).line
-        found = select(reduce(or_, self.outside), Constant(line), Constant(0))
-        value = Value(maximum(outside[()], found), is_weak=True)
-        self.assigner.put(node, outside, (), value, is_new=True)
+                return self._visited(node, ())
+        return node
 
     def _with(self, node: NodeT, **changed: object) -> NodeT:
         if all(getattr(node, name) is value for name, value in changed.items()):
@@ -213,7 +198,11 @@ class ComputedSubscripts:
             is_outside = reduce(
                 and_, (guard.expression for guard in guards), not_equal(wrapped, handle[()])
             )
-            self.outside.append(is_outside)
+            line = reader.source.span(node).line
+            found = maximum(scope.outside[()], select(is_outside, Constant(line), Constant(0)))
+            # One check for all subscripts of a statement ran at half to 0.9 of the speed.
+            check = Value(found, is_weak=True)
+            self.assigner.put(node, scope.outside, (), check, is_new=True)
         name = scope.variable("subscript")
         scope.names[name] = Value(handle[()], is_weak=True)
         return name
