@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from polysched.errors import FrontendError, KernelError
@@ -87,16 +87,21 @@ class Declarer:
 
     def returned(self, node: ast.stmt) -> Operand:
         """The value of an assignment, which is not stored."""
-        node = Hoister(self.assigner, self.labeled, self.inlined).hoisted(node)
-        node = ComputedSubscripts(self.assigner).stored(node)
+        node = self._prepared(node)
         assert isinstance(node, ast.Assign)
         return self.reader.operand(node.value)
+
+    def _prepared(self, node: ast.stmt) -> ast.stmt:
+        """A statement whose computed subscripts and calls are declared and replaced by names."""
+        with suppress(FrontendError):  # a subscript that needs a call is stored later
+            node = ComputedSubscripts(self.assigner).stored(node)
+        node = Hoister(self.assigner, self.labeled, self.inlined).hoisted(node)
+        return ComputedSubscripts(self.assigner).stored(node)
 
     def _statement(self, node: ast.stmt) -> None:
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.If):
             node = split(node, self._is_affine_test)
-        node = Hoister(self.assigner, self.labeled, self.inlined).hoisted(node)
-        node = ComputedSubscripts(self.assigner).stored(node)
+        node = self._prepared(node)
         assigner = self.assigner
         match node:
             case ast.Pass() | ast.Expr(value=ast.Constant(value=str()) | ast.Tuple(elts=[])):

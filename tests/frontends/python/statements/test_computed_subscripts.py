@@ -75,6 +75,24 @@ def knapsack(weights, values, capacity):
     return best[len(weights), capacity]
 
 
+@ps.jit
+def spread(points, centers, weights):
+    total = 0.0
+    for i in range(len(points)):
+        best = 0
+        for c in range(len(centers)):
+            if abs(points[i, 0] - centers[c, 0]) < abs(points[i, 0] - centers[best, 0]):
+                best = c
+        total += np.sum((points[i] - centers[best]) ** 2) * weights[np.argmax(centers[best])]
+    return total
+
+
+def test_subscripts_inside_of_calls_and_calls_inside_of_subscripts() -> None:
+    arguments = DRAW.integers(0, 9, (20, 2)) * 1.0, DRAW.random((4, 2)), np.arange(2.0)
+    arguments = arguments[0], np.round(8 * arguments[1]), arguments[2]
+    require_same_results(spread, spread.python, *arguments)
+
+
 @pytest.mark.parametrize("n", [0, 1, 40])
 def test_labels(n) -> None:
     arguments = DRAW.random((n, 3)), DRAW.integers(0, 5, n), 5
