@@ -13,17 +13,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from polysched.ir.expr.expressions import Constant, Index, Parameter
 from polysched.vector.ir import Assign, Statement, Store, VectorProgram
 from polysched.vector.rewrite import map_statements, map_value, walk_value
 from polysched.vector.values import (
     Access,
     All,
     Apply,
-    Constant,
     Convert,
-    Index,
     Load,
-    Parameter,
     Sum,
     Uniform,
     Value,
