@@ -222,6 +222,11 @@ class KernelBuilder:
             points = self._nest.instances(self._symbols.space("", self._nest.indices))
             return not points.intersect_params(self._symbols.context()).is_empty()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no statement has been declared that has an instance."""
+        return not self._statements
+
     def kernel(self) -> Kernel:
         """Validate the declarations and return the kernel.
 
@@ -229,7 +234,7 @@ class KernelBuilder:
             KernelError: there is no statement, no statement writes an output, the assumptions
                 contradict each other, or strides let two elements share memory.
         """
-        if not self._statements:
+        if self.is_empty:
             raise KernelError(f"kernel '{self.name}' has no statements")
         if self._nest.is_open:
             raise KernelError(

@@ -280,3 +280,19 @@ def test_the_prange_of_numba_counts_as_range_does() -> None:
         return x
 
     require_same_results(doubled, doubled.python, np.arange(5.0))
+
+
+def test_a_call_may_do_nothing() -> None:
+    def backward(x: Any) -> Any:
+        for i in range(len(x) - 1, 0, -1):
+            x[i] -= 0.5 * x[i - 1]
+        return x
+
+    def empty(x: Any) -> None:
+        pass
+
+    fast = ps.jit(backward)
+    for count in (1, 2, 17):
+        values = np.arange(count, dtype=float)
+        assert np.array_equal(fast(values.copy()), backward(values))
+    assert ps.jit(empty)(np.ones(3)) is None
