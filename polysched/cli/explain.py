@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 
 from polysched.autoscheduler.driver import Optimized, optimize_schedule
-from polysched.autoscheduler.report import Report, report_of
+from polysched.autoscheduler.report import Report, loop_lines, report_of
 from polysched.cli.completion import files
 from polysched.cli.inputs import parsed_sizes
 from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
@@ -95,9 +95,4 @@ def _lines(chosen: list[Loop], made: Optimized, report: Report) -> Iterator[str]
     yield "afterwards:"
     for entry in report.loops:
         if inside & set(entry.statements):
-            indent = "  " * (entry.depth + 1)
-            yield f"{indent}{entry.kind} {entry.loop} (about {entry.trip:.4g} iterations)"
-            if entry.scalar is not None:
-                yield f"{indent}  scalar: {entry.scalar}"
-            if entry.serial is not None:
-                yield f"{indent}  serial: {entry.serial}"
+            yield from loop_lines(entry)
