@@ -199,12 +199,16 @@ class JitFunction:
             return self._general(types, values)
         if general not in self._with_literals:
             self._with_literals.add(general)
-            return self._compiled(types, values)
+            with contextlib.suppress(FrontendError):
+                return self._compiled(types, values)
+            return self._compiled(types, values, products=True)
         if general not in self._made:
             try:
                 self._made[general] = self._compiled(general, values)
             except FrontendError:  # such as a subscript i*k, which only a literal k makes affine
-                return self._compiled(types, values)
+                with contextlib.suppress(FrontendError):
+                    return self._compiled(types, values)
+                self._made[general] = self._compiled(general, values, products=True)
         return self._made[general]
 
     def _general(self, types: CallTypes, values: Mapping[str, Any]) -> Specialization:
@@ -213,18 +217,27 @@ class JitFunction:
             return self._compiled(types, values)
         except FrontendError:
             numbers = call_types(self._source, self._names, values, literals=False, numbers=True)
-            if numbers == types:
-                raise
-            with contextlib.suppress(PolyschedError):
-                made = self._made[numbers] = self._compiled(numbers, values)
-                self._by_numbers.add(types)
-                return made
-            raise
+            if numbers != types:
+                with contextlib.suppress(PolyschedError):
+                    made = self._made[numbers] = self._compiled(numbers, values)
+                    self._by_numbers.add(types)
+                    return made
+            return self._compiled(types, values, products=True)
 
-    def _compiled(self, types: CallTypes, values: Mapping[str, Any]) -> Specialization:
+    def _compiled(
+        self, types: CallTypes, values: Mapping[str, Any], *, products: bool = False
+    ) -> Specialization:
+        """Compile the function.
+
+        Args:
+            types: the kind of arguments.
+            values: the arguments.
+            products: whether a subscript may be a product of sizes and indices, which is computed
+                and checked when the code runs.
+        """
         arguments = arguments_for(self._source, types)
         order = Order.ANY if self.fastmath else None
-        kernel = read_kernel(self.python, order, Given(arguments, types.static))
+        kernel = read_kernel(self.python, order, Given(arguments, types.static, products))
         sizes = sizes_of(kernel, arguments, values)
         restricted = with_inferred_bounds(kernel, self._source, sizes)
         restricted = replace(restricted, fp_contract=self.fastmath)

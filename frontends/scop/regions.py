@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, suggestion
+from polysched.frontends.scop.found_regions import found_regions
 from polysched.frontends.scop.program import CProgram, program_of
 from polysched.frontends.scop.rewrites.region import (
     Region,
@@ -81,7 +82,33 @@ def replacements_of(
             replaced.append(_replacement(parsed, region, symbol, promises))
         except FrontendError as error:
             refused.append(Refusal(name, error))
+            if region.is_function:
+                replaced += list(_parts(parsed, region, path, replaced, promises))
     return replaced, refused
+
+
+def _parts(
+    parsed: ParsedSource,
+    whole: Region,
+    path: Path,
+    replaced: list[Replacement],
+    promises: Promises,
+) -> Iterator[Replacement]:
+    """Translate the loops of a function that has no translation as a whole."""
+
+    def translate(region: Region) -> CProgram:
+        program = program_of(parsed, region, promises)
+        if program.unlimited:
+            raise parsed.source_map.error(region.node, "the region would always run as written")
+        require_replaceable(program)
+        edits_of(program, whole.name)
+        return program
+
+    taken = [one.symbol for one in replaced]
+    for program in found_regions(whole.function, translate):
+        symbol = _symbol(path, whole.name, taken)
+        taken.append(symbol)
+        yield Replacement(program, symbol, edits_of(program, symbol))
 
 
 def _chosen(

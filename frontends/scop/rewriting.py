@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pycparser import c_ast
 
@@ -25,11 +25,15 @@ from polysched.errors import FrontendError
 from polysched.frontends.scop.affine.conditions import condition_text, size_text
 from polysched.frontends.scop.declare.variables import Origin, Variable
 from polysched.frontends.scop.program import CProgram
+from polysched.frontends.scop.rewrites.region import Region
+from polysched.frontends.scop.rewrites.usage import usage_of
+from polysched.frontends.scop.source.trees import LOOPS, walk
 from polysched.frontends.scop.types.c_types import c_name
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.expr.dtypes import boolean, i8, i64
 
 _RESULT = "polysched_result"
+_CONDITIONAL = re.compile(r"\s*#\s*(?:if|el|end)")
 LARGEST_SIZE = 2**48
 """Largest size that a generated function is called with: all its bounds and subscripts then fit
 signed 64-bit integers if none grows more than 2**13 times as fast as the sizes. No array is larger.
@@ -85,11 +89,26 @@ def require_replaceable(program: CProgram) -> None:
             raise source_map.error(
                 use, f"'{name}' is declared in the region and used outside it; declare it before"
             )
+    for name, move in usage_of(region.items).changed.items():
+        is_pointer = name in program.variables and program.variables[name].type.is_pointer
+        use = next(_uses(region.function.body, name, set(map(id, region.items))), None)
+        if is_pointer and (use is not None or _is_repeated(region)):
+            raise source_map.error(
+                move,
+                f"the region moves '{name}', which is declared and used outside it, or used again "
+                "in the next iteration of a loop around the region; use a pointer of the region",
+            )
     for variable in program.outside.arrays.values():
         if variable.place is None and "register" in (variable.node.storage or ()):
             raise source_map.error(
                 variable.node, f"'{variable.name}' is a register variable; expected no 'register'"
             )
+
+
+def _is_repeated(region: Region) -> bool:
+    """Whether a region is inside a loop of its function."""
+    loops = (one for one in walk(region.function.body) if isinstance(one, LOOPS))
+    return any(node is region.node for loop in loops for node in walk(loop) if node is not loop)
 
 
 def _uses(node: c_ast.Node, name: str, inside: set[int]) -> Iterator[c_ast.Node]:
@@ -126,10 +145,13 @@ def edits_of(program: CProgram, symbol: str) -> tuple[Edit, ...]:
         declaration, succeeds = call.declaration(), call.succeeds()
     except ValueError as error:
         raise program.parsed.source_map.error(region.node, str(error)) from None
-    if region.end is not None:
+    before = f"{{ {declaration}\nif (!({succeeds})) {{ /* the program as written */\n"
+    if region.is_marked and region.end is not None:
         start, end = (_pragma_line(program, node) for node in (region.node, region.end))
-        before = f"{{ {declaration}\nif (!({succeeds})) {{ /* the program as written */\n"
         return Edit(start, 1, before), Edit(end + 1, 1, "} }\n")
+    if region.end is not None:
+        first, last = _statements(program, region.node, region.end)
+        return Edit(*first, before), Edit(*last, " } }")
     span = program.parsed.source_map.span(region.function.body)
     if span.path != program.parsed.source.path or not span.source.startswith("{"):
         raise _elsewhere(program)
@@ -140,6 +162,29 @@ def edits_of(program: CProgram, symbol: str) -> tuple[Edit, ...]:
         returned = f"{_element(program.kernel.arrays[result])} {_RESULT};"
         done = f"{returned} if ({succeeds}) return {_RESULT};"
     return (Edit(span.line, span.column + 1, f" {{ {declaration} {done} }}"),)
+
+
+def _statements(
+    program: CProgram, first: c_ast.Node, last: c_ast.Node
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return the positions of the first character of a statement and after the last of another.
+
+    Both are in the text of the file itself, with no conditional text between them.
+    """
+    source, source_map = program.parsed.source, program.parsed.source_map
+    found = source_map.statement(first), source_map.statement(last)
+    if found[0] is None or found[1] is None:
+        raise _elsewhere(program)
+    start, end = found[0][0], found[1][1]
+    if isinstance(first, c_ast.Pragma):
+        start = replace(source_map.span(first), column=1)
+    lines = source.originals[source.path]
+    for span in (start, end):
+        if span.path != source.path or lines[span.line - 1] != span.text:
+            raise _elsewhere(program)
+    if any(_CONDITIONAL.match(line) for line in lines[start.line - 1 : end.line]):
+        raise _elsewhere(program)
+    return (start.line, start.column), (end.line, end.column + 1)
 
 
 def _pragma_line(program: CProgram, node: c_ast.Node) -> int:

@@ -22,19 +22,6 @@ LOOP_CYCLES = 1.5
 """Cycles of one iteration of a loop: increment, comparison, branch."""
 ENTRY_CYCLES = 6.0
 """Cycles of entering and leaving a loop: bounds, masks, a branch predicted wrong now and then."""
-SLOW_CYCLES = 8.0
-"""Cycles between the starts of two vector divisions or square roots."""
-CALL_CYCLES = 25.0
-"""Cycles of one vector function such as ``exp``."""
-GATHER_CYCLES = 1.4
-"""Cycles of one lane of a gather; a scatter takes twice as long.
-
-Measured on Zen 4: a column of 300 rows of 400 floats takes 1.4 cycles a lane.
-"""
-NARROW_GATHER_CYCLES = 2.5
-"""The same for elements of 8 or 16 bits, for which there is no instruction: each lane is extracted,
-loaded and inserted.
-"""
 LOOKUP_CYCLES = 0.75
 """Cycles of looking a vector up in a table, for each register that holds a part of the table."""
 INTERLEAVED_CYCLES = 1.5
@@ -268,9 +255,10 @@ class _Body:
         """Cycles of each resource."""
         operations = self.facts.operations
         registers = self.copies * self.width
-        units = self.machine.fma_units
+        units, costs = self.machine.fma_units, self.machine.costs
         arithmetic = registers * operations.arithmetic / units
-        arithmetic += registers * (operations.slow * SLOW_CYCLES + operations.calls * CALL_CYCLES)
+        arithmetic += registers * operations.slow * costs.division
+        arithmetic += registers * operations.calls * costs.vector_function
         loads = stores = 0.0
         for access in _unique(self.facts.accesses):
             copies = self.copies if self.passes_through_memory(access) else self.distinct(access)
@@ -328,7 +316,8 @@ class _Body:
             return self.width * min(1.0, part) * TRANSPOSE_CYCLES * stages
         if access.is_lookup and FEATURES[8 * access.bytes] in self.machine.enabled_features:
             return self.width * LOOKUP_CYCLES * ENTRIES * access.bytes * 8 / REGISTER_BITS
-        lane = GATHER_CYCLES if access.bytes >= 4 else NARROW_GATHER_CYCLES
+        costs = self.machine.costs
+        lane = costs.gathered_lane if access.bytes >= 4 else costs.gathered_narrow_lane
         return self.lanes * lane * (2.0 if access.is_write else 1.0)
 
     def is_transposed(self, access: AccessFacts) -> bool:

@@ -17,15 +17,6 @@ from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts
 from polysched.ir.core.tree import LoopKind
 from polysched.machine.description import Machine
 
-LINE_CYCLES = {1: 2.0, 2: 5.0, 3: 12.0}
-"""Cycles to bring a line into the cache of a level, from the level behind it, in a stream."""
-TLB_CYCLES = ((64, 0.7), (2048, 6.0))
-"""Pages that a level of the TLB holds, and cycles of an address that it lacks.
-
-Measured on Zen 4 with sums down the columns of a matrix, whose loads overlap: 400 rows in 400
-pages take 1.45 cycles an element instead of 0.65; 3000 rows take 8.5 cycles, of which memory
-explains 1.5.
-"""
 USABLE_PART = 0.75
 """The part of a cache that holds data until it is used again: replacement is not perfect."""
 OTHER_LEVELS = 0.25
@@ -108,7 +99,7 @@ def _cycles(
 ) -> tuple[str, float]:
     """Return the cycles and the busiest level of accesses in the loops of a statement."""
     busiest, total, name = 0.0, 0.0, "L1"
-    loops = _lanes_last(facts)
+    loops, costs = _lanes_last(facts), machine.costs
     streams = _streams(accesses)
     footprints: dict[int, _Footprints] = {}
     for cache in machine.caches:
@@ -116,7 +107,7 @@ def _cycles(
             footprints[cache.line] = _Footprints(streams, loops, cache.line)
         leap = LEAP_FACTORS.get(cache.level, LEAP_FACTORS[3])
         cycles = footprints[cache.line].traffic(cache.bytes, leap, write_back=True)
-        cycles *= LINE_CYCLES.get(cache.level, LINE_CYCLES[3])
+        cycles *= costs.line_cycles(cache.level)
         if cache.level > 1:
             rows = footprints[cache.line].rows_at_once(cache.bytes)
             cycles *= 1.0 + max(0.0, 1.0 - rows / ROWS_AT_ONCE)
@@ -127,7 +118,10 @@ def _cycles(
     pages = _Footprints(streams, loops, machine.page_bytes)
     walks = sum(
         cycles * pages.traffic(held * machine.page_bytes, 1.0, write_back=False)
-        for held, cycles in TLB_CYCLES
+        for held, cycles in (
+            (costs.near_pages, costs.near_page),
+            (costs.far_pages, costs.far_page),
+        )
     )
     return name, busiest + OTHER_LEVELS * (total - busiest) + walks
 

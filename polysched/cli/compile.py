@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from polysched.cli.c_target import is_c_target
+from polysched.cli.compile_regions import compile_regions
 from polysched.cli.completion import files
 from polysched.cli.options import WrittenFile, output_option
 from polysched.cli.schedule_file import (
@@ -15,7 +17,9 @@ from polysched.cli.schedule_file import (
     load_scheduled_target,
     reading_options,
 )
-from polysched.cli.terminal import output
+from polysched.cli.terminal import output, print_error
+from polysched.errors import FrontendError
+from polysched.frontends.scop.regions import Replacement
 from polysched.ir.isl.budget import time_budget, time_left
 from polysched.lower import export
 from polysched.machine.load import load_machine
@@ -72,6 +76,11 @@ def compile_command(
     program: link FILE.o instead of the object that the C compiler makes of the function. In the
     cases of 1 and 2, it prints a line to the error output and aborts.
 
+    If a C function has no translation as a whole, the C compiler compiles it with calls of
+    generated functions in place of its loops that have one; the command prints which loops these
+    are, and why the function has no translation. Such code runs as written where 'NAME' would
+    abort. This needs a C compiler and objcopy.
+
     Code with parallel loops runs on omp_get_max_threads() threads of an OpenMP runtime: link with
     -fopenmp or -lgomp. Other code needs only -lm.
 
@@ -83,14 +92,27 @@ def compile_command(
     \b
     Exit codes: 0 success, 1 illegal, 2 bad input, 3 legality unknown.
     """
-    export_files(file, header)
-    with time_budget(reading.time_limit()):
-        loaded = load_scheduled_target(target, reading)
-        seconds = time_left()
+    files = export_files(file, header)
+    machine = reading.machine or load_machine()
+    c_function = None
+    try:
+        with time_budget(reading.time_limit()):
+            loaded = load_scheduled_target(target, reading)
+            seconds = time_left()
+        if loaded.program is not None:
+            c_function = loaded.program.c_function()
+    except FrontendError as error:
+        if not is_c_target(target):
+            raise
+        refusal, regions = compile_regions(target, reading, files, machine, error)
+        output().print(f"{file}: {refusal.function} for {machine.name}")
+        for region in regions:
+            _print_region(region)
+        print_error(f"compiled by the C compiler, except for these loops: {refusal.error}")
+        hint_at_auto(False, reading)
+        return
     schedule = loaded.schedule
     hint_at_auto(bool(schedule.steps), reading)
-    c_function = None if loaded.program is None else loaded.program.c_function()
-    machine = reading.machine or load_machine()
     export(
         schedule,
         file,
@@ -106,3 +128,11 @@ def compile_command(
             output().print(note, highlight=False)
     if header is not None:
         output().print(f"{header}: header for C and C++")
+
+
+def _print_region(region: Replacement) -> None:
+    program = region.program
+    line = program.parsed.source_map.location(program.region.node).line
+    output().print(f"from line {line}: {region.symbol}", highlight=False)
+    for note in program.notes():
+        output().print(f"  {note}", highlight=False)

@@ -1,16 +1,18 @@
-"""``polysched machine``: print the description of a machine."""
+"""``polysched machine``: print the description of a machine, or measure its costs."""
 
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 
 import click
 from rich.table import Table
 
+from polysched.bench.calibration import Calibration, calibrate
 from polysched.cli.options import machine_option
-from polysched.cli.terminal import output
+from polysched.cli.terminal import output, progress
 from polysched.machine.description import Cache, Machine
-from polysched.machine.files import to_toml
+from polysched.machine.files import save, to_toml
 from polysched.machine.load import HOST, load_machine
 from polysched.machine.presets import PRESETS
 
@@ -21,19 +23,59 @@ from polysched.machine.presets import PRESETS
 )
 @machine_option
 @click.option("--toml", is_flag=True, help="Print a machine file, which --machine reads.")
-def machine_command(machine: Machine | None, toml: bool) -> None:
+@click.option(
+    "--calibrate",
+    "is_measured",
+    is_flag=True,
+    help="Measure costs of the cost model on this host, in some 10 seconds, and compare them with "
+    "those in use.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a machine file, which --machine reads.",
+)
+def machine_command(
+    machine: Machine | None, toml: bool, is_measured: bool, file: Path | None
+) -> None:
     """Describe this machine or another: vectors, FMA units, caches, cores.
+
+    Costs have defaults for all machines. Other programs on the machine make measured ones larger,
+    so calibrate an idle machine.
 
     \b
     polysched machine
-    polysched machine --toml > mine.toml
-    polysched machine --machine mine.toml
+    polysched machine --calibrate -o mine.toml
+    polysched optimize gemm.c --machine mine.toml
     """
     description = machine or load_machine()
+    calibration = None
+    if is_measured:
+        with progress() as tell:
+            calibration = calibrate(description, lambda name: tell(f"measuring {name}"))
+    described = calibration.machine(description) if calibration else description
+    if file is not None:
+        save(described, file)
     if toml:
-        click.echo(to_toml(description), nl=False)
-    else:
+        click.echo(to_toml(described), nl=False)
+    elif calibration is not None:
+        output().print(_measured(calibration, description), soft_wrap=False)
+    elif file is None:
         output().print(_table(description), soft_wrap=False)
+
+
+def _measured(calibration: Calibration, machine: Machine) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("cost", no_wrap=True)
+    for title in ("cycles in use", "measured", "measured / in use"):
+        table.add_column(title, justify="right")
+    for cost, used, cycles in calibration.rows(machine.costs):
+        name = cost.replace("_", " ")
+        table.add_row(name, f"{used:.2f}", f"{cycles:.2f}", f"{cycles / used:.2f}")
+    return table
 
 
 def _table(machine: Machine) -> Table:

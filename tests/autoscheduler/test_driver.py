@@ -23,6 +23,7 @@ from polysched.machine.presets import PRESETS
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
 from tests.support.differential import assert_agrees
+from tests.support.effort import covering
 from tests.support.strategies import random_kernels
 
 AVX512 = PRESETS["skylake-avx512"]
@@ -32,11 +33,18 @@ def optimized(kernel: Kernel, machine: str = "skylake-avx512") -> Schedule:
     return optimize_schedule(Schedule(kernel), PRESETS[machine]).schedule
 
 
-@pytest.mark.parametrize(
-    "make",
-    [kernels.scale, kernels.grid, kernels.matmul, kernels.prefix, kernels.seidel, kernels.jacobi],
+@covering(
+    1,
+    make=[
+        kernels.scale,
+        kernels.grid,
+        kernels.matmul,
+        kernels.prefix,
+        kernels.seidel,
+        kernels.jacobi,
+    ],
+    dtype=[f64, i32],
 )
-@pytest.mark.parametrize("dtype", [f64, i32], ids=str)
 def test_the_answer_is_legal_and_computes_the_same(make: object, dtype: DType) -> None:
     kernel = make(dtype=dtype)  # type: ignore[operator]
     schedule = optimized(kernel)

@@ -1,5 +1,9 @@
 from pathlib import Path
 
+import pytest
+
+from polysched.bench.calibration import Calibration
+from polysched.machine.costs import CALIBRATED
 from polysched.machine.files import from_toml
 from polysched.machine.load import load_machine
 from polysched.machine.presets import PRESETS
@@ -30,6 +34,26 @@ def test_toml_reads_back(polysched: Polysched, tmp_path: Path) -> None:
     file.write_text(result.stdout)
     again = polysched("machine", "--machine", str(file), "--toml")
     assert again.stdout == result.stdout
+
+
+def test_calibration_compares_costs_and_writes_a_machine_file(
+    polysched: Polysched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = Calibration(dict.fromkeys(CALIBRATED, 3.0))
+    monkeypatch.setattr("polysched.cli.machine.calibrate", lambda machine, tell: measured)
+    file = tmp_path / "mine.toml"
+    result = polysched("machine", "--calibrate", "-o", str(file), COLUMNS="120")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0].split("  ")[0] == "cost"
+    assert lines[1].split()[-3:] == ["2.00", "3.00", "1.50"]
+    assert load_machine(str(file)).costs.line_into_l1 == 3.0
+
+
+def test_a_machine_file_that_cannot_be_written(polysched: Polysched, tmp_path: Path) -> None:
+    result = polysched("machine", "-o", str(tmp_path / "none" / "mine.toml"))
+    assert result.exit_code == 2
+    assert "cannot be written: No such file or directory" in result.stderr
 
 
 def test_help_lists_the_presets(polysched: Polysched) -> None:

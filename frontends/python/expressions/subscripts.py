@@ -94,6 +94,22 @@ class Subscripting:
 
         return viewed(array, shape, outer)
 
+    def extents(
+        self, array: ArrayValue, node: ast.expr, parts: list[ast.expr]
+    ) -> list[Expression | None]:
+        """The extent of the dimension that each subscript belongs to; None if it has none."""
+        remaining = iter(array.shape)
+        given = len(self._complete(array, node, parts)) - len(parts)
+        found: list[Expression | None] = []
+        for part in parts:
+            if _is_ellipsis(part):
+                for _ in range(given + 1):
+                    next(remaining)
+                found.append(None)
+            else:
+                found.append(None if self._is_new_axis(part) else next(remaining))
+        return found
+
     def _complete(self, array: ArrayValue, node: ast.expr, parts: list[ast.expr]) -> list[ast.expr]:
         """Write out an ellipsis and the slices left out at the end."""
         everything = ast.copy_location(ast.Slice(), node)

@@ -144,14 +144,7 @@ class Reader(Names):
             FrontendError: it is not an array, or a subscript is not supported.
         """
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        subscripting = Subscripting(
-            self.source,
-            self.build,
-            self.operand,
-            self.require_exact,
-            self.scope.index_arrays or frozenset(),
-        )
-        view = subscripting.view(self.array(node.value), node, list(parts))
+        view = self.subscripting.view(self.array(node.value), node, list(parts))
         if view.rank or view.base is None or view.place is None:
             return view
         try:
@@ -343,6 +336,17 @@ class Reader(Names):
 
     def _compared(self, operator: Operator, node: ast.AST, left: Value, right: Value) -> Value:
         return self.binary(operator, left, right, node)
+
+    @property
+    def subscripting(self) -> Subscripting:
+        """Translator of subscripts."""
+        return Subscripting(
+            self.source,
+            self.build,
+            self.operand,
+            self.require_exact,
+            self.scope.index_arrays or frozenset(),
+        )
 
     @property
     def calls(self) -> ArrayCalls:

@@ -15,6 +15,7 @@ from polysched.errors import FrontendError
 from polysched.frontends.python.source.buffer_swaps import without_swaps
 from polysched.frontends.python.source.control_flow import structured
 from polysched.frontends.python.source.local_functions import split_functions
+from polysched.frontends.python.source.loop_targets import with_own_targets
 from polysched.frontends.source_text import Span
 from polysched.ir.expr.expressions import DEEPEST
 from polysched.ir.expr.source import SourceLocation
@@ -114,7 +115,11 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
     source = FunctionSource(node, path, first_line, lines, indent, _outer(function))
     _require_shallow(source)
     plain, functions = split_functions(node)
-    return replace(source, node=structured(without_swaps(plain), source.error), functions=functions)
+    return replace(
+        source,
+        node=structured(with_own_targets(without_swaps(plain)), source.error),
+        functions=functions,
+    )
 
 
 def _outer(function: FunctionType) -> Mapping[str, Any]:

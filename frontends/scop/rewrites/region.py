@@ -25,7 +25,8 @@ class Region:
         items: the statements.
         is_function: whether the region is the whole function body.
         node: the start of the region, for messages.
-        end: the pragma that ends the region; None for a whole function.
+        end: the pragma that ends the region, or the last statement of a region without pragmas;
+            None for a whole function.
         members: the variables that stand for members of structs outside the region, by name.
         derived: the sizes that are computed from others at the entry, by name.
     """
@@ -38,6 +39,11 @@ class Region:
     end: c_ast.Node | None = None
     members: Mapping[str, MemberVariable] = field(default_factory=dict)
     derived: Mapping[str, DerivedSize] = field(default_factory=dict)
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether the region stands between pragmas."""
+        return isinstance(self.end, c_ast.Pragma)
 
     @property
     def name(self) -> str:

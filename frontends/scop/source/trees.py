@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from pycparser import c_ast
 
+LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
+"""The kinds of loops."""
+
 
 class StandIn(c_ast.ID):  # type: ignore[misc]  # pycparser is untyped
     """Name of a new variable; messages show the source expression that it stands for."""

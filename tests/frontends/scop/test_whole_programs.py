@@ -37,7 +37,7 @@ def printed(files: Sequence[Path], program: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "regions"), [("suite", 8), ("functions", 12), ("walks", 10), ("histograms", 5)]
+    ("name", "regions"), [("suite", 8), ("functions", 13), ("walks", 11), ("histograms", 6)]
 )
 @pytest.mark.parametrize("has_object", [True, False])
 def test_a_rewritten_program_prints_the_same(

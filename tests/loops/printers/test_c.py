@@ -31,6 +31,7 @@ from tests.loops.programs import (
     vector,
 )
 from tests.support import packed_kernels
+from tests.support.effort import covering
 
 
 def test_matmul_text(check_golden: Callable[[str, str], None]) -> None:
@@ -61,24 +62,26 @@ def own(subscript: object) -> LoopNode:
 X = {shift: load("x", i + shift, dtype=i32) for shift in (0, 1, 4)}
 
 
-@pytest.mark.parametrize(
-    ("body", "copied"),
-    [
-        ([assign("x", (i,), load("y", i, dtype=i32))], False),
-        ([own(i)], False),
-        ([own(2 * i // 2)], True),
-        ([own(19 - i)], False),
-        ([own(i // 2)], True),
-        ([own(i - i)], True),
-        ([own(3)], True),
-        ([assign("x", (i + 1,), X[0])], True),
-        ([assign("x", (i,), X[4] + X[1])], True),
-        ([If(i < n, assign("x", (i + 1,), X[0]))], True),
-        ([If(i < n, assign("x", (i + 1,), X[0]), own(i))], True),
-        ([own(i), assign("y", (i,), load("x", 19 - i, dtype=i32))], False),
-    ],
+@covering(
+    1,
+    lower=[0, 3, 16],
+    **{
+        "body, copied": [
+            ([assign("x", (i,), load("y", i, dtype=i32))], False),
+            ([own(i)], False),
+            ([own(2 * i // 2)], True),
+            ([own(19 - i)], False),
+            ([own(i // 2)], True),
+            ([own(i - i)], True),
+            ([own(3)], True),
+            ([assign("x", (i + 1,), X[0])], True),
+            ([assign("x", (i,), X[4] + X[1])], True),
+            ([If(i < n, assign("x", (i + 1,), X[0]))], True),
+            ([If(i < n, assign("x", (i + 1,), X[0]), own(i))], True),
+            ([own(i), assign("y", (i,), load("x", 19 - i, dtype=i32))], False),
+        ]
+    },
 )
-@pytest.mark.parametrize("lower", [0, 3, 16])
 def test_vector_loops(body: list[LoopNode], copied: bool, lower: int, tmp_path: Path) -> None:
     made = vector_program(*body, lower=lower)
     random = np.random.default_rng(5)
