@@ -44,8 +44,10 @@ from polysched.frontends.python.scope.inferred_bounds import with_inferred_bound
 from polysched.frontends.python.source.function_source import FunctionSource, function_source
 from polysched.frontends.reciprocals import with_reciprocals
 from polysched.html import Text
-from polysched.ir.core.kernel import Order, Role
+from polysched.ir.core.kernel import Kernel, Order, Role
+from polysched.ir.expr.evaluate import evaluate
 from polysched.lower import compile
+from polysched.runtime.signature import conditions_of
 from polysched.runtime.views import as_array
 from polysched.signature_errors import with_signature_errors
 from polysched.user import Schedule
@@ -176,6 +178,16 @@ class JitFunction:
         """The LLVM IR of each kind of arguments for which the function has been compiled."""
         return {str(one.types): one.call.compiled.llvm for one in self._made.values()}
 
+    def _require(self, kernel: Kernel, sizes: Mapping[str, int]) -> None:
+        """Check that the sizes of a call fit the function, before its schedule is searched."""
+        for condition in conditions_of(kernel.context):
+            if not evaluate(condition.expression, sizes):
+                shown = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+                raise CallError(
+                    f"function '{self.python.__name__}{self._signature}' requires "
+                    f"{condition.text}; got {shown} (x_n1 is x.shape[1])"
+                )
+
     def __repr__(self) -> str:
         return f"<jit {self.python.__name__}{self._signature}>"
 
@@ -241,6 +253,7 @@ class JitFunction:
         sizes = sizes_of(kernel, arguments, values)
         restricted = with_inferred_bounds(kernel, self._source, sizes)
         restricted = replace(restricted, fp_contract=self.fastmath)
+        self._require(restricted, sizes)
         if self.fastmath:
             restricted = with_reciprocals(restricted)
         is_typical = max(sizes.values(), default=0) > LARGEST_LITERAL  # else it may be a trial
