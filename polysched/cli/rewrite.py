@@ -50,9 +50,9 @@ def rewrite_command(target: str, reading: Reading, file: Path, object_file: Path
     the reason is printed.
 
     \b
-    polysched rewrite solver.c -o solver.opt.c --auto
     polysched rewrite solver.c -o solver.opt.c --auto --object kernels.o
     cc solver.opt.c kernels.o -lm
+    polysched rewrite solver.c -o solver.opt.c --auto
 
     With --schedule, exactly one region is expected; name its function with --function.
 
