@@ -235,7 +235,9 @@ class KernelBuilder:
                 contradict each other, or strides let two elements share memory.
         """
         if self.is_empty:
-            raise KernelError(f"kernel '{self.name}' has no statements")
+            raise KernelError(
+                f"kernel '{self.name}' has no statements: it computes and stores nothing"
+            )
         if self._nest.is_open:
             raise KernelError(
                 f"kernel() of '{self.name}' is called inside a loop or condition that is still "
