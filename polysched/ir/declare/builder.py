@@ -216,16 +216,16 @@ class KernelBuilder:
         with self._symbols.located(location):
             yield
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no statement has been declared."""
+        return not self._statements
+
     def is_reached(self) -> bool:
         """Whether a statement declared here would have an instance for some parameter values."""
         with limited(KernelError, "the bounds and conditions here are too complex"):
             points = self._nest.instances(self._symbols.space("", self._nest.indices))
             return not points.intersect_params(self._symbols.context()).is_empty()
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no statement has been declared that has an instance."""
-        return not self._statements
 
     def kernel(self) -> Kernel:
         """Validate the declarations and return the kernel.
