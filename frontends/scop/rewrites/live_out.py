@@ -26,8 +26,13 @@ from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import LOOPS, Distance, names_in, substituted, walk
 
 
-def with_values_after(region: Region) -> Region:
-    """Let a part of a function store the values that counters and pointers have after it."""
+def with_values_after(region: Region, original: Region) -> Region:
+    """Let a part of a function store the values that counters and pointers have after it.
+
+    Args:
+        region: the part, as other rewriting has left it.
+        original: the part with the statements of the source.
+    """
     if region.is_function:
         return replace(region, ended=frozenset(name for name, _ in _declared_around(region)))
     declared = dict(_declared_around(region))
@@ -36,7 +41,7 @@ def with_values_after(region: Region) -> Region:
     taken = {*names_in(region.function.body), *declared}
     taken |= {node.name for node in walk(region.function.body) if isinstance(node, c_ast.Decl)}
     names = Names(frozenset(taken))
-    ended = frozenset(name for name in declared if not leaves_value(region, name))
+    ended = frozenset(name for name in declared if not leaves_value(original, name))
     region = replace(region, ended=ended)
     for name, type_ in declared.items():
         if name not in changed or name in ended:
