@@ -11,6 +11,7 @@ from polysched.autoscheduler.cost import Cost
 from polysched.autoscheduler.driver import Optimized
 from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.program_cost import program_costs
+from polysched.autoscheduler.threads import LEAST_CYCLES, SHARED_BOUNDS
 from polysched.html import preformatted, titled
 from polysched.ir.core.tree import Loop, LoopKind, loops
 from polysched.legality.reports.loop_properties import LoopReport, Obstacle, explain_loops
@@ -148,9 +149,14 @@ def report_of(
     gainless = "not predicted to gain"
     missing = untried if optimized is not None and optimized.stopped is not None else gainless
     is_asked = optimized is None or optimized.threads > 1
-    no_threads = missing if is_asked else "one thread is requested"
     entries = tuple(
-        _entry(properties, loop, trips[loop.statements[0], loop.name], missing, no_threads)
+        _entry(
+            properties,
+            loop,
+            trips[loop.statements[0], loop.name],
+            missing,
+            _why_no_threads(loop, costs, missing) if is_asked else "one thread is requested",
+        )
         for properties, loop in zip(explain_loops(schedule), loops(program.tree), strict=True)
     )
     return Report(
@@ -199,6 +205,16 @@ def _why_scalar(properties: LoopReport, loop: Loop, missing: str) -> str | None:
         up_to = f"at most {properties.lanes} lanes are legal: " if properties.lanes > 1 else ""
         return f"{up_to}{_first_obstacle(properties.scalar)}"
     return f"lanes are legal, but {missing}"
+
+
+def _why_no_threads(loop: Loop, costs: Mapping[str, Cost], missing: str) -> str:
+    """Return why a loop that may run on threads does not, where threads are requested."""
+    longest = max((costs[name] for name in loop.statements), key=lambda cost: cost.cycles)
+    if longest.bound in SHARED_BOUNDS:
+        return f"{missing}: threads share the bandwidth of {longest.bound}, which bounds the speed"
+    if sum(costs[name].cycles for name in loop.statements) < LEAST_CYCLES:
+        return f"{missing}: less than {LEAST_CYCLES:.0e} cycles of work"
+    return missing
 
 
 def _why_serial(properties: LoopReport, missing: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import click
 
@@ -73,7 +74,9 @@ def explain_command(target: str, loop: str | None, reading: Reading, sizes: dict
             tell=tell,
         )
         after = report_of(made.schedule, made.machine, made.sizes, made)
-    output().print(format_loop_reports(before))
+    outermost = min(report.depth for report in before)
+    shown = tuple(replace(report, depth=report.depth - outermost) for report in before)
+    output().print(format_loop_reports(shown).rstrip())
     for line in _lines(own, made, after):
         output().print(line)
 

@@ -277,3 +277,17 @@ def test_a_macro_from_the_environment(tmp_path: Path, monkeypatch: pytest.Monkey
         load_c(path)
     monkeypatch.setenv("CPPFLAGS", "-DN=12")
     assert str(load_c(path).kernel.arrays["x"].shape[0]) == "12"
+
+
+def test_the_check_of_overlap_names_the_pointers_to_structs() -> None:
+    program = parse_c(
+        """
+        typedef struct { float re, im; } cplx;
+        void twist(const cplx *a, cplx *b, int n)
+        {
+          for (int i = 0; i < n; i++) { b[i].re = a[i].im; b[i].im = a[i].re; }
+        }
+        """
+    )
+    (note,) = [note for note in program.notes() if "overlap" in note]
+    assert note.startswith("checked at each call: 'a' and 'b' do not overlap, else")
