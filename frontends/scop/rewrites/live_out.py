@@ -130,12 +130,15 @@ def _targets(region: Region) -> Iterator[c_ast.Node]:
 
 
 def _counters(region: Region) -> Iterator[str]:
-    """Yield the names in the headers of loops."""
+    """Yield the names in the headers of loops and in subscripts."""
     for item in region.items:
         for node in walk(item):
+            parts: list[c_ast.Node | None] = []
             if isinstance(node, LOOPS):
                 parts = [node.cond, getattr(node, "init", None), getattr(node, "next", None)]
-                yield from (name for part in parts if part is not None for name in names_in(part))
+            elif isinstance(node, c_ast.ArrayRef):
+                parts = [node.subscript]
+            yield from (name for part in parts if part is not None for name in names_in(part))
 
 
 def _with_copy(region: Region, name: str, type_: c_ast.TypeDecl, names: Names) -> Region:
