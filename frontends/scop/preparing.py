@@ -18,6 +18,7 @@ from polysched.frontends.scop.inline.value_calls import Inliner, formulas_of
 from polysched.frontends.scop.rewrites.derived import DerivedSizes, sizes_of
 from polysched.frontends.scop.rewrites.entry_values import with_entry_values
 from polysched.frontends.scop.rewrites.exits import without_exits
+from polysched.frontends.scop.rewrites.hoisted_pointers import with_hoisted_pointers
 from polysched.frontends.scop.rewrites.live_out import with_values_after
 from polysched.frontends.scop.rewrites.normalizing import normalized
 from polysched.frontends.scop.rewrites.region import Region
@@ -26,6 +27,7 @@ from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.source.trees import names_in, walk
 from polysched.frontends.scop.types.c_types import declared_type
+from polysched.frontends.scop.types.layouts import Layouts
 from polysched.ir.expr.dtypes import DType
 
 
@@ -151,9 +153,27 @@ def with_values_around(parsed: ParsedSource, region: Region) -> Region:
                 return None
         return None
 
+    layouts = Layouts(parsed, typedefs)
+
+    def has_bytes(type_: c_ast.Node) -> bool:
+        inner = type_
+        while isinstance(inner, c_ast.PtrDecl | c_ast.ArrayDecl):
+            inner = inner.type
+        try:
+            struct = layouts.struct(inner)
+            if struct is not None:
+                types = [member.type for member in layouts.layout(struct, inner).members]
+            else:
+                types = [declared_type(inner, typedefs, parsed.source_map, region.function.decl)]
+        except FrontendError:
+            return True
+        return any(type_.dtype is None or type_.dtype.bits <= 8 for type_ in types)
+
     taken = {name for item in region.items for name in names_in(item)}
     names = Names(frozenset(taken | set(_local_names(region))))
-    return with_values_after(with_entry_values(region, element_type, names))
+    changed = with_hoisted_pointers(region, layouts.struct, has_bytes, names)
+    changed = with_entry_values(changed, element_type, names)
+    return with_values_after(changed, region)
 
 
 def with_values_inlined(parsed: ParsedSource, region: Region) -> Region:

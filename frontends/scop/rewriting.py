@@ -186,7 +186,8 @@ class _Call:
         """The declaration of the function, for the block of the call."""
         types = [_pointer(array) for array in self._arrays()]
         types += ["long"] * len(self.program.kernel.parameters)
-        members = "".join(map(self._member, self._members()))
+        members = "".join(f" {text};" for text in self.program.translation.form.hoisted)
+        members += "".join(map(self._member, self._members()))
         results = "".join(
             f" {c_name(dtype)} {result.name};"
             for result in self._results()

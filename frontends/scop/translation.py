@@ -44,7 +44,12 @@ from polysched.frontends.scop.rewrites.normalizing import normalized
 from polysched.frontends.scop.rewrites.pointer_loops import with_counted_pointers
 from polysched.frontends.scop.rewrites.region import Region
 from polysched.frontends.scop.rewrites.usage import Usage, usage_of
-from polysched.frontends.scop.rewrites.walks import local_pointers, moves_in, without_walks
+from polysched.frontends.scop.rewrites.walks import (
+    local_pointers,
+    moves_in,
+    without_counters,
+    without_walks,
+)
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.source.pragmas import pragmas_of
@@ -152,6 +157,11 @@ def _without_walks(parsed: ParsedSource, region: Region, settings: Settings) -> 
     pointers += [name for name in local_pointers(region.before) if name not in pointers]
     items = with_counted_pointers(items, pointers)
     walked = without_walks(items, pointers)
+    counted = without_counters(walked)
+    if counted != walked:
+        with contextlib.suppress(FrontendError):
+            found = _translated(parsed, replace(region, items=counted), settings)
+            return replace(found, form=region)
     try:
         found = _translated(parsed, replace(region, items=walked), settings)
         return replace(found, form=region)

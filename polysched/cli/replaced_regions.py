@@ -7,7 +7,7 @@ from pathlib import Path
 
 from polysched.autoscheduler.driver import optimize_schedule
 from polysched.cli.schedule_file import Reading, with_floating_point
-from polysched.errors import PolyschedError
+from polysched.errors import PolyschedError, ScheduleError
 from polysched.frontends.scop.regions import Refusal, Replacement, parts_of
 from polysched.ir.isl.budget import time_budget
 from polysched.loops.ir.nodes import LoopProgram
@@ -62,5 +62,8 @@ def _scheduled(one: Replacement, reading: Reading, machine: Machine) -> LoopProg
     if reading.schedule_file is not None:
         schedule = apply_file(schedule, reading.schedule_file)
     if reading.auto:
-        schedule = optimize_schedule(schedule, machine).schedule
+        made = optimize_schedule(schedule, machine, threads=reading.threads or 1)
+        if not made.decisions and reading.schedule_file is None:
+            raise ScheduleError("no schedule is predicted to make this faster")
+        schedule = made.schedule
     return replace(proved(schedule, machine, guard=False), name=one.symbol)

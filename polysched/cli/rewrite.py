@@ -16,7 +16,7 @@ from polysched.cli.schedule_file import (
     hint_at_auto,
     reading_options,
 )
-from polysched.cli.terminal import output, print_error
+from polysched.cli.terminal import errors, output
 from polysched.errors import ExportError, TargetError
 from polysched.frontends.scop.regions import Refusal, Replacement, replacements_of
 from polysched.frontends.scop.rewriting import edited
@@ -50,9 +50,9 @@ def rewrite_command(target: str, reading: Reading, file: Path, object_file: Path
     the reason is printed.
 
     \b
-    polysched rewrite solver.c -o solver.opt.c --auto
     polysched rewrite solver.c -o solver.opt.c --auto --object kernels.o
     cc solver.opt.c kernels.o -lm
+    polysched rewrite solver.c -o solver.opt.c --auto
 
     With --schedule, exactly one region is expected; name its function with --function.
 
@@ -88,7 +88,7 @@ def rewrite_command(target: str, reading: Reading, file: Path, object_file: Path
         for note in replacement.program.notes():
             output().print(f"  {note}", highlight=False)
     for refusal in refused:
-        print_error(f"left as it is: {refusal.error}")
+        errors().print(f"left as it is: {refusal.error}")
     hint_at_auto(reading.schedule_file is not None, reading)
 
 

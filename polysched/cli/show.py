@@ -23,7 +23,11 @@ _LEXERS = {"c": "c", "llvm": "llvm", "asm": "gas"}
 @reading_options
 @auto_option
 @click.option(
-    "--stage", type=click.Choice(list(STAGES)), required=True, help="The stage to print; see above."
+    "--stage",
+    type=click.Choice(list(STAGES)),
+    default="loops",
+    show_default=True,
+    help="The stage to print; see above.",
 )
 @click.option(
     "--summary",

@@ -184,3 +184,11 @@ def test_a_carried_loop_gets_no_lanes_but_its_iterations_are_written_out() -> No
     assert "vectorize" not in schedule.trace()
     assert "unroll" in schedule.trace()
     assert "flow on" in str(schedule.report())
+
+
+def test_the_report_says_why_requested_threads_are_not_used() -> None:
+    kernel = kernels.scale()
+    large = ps.optimize(kernel, threads=2, sizes={"n": 100_000_000}).report()
+    assert "threads share the bandwidth of memory, which bounds the speed" in str(large)
+    small = ps.optimize(kernel, threads=2, sizes={"n": 1000}).report()
+    assert "not predicted to gain: less than 4e+05 cycles of work" in str(small)

@@ -179,6 +179,11 @@ class Reader(Names):
                 for name, binding in self.scope.names.items()
                 if isinstance(binding, ArrayHandle | ArrayValue)
             ]
+            if isinstance(node, ast.Tuple):
+                raise self.source.error(
+                    node,
+                    "a tuple is not an array; give each of its values a name, as in 'a, b = ...'",
+                )
             raise self.source.error(
                 node, f"'{text}' is not an array of this kernel{suggestion(text, arrays)}"
             )
@@ -260,6 +265,12 @@ class Reader(Names):
             return value
         if isinstance(outer, complex | np.complexfloating):
             require_real(np.dtype(type(outer)))
+        if outer is None or isinstance(outer, str):
+            raise self.source.error(
+                node,
+                f"the value here is {outer!r}; expected a number or an array: strings and None can "
+                "only be compared, as in 'if mode == \"mean\"' or 'if out is None'",
+            )
         raise self.source.error(node, f"this is of type {type(outer).__name__}; {_SUPPORTED}")
 
     def _name(self, node: ast.Name) -> Operand:

@@ -110,7 +110,7 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
             f"the source of '{name}' cannot be parsed on its own; {_ADVICE}"
         ) from None
     if not isinstance(node, ast.FunctionDef):
-        raise FrontendError(f"'{name}' is defined by {type(node).__name__}; {_ADVICE}")
+        raise FrontendError(f"'{name}' is not defined by 'def'; {_ADVICE}")
     path = inspect.getsourcefile(function) or "<unknown>"
     source = FunctionSource(node, path, first_line, lines, indent, _outer(function))
     _require_shallow(source)

@@ -26,8 +26,13 @@ from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import LOOPS, Distance, names_in, substituted, walk
 
 
-def with_values_after(region: Region) -> Region:
-    """Let a part of a function store the values that counters and pointers have after it."""
+def with_values_after(region: Region, original: Region) -> Region:
+    """Let a part of a function store the values that counters and pointers have after it.
+
+    Args:
+        region: the part, as other rewriting has left it.
+        original: the part with the statements of the source.
+    """
     if region.is_function:
         return replace(region, ended=frozenset(name for name, _ in _declared_around(region)))
     declared = dict(_declared_around(region))
@@ -36,7 +41,7 @@ def with_values_after(region: Region) -> Region:
     taken = {*names_in(region.function.body), *declared}
     taken |= {node.name for node in walk(region.function.body) if isinstance(node, c_ast.Decl)}
     names = Names(frozenset(taken))
-    ended = frozenset(name for name in declared if not leaves_value(region, name))
+    ended = frozenset(name for name in declared if not leaves_value(original, name))
     region = replace(region, ended=ended)
     for name, type_ in declared.items():
         if name not in changed or name in ended:
@@ -125,12 +130,15 @@ def _targets(region: Region) -> Iterator[c_ast.Node]:
 
 
 def _counters(region: Region) -> Iterator[str]:
-    """Yield the names in the headers of loops."""
+    """Yield the names in the headers of loops and in subscripts."""
     for item in region.items:
         for node in walk(item):
+            parts: list[c_ast.Node | None] = []
             if isinstance(node, LOOPS):
                 parts = [node.cond, getattr(node, "init", None), getattr(node, "next", None)]
-                yield from (name for part in parts if part is not None for name in names_in(part))
+            elif isinstance(node, c_ast.ArrayRef):
+                parts = [node.subscript]
+            yield from (name for part in parts if part is not None for name in names_in(part))
 
 
 def _with_copy(region: Region, name: str, type_: c_ast.TypeDecl, names: Names) -> Region:

@@ -48,6 +48,7 @@ class Region:
         derived: the sizes that are computed from others at the entry, by name.
         results: the variables that hold what the region leaves in counters and pointers.
         ended: the variables of the function whose values after the region nothing reads.
+        hoisted: the declarations in C of the pointers that are read before the region.
     """
 
     function: c_ast.FuncDef
@@ -60,6 +61,7 @@ class Region:
     derived: Mapping[str, DerivedSize | EntryValue] = field(default_factory=dict)
     results: tuple[LiveOut, ...] = ()
     ended: frozenset[str] = frozenset()
+    hoisted: tuple[str, ...] = ()
 
     @property
     def is_marked(self) -> bool:

@@ -30,7 +30,7 @@ from tests.loops.programs import (
     program,
     vector,
 )
-from tests.support import packed_kernels
+from tests.support import kernels, packed_kernels
 from tests.support.effort import covering
 
 
@@ -205,3 +205,14 @@ def test_widths_that_c_does_not_have_are_refused() -> None:
     narrow = cast(cast(load("A", i, dtype=i32), "i5"), i32)
     with pytest.raises(LoweringError, match="i5.* is an integer of 5 bits (.i5.), which C does"):
         print_c(program(given, loop("i", 0, n, assign("B", (i,), narrow))))
+
+
+def test_gcc_is_told_which_loops_are_vectors() -> None:
+    scaled = Schedule(kernels.scale())
+    plain = print_c(lower(scaled))
+    assert "POLYSCHED" not in plain
+    vectors = print_c(lower(scaled.split("i", 8).vectorize("ii", 8)))
+    assert "#define POLYSCHED_VECTOR" in vectors
+    assert "POLYSCHED_VECTOR for (int64_t iiv = 0; iiv < 8; ++iiv) { /* vector */" in vectors
+    unrolled = print_c(lower(scaled.split("i", 8).unroll("ii")))
+    assert "POLYSCHED_UNROLLED for (int64_t ii = 0; ii < 8; ++ii) { /* unrolled */" in unrolled

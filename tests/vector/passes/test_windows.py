@@ -36,11 +36,9 @@ def _gathering(place: Callable[[Any], Any], dtype: ps.DType, count: int) -> ps.K
     return build.kernel()
 
 
-@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
-@pytest.mark.parametrize("lanes", [4, 16])
-@pytest.mark.parametrize("dtype", [ps.f32, ps.f64, ps.i16])
-def test_values(place: Callable[[Any], Any], lanes: int, dtype: ps.DType) -> None:
-    x = np.arange(1024).astype(dtype.numpy())
+@covering(2, name=PLACES, lanes=[4, 16], dtype=[ps.f32, ps.f64, ps.i16])
+def test_values(name: str, lanes: int, dtype: ps.DType) -> None:
+    place, x = PLACES[name], np.arange(1024).astype(dtype.numpy())
     run = ps.Schedule(_gathering(place, dtype, 100)).vectorize("i", lanes).compile()
     np.testing.assert_array_equal(run(x), x[[place(i) for i in range(100)]])
 
@@ -97,13 +95,9 @@ def _scattering(place: Callable[[Any], Any], dtype: ps.DType, count: int) -> ps.
     return build.kernel()
 
 
-@pytest.mark.parametrize("place", SCATTERED.values(), ids=SCATTERED)
-@pytest.mark.parametrize("lanes", [4, 16])
-@pytest.mark.parametrize("dtype", [ps.f32, ps.f64, ps.i16, ps.u8])
-def test_stores_leave_what_lies_between(
-    place: Callable[[Any], Any], lanes: int, dtype: ps.DType
-) -> None:
-    x = np.arange(100).astype(dtype.numpy())
+@covering(2, name=SCATTERED, lanes=[4, 16], dtype=[ps.f32, ps.f64, ps.i16, ps.u8])
+def test_stores_leave_what_lies_between(name: str, lanes: int, dtype: ps.DType) -> None:
+    place, x = SCATTERED[name], np.arange(100).astype(dtype.numpy())
     out = np.arange(1024, 0, -1).astype(dtype.numpy())
     wanted = out.copy()
     for i in range(100):
