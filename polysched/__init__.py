@@ -41,7 +41,9 @@ from polysched.errors import (
     ScheduleError,
     SlowScheduleWarning,
     StepError,
+    SubscriptError,
     TargetError,
+    suggestion,
 )
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
@@ -79,6 +81,7 @@ from polysched.ir.isl.budget import time_budget
 from polysched.ir.semantics.bit_packing import pack_bits, unpack_bits
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
+from polysched.schedule.core.foreign_names import MODULE_NAMES
 
 if TYPE_CHECKING:
     from polysched import library
@@ -160,9 +163,20 @@ def __getattr__(name: str) -> Any:
         # Later lookups find the global and skip this function, which takes a microsecond.
         globals()[name] = value
         return value
-    numpy_names = {function.__name__ for function in NUMPY_FUNCTIONS}
-    hint = f"; call numpy's function in a kernel: np.{name}(x[i])" if name in numpy_names else ""
-    raise AttributeError(f"module 'polysched' has no attribute '{name}'{hint}")
+    raise AttributeError(f"module 'polysched' has no attribute '{name}'{_hint(name)}")
+
+
+def _hint(name: str) -> str:
+    if name.startswith("_"):
+        return ""
+    if name in {function.__name__ for function in NUMPY_FUNCTIONS}:
+        return f"; call numpy's function in a kernel: np.{name}(x[i])"
+    if name in MODULE_NAMES:
+        return f"; write {MODULE_NAMES[name]}"
+    if hasattr(import_module("polysched.user").Schedule, name):
+        return f"; it is a method of a schedule: ps.Schedule(kernel).{name}(...)"
+    near = suggestion(name, __all__)
+    return near if near.startswith("; did") else "; dir(polysched) lists the names"
 
 
 def __dir__() -> list[str]:
@@ -204,6 +218,7 @@ __all__ = [
     "ScheduleError",
     "SlowScheduleWarning",
     "StepError",
+    "SubscriptError",
     "TargetError",
     "UnknownLegalityError",
     "Verdict",

@@ -76,6 +76,10 @@ class OutOfMemoryError(CallError, MemoryError):
     """A call cannot allocate its outputs or the kernel's workspace."""
 
 
+class SubscriptError(CallError, IndexError):
+    """A subscript that a kernel computed from data was outside of its array."""
+
+
 class MachineError(PolyschedError):
     """A machine description is unknown, unreadable, malformed or incompatible with this host."""
 

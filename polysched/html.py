@@ -5,6 +5,18 @@ from __future__ import annotations
 from html import escape
 
 
+class Text(str):
+    """Text of several lines that prompts show as lines, and notebooks in a fixed-width font."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return preformatted(self)
+
+
 def preformatted(text: str) -> str:
     """Return text in a fixed-width font."""
     return f'<pre style="line-height: 1.25">{escape(text)}</pre>'

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
 from polysched import lower
@@ -17,6 +18,7 @@ from polysched.autoscheduler.report import Report, report_of
 from polysched.autoscheduler.sizes import model_sizes
 from polysched.autoscheduler.slowdown import slowdown
 from polysched.errors import ScheduleError, SlowScheduleWarning
+from polysched.html import Text
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.isl.budget import DEFAULT_SECONDS, SAFETY_SECONDS
 from polysched.legality import check as checker
@@ -31,6 +33,7 @@ from polysched.plot import figure, notebook
 from polysched.plot.view import View
 from polysched.runtime.cache import ObjectCache
 from polysched.runtime.kernel import CompiledKernel
+from polysched.schedule.notation.file import apply_file
 from polysched.schedule.schedule import Schedule as BareSchedule
 
 if TYPE_CHECKING:
@@ -84,7 +87,7 @@ class Schedule(BareSchedule):
         records.
         """
         reports = loop_properties.explain_loops(self, seconds=seconds)
-        return loop_reports.format_loop_reports(reports)
+        return Text(loop_reports.format_loop_reports(reports))
 
     def report(
         self, machine: Machine | str | None = None, *, sizes: Mapping[str, int] | None = None
@@ -101,9 +104,17 @@ class Schedule(BareSchedule):
         chosen = made.sizes if made and sizes is None else model_sizes(self.kernel, sizes)
         return report_of(self, target, chosen, made)
 
+    def apply(self, file: Path | str) -> Self:
+        """Append the steps of a schedule file, as ``trace()`` and ``polysched optimize`` write it.
+
+        Raises:
+            ScheduleError: the file cannot be read, or a line of it is not a step that fits.
+        """
+        return apply_file(self, file)
+
     def show(self, stage: str = "loops", machine: Machine | str | None = None) -> str:
         """Print one stage of the pipeline as text: see :func:`polysched.lower.show`."""
-        return lower.show(self, stage, machine)
+        return Text(lower.show(self, stage, machine))
 
     def compile(
         self,

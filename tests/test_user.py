@@ -1,5 +1,7 @@
 """The methods of the schedule that users hold."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -68,3 +70,13 @@ def test_a_function_that_numpy_has() -> None:
     with pytest.raises(AttributeError, match=r"no attribute 'tanh'; .*: np\.tanh\(x\[i\]\)$"):
         _ = ps.tanh  # type: ignore[attr-defined]
     assert not hasattr(ps, "tan_h")
+
+
+def test_a_schedule_file_is_applied(tmp_path: Path) -> None:
+    schedule = ps.Schedule(kernels.scale()).split("i", 4).unroll("ii")
+    file = tmp_path / "scale.sched"
+    file.write_text(schedule.trace())
+    assert ps.Schedule(kernels.scale()).apply(file) == schedule
+    file.write_text("split('q', 4)")
+    with pytest.raises(ps.ScheduleError, match=r"scale.sched:1:\d+: no loop 'q'"):
+        ps.Schedule(kernels.scale()).apply(file)

@@ -31,7 +31,9 @@ Where Python or numpy would raise an error that depends on data, the kernel cont
 - a Python integer divided by 0 gives 0;
 - a float that does not fit an integer type gives the type's lowest value (numpy leaves the result
   for unsigned types to the processor);
-- ``math`` functions give infinity or NaN.
+- ``math`` functions give infinity or NaN;
+- with ``ps.jit``, a computed subscript outside of its array accesses another element, and the call
+  raises ``SubscriptError``, an ``IndexError``, at its end.
 
 ``int(x)`` of a float is exact if the result fits 64 bits. Python arithmetic on that result is exact
 if ``x`` is between -2**53 and 2**53. If a Python integer may exceed 64 bits, reading the function

@@ -21,6 +21,7 @@ import inspect
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, overload
 
 import numpy as np
@@ -42,9 +43,13 @@ from polysched.frontends.python.reading import Given
 from polysched.frontends.python.scope.inferred_bounds import with_inferred_bounds
 from polysched.frontends.python.source.function_source import FunctionSource, function_source
 from polysched.frontends.reciprocals import with_reciprocals
-from polysched.ir.core.kernel import Order, Role
+from polysched.html import Text
+from polysched.ir.core.kernel import Kernel, Order, Role
+from polysched.ir.expr.evaluate import evaluate
 from polysched.lower import compile
+from polysched.runtime.signature import conditions_of
 from polysched.runtime.views import as_array
+from polysched.signature_errors import with_signature_errors
 from polysched.user import Schedule
 
 
@@ -167,11 +172,21 @@ class JitFunction:
             *(f"every call checks: {text}" for text in conditions),
             str(schedule.report()),
         ]
-        return "\n".join(lines)
+        return Text("\n".join(lines))
 
     def inspect_llvm(self) -> dict[str, str]:
         """The LLVM IR of each kind of arguments for which the function has been compiled."""
         return {str(one.types): one.call.compiled.llvm for one in self._made.values()}
+
+    def _require(self, kernel: Kernel, sizes: Mapping[str, int]) -> None:
+        """Check that the sizes of a call fit the function, before its schedule is searched."""
+        for condition in conditions_of(kernel.context):
+            if not evaluate(condition.expression, sizes):
+                shown = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+                raise CallError(
+                    f"function '{self.python.__name__}{self._signature}' requires "
+                    f"{condition.text}; got {shown} (x_n1 is x.shape[1])"
+                )
 
     def __repr__(self) -> str:
         return f"<jit {self.python.__name__}{self._signature}>"
@@ -196,12 +211,16 @@ class JitFunction:
             return self._general(types, values)
         if general not in self._with_literals:
             self._with_literals.add(general)
-            return self._compiled(types, values)
+            with contextlib.suppress(FrontendError):
+                return self._compiled(types, values)
+            return self._compiled(types, values, products=True)
         if general not in self._made:
             try:
                 self._made[general] = self._compiled(general, values)
             except FrontendError:  # such as a subscript i*k, which only a literal k makes affine
-                return self._compiled(types, values)
+                with contextlib.suppress(FrontendError):
+                    return self._compiled(types, values)
+                self._made[general] = self._compiled(general, values, products=True)
         return self._made[general]
 
     def _general(self, types: CallTypes, values: Mapping[str, Any]) -> Specialization:
@@ -210,21 +229,31 @@ class JitFunction:
             return self._compiled(types, values)
         except FrontendError:
             numbers = call_types(self._source, self._names, values, literals=False, numbers=True)
-            if numbers == types:
-                raise
-            with contextlib.suppress(PolyschedError):
-                made = self._made[numbers] = self._compiled(numbers, values)
-                self._by_numbers.add(types)
-                return made
-            raise
+            if numbers != types:
+                with contextlib.suppress(PolyschedError):
+                    made = self._made[numbers] = self._compiled(numbers, values)
+                    self._by_numbers.add(types)
+                    return made
+            return self._compiled(types, values, products=True)
 
-    def _compiled(self, types: CallTypes, values: Mapping[str, Any]) -> Specialization:
+    def _compiled(
+        self, types: CallTypes, values: Mapping[str, Any], *, products: bool = False
+    ) -> Specialization:
+        """Compile the function.
+
+        Args:
+            types: the kind of arguments.
+            values: the arguments.
+            products: whether a subscript may be a product of sizes and indices, which is computed
+                and checked when the code runs.
+        """
         arguments = arguments_for(self._source, types)
         order = Order.ANY if self.fastmath else None
-        kernel = read_kernel(self.python, order, Given(arguments, types.static))
+        kernel = read_kernel(self.python, order, Given(arguments, types.static, products))
         sizes = sizes_of(kernel, arguments, values)
         restricted = with_inferred_bounds(kernel, self._source, sizes)
         restricted = replace(restricted, fp_contract=self.fastmath)
+        self._require(restricted, sizes)
         if self.fastmath:
             restricted = with_reciprocals(restricted)
         is_typical = max(sizes.values(), default=0) > LARGEST_LITERAL  # else it may be a trial
@@ -241,6 +270,18 @@ class JitFunction:
         return Specialization(types, request, schedule, call)
 
 
+OPTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "nopython": "leave it out: a function never runs in Python instead",
+        "parallel": "write threads=2 for two threads",
+        "nogil": "leave it out: calls release the GIL",
+        "cache": "leave it out: machine code is kept on disk",
+        "error_model": "leave it out: division by zero gives numpy's result",
+    }
+)
+"""Options of ``numba.jit``, each with what to write instead."""
+
+
 @overload
 def jit(function: Callable[..., Any], /) -> JitFunction: ...
 
@@ -251,6 +292,7 @@ def jit(
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
 
 
+@functools.partial(with_signature_errors, words=OPTIONS)
 def jit(
     function: Callable[..., Any] | None = None,
     /,
@@ -270,6 +312,8 @@ def jit(
     """
     if function is None:
         return lambda decorated: JitFunction(decorated, fastmath=fastmath, threads=threads)
+    if isinstance(function, JitFunction):
+        raise FrontendError(f"{function!r} is compiled by jit already; leave out one of the two")
     if not callable(function):
         raise FrontendError(f"{function!r} is not a function; expected '@jit' or '@jit(...)'")
     return JitFunction(function, fastmath=fastmath, threads=threads)

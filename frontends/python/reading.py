@@ -23,6 +23,7 @@ from polysched.frontends.python.scope.array_values import viewed, whole
 from polysched.frontends.python.scope.bindings import (
     BranchArray,
     BranchArrayLearnedError,
+    ComputedLearnedError,
     LocalNumber,
     NumberType,
     OuterArray,
@@ -30,13 +31,13 @@ from polysched.frontends.python.scope.bindings import (
     RangeLearnedError,
     Scope,
     TypeLearnedError,
+    UndefinedLearnedError,
     WrittenLearnedError,
-    assigned,
-    rebound,
 )
 from polysched.frontends.python.scope.specialized import specialized, static_value
 from polysched.frontends.python.source.annotations import Argument, ArrayArgument, arguments_of
 from polysched.frontends.python.source.function_source import FunctionSource
+from polysched.frontends.python.source.stored_names import assigned, rebound
 from polysched.frontends.python.statements.assignments import Assigner
 from polysched.frontends.python.statements.translate import Declarer
 from polysched.frontends.python.values.integer_ranges import limits_of_integers
@@ -45,6 +46,7 @@ from polysched.frontends.reductions import with_order
 from polysched.ir.core.kernel import Kernel, Order
 from polysched.ir.core.tree import restrict
 from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import i64
 from polysched.ir.expr.expressions import Constant, Expression, Parameter
 
 
@@ -55,10 +57,12 @@ class Given:
     Attributes:
         arguments: the arguments, in the order of the definition.
         static: the arguments that are part of the code.
+        products: whether a subscript may be a product of sizes and indices.
     """
 
     arguments: tuple[Argument, ...]
     static: Mapping[str, Any] = field(default_factory=dict)
+    products: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,8 @@ class Known:
         ranges: the ends of the ranges of elements used as subscripts, by array.
         outer: the arrays outside of the function that it reads.
         branch_arrays: the arrays that get their memory before the branch that makes them.
+        filled: the arrays of ``np.empty`` that start with zeros.
+        is_computed: whether it computes subscripts from data.
     """
 
     order: Order | None
@@ -82,6 +88,8 @@ class Known:
     ranges: Mapping[str, Expression] = field(default_factory=dict)
     outer: tuple[OuterArray, ...] = ()
     branch_arrays: Mapping[str, BranchArray] = field(default_factory=dict)
+    filled: frozenset[str] = frozenset()
+    is_computed: bool = False
 
 
 def read_function(
@@ -105,6 +113,10 @@ def read_function(
             known = replace(known, branch_arrays=MappingProxyType(arrays))
         except OuterArrayLearnedError as learned:
             known = replace(known, outer=(*known.outer, learned.array))
+        except UndefinedLearnedError as learned:
+            known = replace(known, filled=known.filled | {learned.name})
+        except ComputedLearnedError:
+            known = replace(known, is_computed=True)
         except RangeLearnedError as learned:
             known = replace(
                 known, ranges=MappingProxyType({**known.ranges, learned.name: learned.extent})
@@ -137,8 +149,14 @@ def _read(source: FunctionSource, known: Known) -> tuple[Kernel, Returned]:
     except KernelError as error:
         raise source.error(source.node, str(error)) from None
     body, returns = split_return(source)
-    scope = Scope(known.types, results=returns.names, branch_arrays=known.branch_arrays)
+    scope = Scope(
+        known.types,
+        results=returns.names,
+        branch_arrays=known.branch_arrays,
+        filled=known.filled,
+    )
     if known.given is not None:
+        scope.products = known.given.products
         scope.index_arrays = frozenset(one.name for one in arguments) - known.ranges.keys()
     scope.taken = {n.id for n in ast.walk(source.node) if isinstance(n, ast.Name)}
     sizes = _declare_arguments(source, build, scope, _with_ranges(arguments, known), known)
@@ -148,10 +166,17 @@ def _read(source: FunctionSource, known: Known) -> tuple[Kernel, Returned]:
     for outer in known.outer:
         made = declared(declarer.assigner.arrays, source.node, outer)
         scope.outer_arrays.append((outer, made))
+    if known.is_computed:
+        outside = scope.outside = declarer.assigner.arrays.declare(source.node, "outside", i64, ())
+        declarer.assigner.put(source.node, outside, (), number(0), is_new=True)
     declarer.block(body)
     assignments, returns = with_assigned_results(returns)
     declarer.block(assignments)
     results = stored_results(declarer.assigner, returns, arguments=known.given is not None)
+    if known.given is not None and build.is_empty:
+        # A call may do nothing, such as a loop from 1 over an array of one element.
+        nothing = declarer.assigner.arrays.declare(source.node, "nothing", i64, ())
+        declarer.assigner.put(source.node, nothing, (), number(0), is_new=True)
     try:
         result = build.kernel()
     except KernelError as error:
@@ -162,13 +187,15 @@ def _read(source: FunctionSource, known: Known) -> tuple[Kernel, Returned]:
             build.assume(Parameter(name) <= limit)
             build.assume(Parameter(name) >= -limit)
         result = build.kernel()
-    result = with_results(result, results)
+    outside_name = None if scope.outside is None else scope.outside.array.name
+    returned = Returned(results, returns.is_tuple, outside_name)
+    result = with_results(result, returned)
     if known.order is not None:
         result = with_order(result, known.order, declarer.labeled)
     tree = restrict(result.body, frozenset(result.statements))  # drops loops without a statement
     assert tree is not None
     kernel = replace(result, body=tree, location=source.span(source.node).location)
-    return kernel, Returned(results, returns.is_tuple)
+    return kernel, returned
 
 
 def _copy_numbers(

@@ -12,6 +12,7 @@ from polysched.frontends.scop.declare.overlap import addressed_names, may_overla
 from polysched.frontends.scop.declare.variables import Origin, Outside, Variable, typedefs_of
 from polysched.frontends.scop.inline.choices import choices_of
 from polysched.frontends.scop.inline.value_calls import formulas_of
+from polysched.frontends.scop.rewrites.derived import DerivedSize
 from polysched.frontends.scop.rewrites.region import Region, find_region
 from polysched.frontends.scop.source.parse import ParsedSource, parse
 from polysched.frontends.scop.source.promises import NO_PROMISES, Promises
@@ -119,7 +120,7 @@ class CProgram:
             {
                 size.name: size.derived.value
                 for size in self.outside.sizes
-                if size.derived is not None
+                if isinstance(size.derived, DerivedSize)
             },
         )
 
@@ -215,12 +216,19 @@ class CProgram:
                 "cannot be checked; 'restrict' or --assume-no-alias promises that there is none"
             )
         elif self.apart:
-            pairs = ", ".join(f"'{first}' and '{second}'" for first, second in self.apart)
+            named = (tuple(sorted(map(self._pointer, pair))) for pair in self.apart)
+            pairs = [f"'{first}' and '{second}'" for first, second in dict.fromkeys(named)]
             lines.append(
-                f"checked at each call: {pairs} do not overlap, else the program runs as written; "
-                "'restrict' or --assume-no-alias promises it"
+                f"checked at each call: {', '.join(pairs)} do not overlap, else the program "
+                "runs as written; 'restrict' or --assume-no-alias promises it"
             )
         return lines
+
+    def _pointer(self, name: str) -> str:
+        """Return the pointer in C that an array comes of: for members of its structs, their own."""
+        variable = self.variables.get(name)
+        place = None if variable is None else variable.place
+        return name if place is None or place.member.is_pointer else place.base
 
     def with_fast_math(self) -> CProgram:
         """Allow reassociation of all reductions and contraction of ``a * b + c``.

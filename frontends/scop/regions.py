@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, suggestion
+from polysched.frontends.scop.found_regions import found_regions
 from polysched.frontends.scop.program import CProgram, program_of
 from polysched.frontends.scop.rewrites.region import (
     Region,
@@ -81,7 +82,38 @@ def replacements_of(
             replaced.append(_replacement(parsed, region, symbol, promises))
         except FrontendError as error:
             refused.append(Refusal(name, error))
+            if region.is_function:
+                taken = [one.symbol for one in replaced]
+                replaced += list(parts_of(parsed, region, path, taken, promises))
     return replaced, refused
+
+
+def parts_of(
+    parsed: ParsedSource, whole: Region, path: Path, taken: list[str], promises: Promises
+) -> Iterator[Replacement]:
+    """Translate the loops of a function that has no translation as a whole, or no proof.
+
+    Args:
+        parsed: the file.
+        whole: the function.
+        path: the file's name.
+        taken: the symbols of other regions.
+        promises: what the callers promise beyond the text of the file.
+    """
+
+    def translate(region: Region) -> CProgram:
+        program = program_of(parsed, region, promises)
+        if program.unlimited:
+            raise parsed.source_map.error(region.node, "the region would always run as written")
+        require_replaceable(program)
+        edits_of(program, whole.name)
+        return program
+
+    used = [*taken]
+    for program in found_regions(whole.function, translate):
+        symbol = _symbol(path, whole.name, used)
+        used.append(symbol)
+        yield Replacement(program, symbol, edits_of(program, symbol))
 
 
 def _chosen(

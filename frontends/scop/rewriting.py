@@ -16,8 +16,8 @@ has no memory or not the right processor.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from pycparser import c_ast
 
@@ -25,11 +25,15 @@ from polysched.errors import FrontendError
 from polysched.frontends.scop.affine.conditions import condition_text, size_text
 from polysched.frontends.scop.declare.variables import Origin, Variable
 from polysched.frontends.scop.program import CProgram
+from polysched.frontends.scop.rewrites.live_out import leaves_value, uses_outside
+from polysched.frontends.scop.rewrites.region import LiveOut
+from polysched.frontends.scop.rewrites.usage import usage_of
 from polysched.frontends.scop.types.c_types import c_name
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.expr.dtypes import boolean, i8, i64
 
 _RESULT = "polysched_result"
+_CONDITIONAL = re.compile(r"\s*#\s*(?:if|el|end)")
 LARGEST_SIZE = 2**48
 """Largest size that a generated function is called with: all its bounds and subscripts then fit
 signed 64-bit integers if none grows more than 2**13 times as fast as the sizes. No array is larger.
@@ -70,7 +74,7 @@ def require_replaceable(program: CProgram) -> None:
     for name in sorted(ended):
         variable = program.variables[name]
         is_static = variable.origin is Origin.FILE or "static" in (variable.node.storage or ())
-        use = next(_uses(region.function.body, name, set(map(id, region.items))), None)
+        use = next(uses_outside(region.function.body, name, set(map(id, region.items))), None)
         if is_static or use is not None:
             raise source_map.error(
                 variable.node if use is None else use,
@@ -80,37 +84,25 @@ def require_replaceable(program: CProgram) -> None:
             )
     declared = {item.name for item in region.items if isinstance(item, c_ast.Decl)}
     for name in sorted(declared):
-        use = next(_uses(region.function.body, name, set(map(id, region.items))), None)
+        use = next(uses_outside(region.function.body, name, set(map(id, region.items))), None)
         if use is not None:
             raise source_map.error(
                 use, f"'{name}' is declared in the region and used outside it; declare it before"
+            )
+    kept = {result.target for result in program.translation.form.results}
+    for name, move in usage_of(region.items).changed.items():
+        is_pointer = name in program.variables and program.variables[name].type.is_pointer
+        if is_pointer and name not in kept and leaves_value(region, name):
+            raise source_map.error(
+                move,
+                f"the region moves '{name}', which is declared and used outside it, or used again "
+                "in the next iteration of a loop around the region; use a pointer of the region",
             )
     for variable in program.outside.arrays.values():
         if variable.place is None and "register" in (variable.node.storage or ()):
             raise source_map.error(
                 variable.node, f"'{variable.name}' is a register variable; expected no 'register'"
             )
-
-
-def _uses(node: c_ast.Node, name: str, inside: set[int]) -> Iterator[c_ast.Node]:
-    """Yield the uses of a variable outside a region, except in loops that set it themselves."""
-    if id(node) in inside:
-        return
-    if isinstance(node, c_ast.ID) and node.name == name:
-        yield node
-    if isinstance(node, c_ast.For) and _sets(node.init, name):
-        return
-    for _, child in node.children():
-        yield from _uses(child, name, inside)
-
-
-def _sets(init: c_ast.Node | None, name: str) -> bool:
-    match init:
-        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=own)):
-            return bool(own == name)
-        case c_ast.DeclList(decls=declarations):
-            return any(declaration.name == name for declaration in declarations)
-    return False
 
 
 def edits_of(program: CProgram, symbol: str) -> tuple[Edit, ...]:
@@ -126,10 +118,13 @@ def edits_of(program: CProgram, symbol: str) -> tuple[Edit, ...]:
         declaration, succeeds = call.declaration(), call.succeeds()
     except ValueError as error:
         raise program.parsed.source_map.error(region.node, str(error)) from None
-    if region.end is not None:
+    before = f"{{ {declaration}\nif (!({succeeds})) {{ /* the program as written */\n"
+    if region.is_marked and region.end is not None:
         start, end = (_pragma_line(program, node) for node in (region.node, region.end))
-        before = f"{{ {declaration}\nif (!({succeeds})) {{ /* the program as written */\n"
         return Edit(start, 1, before), Edit(end + 1, 1, "} }\n")
+    if region.end is not None:
+        first, last = _statements(program, region.node, region.end)
+        return Edit(*first, before), Edit(*last, " } }")
     span = program.parsed.source_map.span(region.function.body)
     if span.path != program.parsed.source.path or not span.source.startswith("{"):
         raise _elsewhere(program)
@@ -140,6 +135,29 @@ def edits_of(program: CProgram, symbol: str) -> tuple[Edit, ...]:
         returned = f"{_element(program.kernel.arrays[result])} {_RESULT};"
         done = f"{returned} if ({succeeds}) return {_RESULT};"
     return (Edit(span.line, span.column + 1, f" {{ {declaration} {done} }}"),)
+
+
+def _statements(
+    program: CProgram, first: c_ast.Node, last: c_ast.Node
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return the positions of the first character of a statement and after the last of another.
+
+    Both are in the text of the file itself, with no conditional text between them.
+    """
+    source, source_map = program.parsed.source, program.parsed.source_map
+    found = source_map.statement(first), source_map.statement(last)
+    if found[0] is None or found[1] is None:
+        raise _elsewhere(program)
+    start, end = found[0][0], found[1][1]
+    if isinstance(first, c_ast.Pragma):
+        start = replace(source_map.span(first), column=1)
+    lines = source.originals[source.path]
+    for span in (start, end):
+        if span.path != source.path or lines[span.line - 1] != span.text:
+            raise _elsewhere(program)
+    if any(_CONDITIONAL.match(line) for line in lines[start.line - 1 : end.line]):
+        raise _elsewhere(program)
+    return (start.line, start.column), (end.line, end.column + 1)
 
 
 def _pragma_line(program: CProgram, node: c_ast.Node) -> int:
@@ -168,8 +186,17 @@ class _Call:
         """The declaration of the function, for the block of the call."""
         types = [_pointer(array) for array in self._arrays()]
         types += ["long"] * len(self.program.kernel.parameters)
-        members = "".join(map(self._member, self._members()))
-        return f"extern int {self.symbol}({', '.join(types) or 'void'});{members}"
+        members = "".join(f" {text};" for text in self.program.translation.form.hoisted)
+        members += "".join(map(self._member, self._members()))
+        results = "".join(
+            f" {c_name(dtype)} {result.name};"
+            for result in self._results()
+            if (dtype := self.program.variables[result.name].type.dtype) is not None
+        )
+        return f"extern int {self.symbol}({', '.join(types) or 'void'});{members}{results}"
+
+    def _results(self) -> tuple[LiveOut, ...]:
+        return self.program.translation.form.results
 
     def _members(self) -> list[Variable]:
         outside = self.program.outside
@@ -203,12 +230,18 @@ class _Call:
             conditions.append(f"{size.name} <= {LARGEST_SIZE}L")
             if size.type.dtype == i64:
                 conditions.append(f"{size.name} >= -{LARGEST_SIZE}L")
+            elif size.derived is not None:  # computed as long
+                conditions.append(f"{size.name} >= 0")
         if self.program.unlimited:
             conditions.insert(0, "0")
         conditions += [self._apart(*pair) for pair in self.program.apart]
         arguments = [f"({_pointer(array)}){self._address(array.name)}" for array in self._arrays()]
         arguments += [f"(long){name}" for name in self.program.kernel.parameters]
-        return " && ".join([*conditions, f"{self.symbol}({', '.join(arguments)}) == 0"])
+        conditions.append(f"{self.symbol}({', '.join(arguments)}) == 0")
+        updates = [f"{one.target} {one.operator} {one.name}" for one in self._results()]
+        if updates:
+            conditions.append(f"({', '.join(updates)}, 1)")
+        return " && ".join(conditions)
 
     def _arrays(self) -> list[Array]:
         arrays = self.program.kernel.arrays.values()

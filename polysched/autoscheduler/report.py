@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,10 @@ from polysched.autoscheduler.cost import Cost
 from polysched.autoscheduler.driver import Optimized
 from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.program_cost import program_costs
+from polysched.autoscheduler.threads import LEAST_CYCLES, SHARED_BOUNDS
 from polysched.html import preformatted, titled
 from polysched.ir.core.tree import Loop, LoopKind, loops
-from polysched.legality.reports.loop_properties import LoopReport, explain_loops
+from polysched.legality.reports.loop_properties import LoopReport, Obstacle, explain_loops
 from polysched.legality.reports.loop_reports import FREE_THE_ORDER, format_obstacle, keeps_order
 from polysched.machine.description import Machine
 from polysched.schedule.schedule import Schedule
@@ -30,7 +31,8 @@ class LoopEntry:
         kind: ``for``, ``vector``, ``unrolled`` or ``parallel``.
         trip: the average trip count for the sizes of the report.
         statements: the statements below it.
-        scalar: why its iterations are not lanes; None if they are, or contain vectors.
+        scalar: why its iterations are not lanes; None if they are, contain vectors, or are
+            unrolled inside a vector.
         serial: why its iterations do not run on threads; None if they do, or are written out.
         kept: whether a reduction that keeps its order is in the way of vectors or threads.
     """
@@ -147,9 +149,14 @@ def report_of(
     gainless = "not predicted to gain"
     missing = untried if optimized is not None and optimized.stopped is not None else gainless
     is_asked = optimized is None or optimized.threads > 1
-    no_threads = missing if is_asked else "one thread is requested"
     entries = tuple(
-        _entry(properties, loop, trips[loop.statements[0], loop.name], missing, no_threads)
+        _entry(
+            properties,
+            loop,
+            trips[loop.statements[0], loop.name],
+            missing,
+            _why_no_threads(loop, costs, missing) if is_asked else "one thread is requested",
+        )
         for properties, loop in zip(explain_loops(schedule), loops(program.tree), strict=True)
     )
     return Report(
@@ -191,15 +198,23 @@ def _why_scalar(properties: LoopReport, loop: Loop, missing: str) -> str | None:
         if has_vectors or loop.kind is LoopKind.VECTOR:
             return None
         is_unrolled = loop.kind is LoopKind.UNROLLED
-        return "it is written out" if is_unrolled else "a loop around it is a vector"
+        return None if is_unrolled else "a loop around it is a vector"
     if properties.scalar is None:
         return "the checker could not decide within its quota whether lanes are legal"
     if properties.scalar:
-        further = len(properties.scalar) - 1
-        rest = f" and {further} more" if further else ""
         up_to = f"at most {properties.lanes} lanes are legal: " if properties.lanes > 1 else ""
-        return f"{up_to}{format_obstacle(properties.scalar[0])}{rest}"
+        return f"{up_to}{_first_obstacle(properties.scalar)}"
     return f"lanes are legal, but {missing}"
+
+
+def _why_no_threads(loop: Loop, costs: Mapping[str, Cost], missing: str) -> str:
+    """Return why a loop that may run on threads does not, where threads are requested."""
+    longest = max((costs[name] for name in loop.statements), key=lambda cost: cost.cycles)
+    if longest.bound in SHARED_BOUNDS:
+        return f"{missing}: threads share the bandwidth of {longest.bound}, which bounds the speed"
+    if sum(costs[name].cycles for name in loop.statements) < LEAST_CYCLES:
+        return f"{missing}: less than {LEAST_CYCLES:.0e} cycles of work"
+    return missing
 
 
 def _why_serial(properties: LoopReport, missing: str) -> str | None:
@@ -208,10 +223,25 @@ def _why_serial(properties: LoopReport, missing: str) -> str | None:
     if properties.serial is None:
         return "the checker could not decide within its quota whether threads are legal"
     if properties.serial:
-        further = len(properties.serial) - 1
-        rest = f" and {further} more" if further else ""
-        return f"{format_obstacle(properties.serial[0])}{rest}"
+        return _first_obstacle(properties.serial)
     return f"threads are legal, but {missing}"
+
+
+def _first_obstacle(obstacles: Sequence[Obstacle]) -> str:
+    further = len(obstacles) - 1
+    rest = f"; and {further} more" if further else ""
+    return f"{format_obstacle(obstacles[0])}{rest}"
+
+
+def loop_lines(loop: LoopEntry) -> Iterator[str]:
+    """Format a loop of the final program and what stands in its way."""
+    indent = "  " * (loop.depth + 1)
+    trip = f"{loop.trip:.4g}"
+    yield f"{indent}{loop.kind} {loop.loop} (about {trip} iteration{'' if trip == '1' else 's'})"
+    if loop.scalar is not None:
+        yield f"{indent}  scalar: {loop.scalar}"
+    if loop.serial is not None:
+        yield f"{indent}  serial: {loop.serial}"
 
 
 def _lines(report: Report) -> Iterator[str]:
@@ -220,11 +250,9 @@ def _lines(report: Report) -> Iterator[str]:
     if report.written is None:
         yield f"predicted: {report.cycles:.3g} cycles"
     else:
-        gain = report.written / max(report.cycles, 1.0)
-        yield (
-            f"predicted: {report.cycles:.3g} cycles, {gain:.1f} times as fast as "
-            f"{report.written:.3g} cycles before"
-        )
+        gain = f"{report.written / max(report.cycles, 1.0):.1f}"
+        before = f"{gain} times as fast as {report.written:.3g} cycles before"
+        yield f"predicted: {report.cycles:.3g} cycles, {'as before' if gain == '1.0' else before}"
     if report.stopped is not None:
         yield (
             f"stopped after {report.stopped:.1f} s: the time limit ended the search, and more time "
@@ -250,12 +278,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield ""
     yield "loops:"
     for loop in report.loops:
-        indent = "  " * (loop.depth + 1)
-        yield f"{indent}{loop.kind} {loop.loop} (about {loop.trip:.4g} iterations)"
-        if loop.scalar is not None:
-            yield f"{indent}  scalar: {loop.scalar}"
-        if loop.serial is not None:
-            yield f"{indent}  serial: {loop.serial}"
+        yield from loop_lines(loop)
     if any(loop.kept for loop in report.loops):
         yield f"hint: {FREE_THE_ORDER}"
 

@@ -31,7 +31,7 @@ def with_simplification(schedule: Schedule) -> tuple[Schedule, tuple[Decision, .
     reason = (
         f"{', '.join(gone)}: computed where they are read, without temporaries"
         if gone
-        else "no values that nobody reads, nor stores of literals between the other nests"
+        else "values that are never read are not computed, and stores of literals come first"
     )
     names = tuple(
         name for name, one in after.statements.items() if one is not before.statements.get(name)

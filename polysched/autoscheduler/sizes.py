@@ -11,6 +11,8 @@ import islpy as isl
 from polysched.errors import ScheduleError, suggestion
 from polysched.integers import as_integer
 from polysched.ir.core.kernel import Kernel
+from polysched.ir.core.printing import format_expression
+from polysched.ir.expr.affine import from_set
 from polysched.ir.isl.extrema import greatest, least
 from polysched.ir.semantics.memory import concrete_shape
 
@@ -49,7 +51,8 @@ def model_sizes(
     if legal.is_empty():
         shown = ", ".join(f"{name}={value}" for name, value in chosen.items())
         raise ScheduleError(
-            f"sizes {shown} contradict the context of kernel '{kernel.name}': {kernel.context}"
+            f"sizes {shown} contradict the context of kernel '{kernel.name}': expected "
+            f"{format_expression(from_set(kernel.context.from_params()))}"
         )
     for assumed in assumptions:
         sizes = _completed(kernel, chosen, legal, assumed)

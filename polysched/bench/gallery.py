@@ -120,14 +120,14 @@ def prepared_calls(
     """
     generator = np.random.default_rng(seed)
     outside = [a for a in program.kernel.arrays.values() if a.role is not Role.TEMPORARY]
-    arrays = {one.name: _filled(one, sizes, inputs, generator) for one in outside}
-    changed = [one.name for one in outside if one.role is Role.INOUT]
+    arrays = {array.name: _filled(array, sizes, inputs, generator) for array in outside}
+    changed = [array.name for array in outside if array.role is Role.INOUT]
     return Calls(
         program,
         sizes,
         arrays,
         {name: arrays[name].copy() for name in changed},
-        tuple(one.name for one in outside if one.role in (Role.INOUT, Role.OUTPUT)),
+        tuple(array.name for array in outside if array.role in (Role.INOUT, Role.OUTPUT)),
     )
 
 
@@ -158,8 +158,10 @@ class Expected:
     @property
     def tolerance(self) -> float:
         """The largest accepted difference of comparable results from the reference."""
-        kinds = [one.dtype for one in self.arrays.values()]
-        return max((TOLERANCES[one.itemsize] for one in kinds if one.kind == "f"), default=0.0)
+        kinds = [array.dtype for array in self.arrays.values()]
+        return max(
+            (TOLERANCES[dtype.itemsize] for dtype in kinds if dtype.kind == "f"), default=0.0
+        )
 
     def comparable(self, arrays: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
         """Results in a row, floating-point ones as parts of the largest one in their array."""
@@ -206,7 +208,7 @@ def contestants(
     program = calls.program
     plain = Schedule(program.kernel)
 
-    def found() -> Runner:
+    def scheduled() -> Runner:
         free = Schedule(program.free_kernel)
         return own(optimize_schedule(free, as_machine(machine)).schedule, AUTO)
 
@@ -218,9 +220,9 @@ def contestants(
 
     return (
         Contestant(OWN, partial(own, program.schedule, OWN)),
-        *((Contestant(AUTO, found),) if auto else ()),
+        *((Contestant(AUTO, scheduled),) if auto else ()),
         Contestant(PLAIN, partial(own, plain, PLAIN)),
-        *(compiler_contestant(calls, expected, one, folder) for one in compilers),
+        *(compiler_contestant(calls, expected, compiler, folder) for compiler in compilers),
     )
 
 

@@ -22,12 +22,14 @@ def blas_kernels(name: str, _: Callable[[], None] | None = None) -> PeerKernels:
         UnavailableError: threadpoolctl is missing.
     """
     loaded: Any = optional_module("threadpoolctl").threadpool_info()
-    found = [one for one in loaded if one["user_api"] == "blas"]
-    if not found:
+    libraries = [library for library in loaded if library["user_api"] == "blas"]
+    if not libraries:
         return peer_kernels(name, "numpy's BLAS", np.__version__, "unknown kernels")
     # Another package may bring a BLAS of its own; numpy's wheels keep theirs beside numpy.
-    found.sort(key=lambda one: not any("numpy" in part for part in Path(one["filepath"]).parts))
-    blas = found[0]
+    libraries.sort(
+        key=lambda library: not any("numpy" in part for part in Path(library["filepath"]).parts)
+    )
+    blas = libraries[0]
     library = _LIBRARIES.get(blas["internal_api"], blas["internal_api"])
     kernels = f"{blas.get('architecture') or 'unknown'} kernels"
     return peer_kernels(name, library, blas["version"] or "of an unknown version", kernels)
@@ -37,8 +39,8 @@ def numpy_kernels(name: str, _: Callable[[], None] | None = None) -> PeerKernels
     """The instruction sets that numpy's own loops may use."""
     configuration: Any = np.show_config(mode="dicts")
     sets = configuration.get("SIMD Extensions", {})
-    found = [*sets.get("baseline", []), *sets.get("found", [])]
-    return peer_kernels(name, "numpy", np.__version__, f"loops for {', '.join(found)}")
+    features = [*sets.get("baseline", []), *sets.get("found", [])]
+    return peer_kernels(name, "numpy", np.__version__, f"loops for {', '.join(features)}")
 
 
 def halide_kernels(name: str, _: Callable[[], None] | None = None) -> PeerKernels:

@@ -145,7 +145,7 @@ def race_function(
     given = _copied(arguments)
     start = time.process_time()
     try:
-        found = _outputs(own(*given), given)
+        outputs = _outputs(own(*given), given)
     except PolyschedError as error:
         return Refused(name, fastmath, f"{type(error).__name__}: {error}")
     first = time.process_time() - start
@@ -159,12 +159,12 @@ def race_function(
         except Exception:  # noqa: BLE001  numba refuses this form, by one of many errors
             continue
         contestants[form] = peer
-        if not _agree(found, expected):
+        if not _agree(outputs, expected):
             return Refused(name, fastmath, "the result differs from numba's")
     if not contestants:
         return Refused(name, fastmath, "numba compiles no form of it")
     times = _times({"": own, **contestants}, arguments, seconds)
-    form = min(contestants, key=lambda one: statistics.median(times[one]))
+    form = min(contestants, key=lambda name: statistics.median(times[name]))
     ratios = [theirs / ours for theirs, ours in zip(times[form], times[""], strict=True)]
     return PythonResult(
         name,
@@ -197,7 +197,9 @@ def _times(
 
 
 def _copied(arguments: tuple[Any, ...]) -> list[Any]:
-    return [one.copy() if isinstance(one, np.ndarray) else one for one in arguments]
+    return [
+        argument.copy() if isinstance(argument, np.ndarray) else argument for argument in arguments
+    ]
 
 
 def _outputs(result: Any, arguments: list[Any]) -> list[Any]:
@@ -206,9 +208,9 @@ def _outputs(result: Any, arguments: list[Any]) -> list[Any]:
     return [*arguments, *results]
 
 
-def _agree(found: list[Any], expected: list[Any]) -> bool:
-    for one, other in zip(found, expected, strict=True):
-        tolerance = TOLERANCE.get(np.asarray(one).dtype.char, 0.0)
-        if not np.allclose(one, other, rtol=tolerance, atol=tolerance):
+def _agree(outputs: list[Any], expected: list[Any]) -> bool:
+    for output, other in zip(outputs, expected, strict=True):
+        tolerance = TOLERANCE.get(np.asarray(output).dtype.char, 0.0)
+        if not np.allclose(output, other, rtol=tolerance, atol=tolerance):
             return False
     return True

@@ -189,17 +189,17 @@ def _random_shapes(count: int, seed: int, dtype: str, threads: int, *, as_record
     with progress() as tell:
         sizes = list(random_sizes(count, seed))
         shapes = measured(sizes, as_dtype(dtype).numpy(), threads, perf_counter, tell)
-    found = summary(shapes)
+    summarized = summary(shapes)
     if as_records:
         for shape in shapes:
             click.echo(json.dumps(asdict(shape)))
-        click.echo(json.dumps(asdict(found)))
+        click.echo(json.dumps(asdict(summarized)))
         return
     click.echo(
-        f"generic kernels at {found.mean:.2f} of specialized code in the geometric mean of "
-        f"{found.shapes} shapes, at {found.lowest:.2f} for {found.slowest}\n"
-        f"a first call takes {1e6 * found.overhead:.0f} microseconds more than a later one\n"
-        f"all first calls: {found.total:.3f} s, numpy {found.numpy_total:.3f} s"
+        f"generic kernels at {summarized.mean:.2f} of specialized code in the geometric mean of "
+        f"{summarized.shapes} shapes, at {summarized.lowest:.2f} for {summarized.slowest}\n"
+        f"a first call takes {1e6 * summarized.overhead:.0f} microseconds more than a later one\n"
+        f"all first calls: {summarized.total:.3f} s, numpy {summarized.numpy_total:.3f} s"
     )
 
 

@@ -79,7 +79,7 @@ def programs(
     meter = PeakMeter(load_machine(), 64)
     contest = Contest(compilers, fast_math, as_machine(racing.machine), meter.burst)
     withdrawn: list[Withdrawn] = []
-    found: list[Comparison] = []
+    comparisons: list[Comparison] = []
     peers: list[PeerKernels] = []
     with progress() as tell:
         for program, sizes in programs_of(folder, names):
@@ -89,15 +89,17 @@ def programs(
             if as_records:
                 record = {**asdict(comparison), BEST: comparison.over_best_compiler}
                 click.echo(json.dumps(record, allow_nan=False))
-            found.append(comparison)
+            comparisons.append(comparison)
             peers += outcome.peers
             withdrawn += outcome.withdrawn
-    means = geometric_means(_speedups(found))
+    means = geometric_means(_speedups(comparisons))
     if as_records:
         for over, mean in means.items():
             click.echo(json.dumps({"over": over, "geometric_mean": mean}))
     else:
-        output().print(_table(found, means, [PLAIN, *(c.name for c in compilers)]), soft_wrap=False)
+        output().print(
+            _table(comparisons, means, [PLAIN, *(c.name for c in compilers)]), soft_wrap=False
+        )
     print_peers(context, peers, as_records=as_records)
     end_race(context, withdrawn, lambda name: name in {AUTO, PLAIN})
 
@@ -111,15 +113,17 @@ def _speedups(comparisons: Sequence[Comparison]) -> list[Speedup]:
     ]
 
 
-def _table(found: Sequence[Comparison], means: dict[str, float], others: Sequence[str]) -> Table:
+def _table(
+    comparisons: Sequence[Comparison], means: dict[str, float], others: Sequence[str]
+) -> Table:
     table = Table(box=SIMPLE_HEAD)
     table.add_column("program")
     for name in (*others, BEST, "seconds"):
         table.add_column(name, justify="right")
-    for one in found:
-        ratios = [one.ratios.get(name) for name in others]
-        cells = [_number(ratio) for ratio in (*ratios, one.over_best_compiler)]
-        table.add_row(one.program, *cells, f"{one.seconds:.2f}")
+    for comparison in comparisons:
+        ratios = [comparison.ratios.get(name) for name in others]
+        cells = [_number(ratio) for ratio in (*ratios, comparison.over_best_compiler)]
+        table.add_row(comparison.program, *cells, f"{comparison.seconds:.2f}")
     cells = [_number(means.get(name)) for name in (*others, BEST)]
     table.add_row("geometric mean", *cells, "")
     return table

@@ -83,13 +83,13 @@ def _print(results: Sequence[PythonResult | Refused], *, fastmath: bool) -> None
     for heading in ("times numba", "call", "numba", "first call"):
         table.add_column(heading, justify="right")
     raced = [result for result in results if isinstance(result, PythonResult)]
-    for one in raced:
+    for race in raced:
         table.add_row(
-            one.function,
-            f"{one.ratio:.2f}",
-            f"{one.microseconds:.1f} µs",
-            f"{one.numba_microseconds:.1f} µs",
-            f"{one.first_seconds:.2f} s",
+            race.function,
+            f"{race.ratio:.2f}",
+            f"{race.microseconds:.1f} µs",
+            f"{race.numba_microseconds:.1f} µs",
+            f"{race.first_seconds:.2f} s",
         )
     output().print(table, soft_wrap=False)
     for refused in results:

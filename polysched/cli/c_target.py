@@ -12,7 +12,7 @@ SUFFIXES = (".c", ".i")
 
 def is_c_target(text: str) -> bool:
     """Whether a target names a C file (``.c``) or a preprocessed C file (``.i``)."""
-    path, _ = _parted(text)
+    path, _ = parted_c_target(text)
     return path.endswith(SUFFIXES)
 
 
@@ -23,12 +23,13 @@ def load_c_target(text: str, function: str | None, promises: Promises = NO_PROMI
         TargetError: the function is named twice.
         FrontendError: the file cannot be read as a kernel.
     """
-    path, name = _parted(text)
+    path, name = parted_c_target(text)
     if name is not None and function is not None:
         raise TargetError(f"'{text}' names a function, and so does --function {function}; use one")
     return load_c(Path(path), name or function, promises)
 
 
-def _parted(text: str) -> tuple[str, str | None]:
+def parted_c_target(text: str) -> tuple[str, str | None]:
+    """Split ``FILE.c:FUNCTION`` into the file and the function; None if it names none."""
     path, colon, name = text.rpartition(":")
     return (path, name) if colon and path.endswith(SUFFIXES) else (text, None)

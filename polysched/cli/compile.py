@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from polysched.cli.c_target import is_c_target
+from polysched.cli.compile_regions import compile_regions
 from polysched.cli.completion import files
 from polysched.cli.options import WrittenFile, output_option
 from polysched.cli.schedule_file import (
@@ -15,11 +17,16 @@ from polysched.cli.schedule_file import (
     load_scheduled_target,
     reading_options,
 )
-from polysched.cli.terminal import output
+from polysched.cli.target import Target
+from polysched.cli.terminal import output, print_error
+from polysched.errors import FrontendError
+from polysched.frontends.scop.regions import Replacement
 from polysched.ir.isl.budget import time_budget, time_left
+from polysched.legality.verdicts.verdict import RefusedScheduleError
 from polysched.lower import export
+from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
-from polysched.runtime.export import export_files
+from polysched.runtime.export import ExportFiles, export_files
 
 
 @click.command("compile")
@@ -72,6 +79,11 @@ def compile_command(
     program: link FILE.o instead of the object that the C compiler makes of the function. In the
     cases of 1 and 2, it prints a line to the error output and aborts.
 
+    If a C function has no translation as a whole, the C compiler compiles it with calls of
+    generated functions in place of its loops that have one; the command prints which loops these
+    are, and why the function has no translation. Such code runs as written where 'NAME' would
+    abort. This needs a C compiler and objcopy.
+
     Code with parallel loops runs on omp_get_max_threads() threads of an OpenMP runtime: link with
     -fopenmp or -lgomp. Other code needs only -lm.
 
@@ -83,26 +95,52 @@ def compile_command(
     \b
     Exit codes: 0 success, 1 illegal, 2 bad input, 3 legality unknown.
     """
-    export_files(file, header)
-    with time_budget(reading.time_limit()):
-        loaded = load_scheduled_target(target, reading)
-        seconds = time_left()
-    schedule = loaded.schedule
-    hint_at_auto(bool(schedule.steps), reading)
-    c_function = None if loaded.program is None else loaded.program.c_function()
+    files = export_files(file, header)
     machine = reading.machine or load_machine()
-    export(
-        schedule,
-        file,
-        header=header,
-        machine=machine,
-        guard=guard,
-        c_function=c_function,
-        seconds=seconds,
-    )
-    output().print(f"{file}: {schedule.kernel.name} for {machine.name}")
+    try:
+        loaded = _whole(target, reading, files, machine, guard=guard)
+    except (FrontendError, RefusedScheduleError) as error:
+        if not is_c_target(target):
+            raise
+        function, regions = compile_regions(target, reading, files, machine, error)
+        output().print(f"{file}: {function} for {machine.name}")
+        for region in regions:
+            _print_region(region)
+        print_error(f"compiled by the C compiler, except for these loops: {error}")
+        hint_at_auto(False, reading)
+        return
+    output().print(f"{file}: {loaded.schedule.kernel.name} for {machine.name}")
     if loaded.program is not None:
         for note in loaded.program.notes():
             output().print(note, highlight=False)
     if header is not None:
         output().print(f"{header}: header for C and C++")
+
+
+def _whole(
+    target: str, reading: Reading, files: ExportFiles, machine: Machine, *, guard: bool
+) -> Target:
+    """Compile a whole kernel, or a whole C function."""
+    with time_budget(reading.time_limit()):
+        loaded = load_scheduled_target(target, reading)
+        seconds = time_left()
+    c_function = None if loaded.program is None else loaded.program.c_function()
+    hint_at_auto(bool(loaded.schedule.steps), reading)
+    export(
+        loaded.schedule,
+        files.code,
+        header=files.header,
+        machine=machine,
+        guard=guard,
+        c_function=c_function,
+        seconds=seconds,
+    )
+    return loaded
+
+
+def _print_region(region: Replacement) -> None:
+    program = region.program
+    line = program.parsed.source_map.location(program.region.node).line
+    output().print(f"from line {line}: {region.symbol}", highlight=False)
+    for note in program.notes():
+        output().print(f"  {note}", highlight=False)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import click
 
 from polysched.autoscheduler.driver import Optimized, optimize_schedule
-from polysched.autoscheduler.report import Report, report_of
+from polysched.autoscheduler.report import Report, loop_lines, report_of
 from polysched.cli.completion import files
 from polysched.cli.inputs import parsed_sizes
-from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
+from polysched.cli.schedule_file import (
+    Reading,
+    load_scheduled_target,
+    reading_options,
+    threads_option,
+)
 from polysched.cli.terminal import output, progress
 from polysched.ir.core.tree import Loop, loops
 from polysched.ir.isl.budget import time_budget
@@ -25,13 +31,7 @@ from polysched.schedule.table import format_step
 @click.argument("target", shell_complete=files)
 @click.argument("loop", required=False)
 @reading_options
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="The number of threads that the code may use.",
-)
+@threads_option("The number of threads that the code may use.  [default: 1]")
 @click.option(
     "--size",
     "sizes",
@@ -40,9 +40,7 @@ from polysched.schedule.table import format_step
     metavar="NAME=NUMBER",
     help="The value of a parameter for which to predict costs; may be repeated.",
 )
-def explain_command(
-    target: str, loop: str | None, reading: Reading, threads: int, sizes: dict[str, int]
-) -> None:
+def explain_command(target: str, loop: str | None, reading: Reading, sizes: dict[str, int]) -> None:
     """Explain what 'optimize' does with a LOOP of TARGET, and why a loop stays scalar or serial.
 
     LOOP is the name of one or more loops, or STATEMENT.LOOP. The answer has three parts: what would
@@ -69,10 +67,16 @@ def explain_command(
             if any(one is chosen for chosen in own)
         )
         made = optimize_schedule(
-            loaded.schedule, as_machine(reading.machine), threads=threads, sizes=sizes, tell=tell
+            loaded.schedule,
+            as_machine(reading.machine),
+            threads=reading.threads or 1,
+            sizes=sizes,
+            tell=tell,
         )
         after = report_of(made.schedule, made.machine, made.sizes, made)
-    output().print(format_loop_reports(before))
+    outermost = min(report.depth for report in before)
+    shown = tuple(replace(report, depth=report.depth - outermost) for report in before)
+    output().print(format_loop_reports(shown).rstrip())
     for line in _lines(own, made, after):
         output().print(line)
 
@@ -95,9 +99,4 @@ def _lines(chosen: list[Loop], made: Optimized, report: Report) -> Iterator[str]
     yield "afterwards:"
     for entry in report.loops:
         if inside & set(entry.statements):
-            indent = "  " * (entry.depth + 1)
-            yield f"{indent}{entry.kind} {entry.loop} (about {entry.trip:.4g} iterations)"
-            if entry.scalar is not None:
-                yield f"{indent}  scalar: {entry.scalar}"
-            if entry.serial is not None:
-                yield f"{indent}  serial: {entry.serial}"
+            yield from loop_lines(entry)

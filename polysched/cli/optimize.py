@@ -11,7 +11,12 @@ from polysched.autoscheduler.report import report_of, schedule_text
 from polysched.cli.completion import files
 from polysched.cli.inputs import parsed_sizes
 from polysched.cli.options import WrittenFile
-from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
+from polysched.cli.schedule_file import (
+    Reading,
+    load_scheduled_target,
+    reading_options,
+    threads_option,
+)
 from polysched.cli.terminal import output, print_json, progress
 from polysched.errors import ScheduleError
 from polysched.ir.isl.budget import time_budget
@@ -29,13 +34,7 @@ from polysched.machine.load import as_machine
     metavar="FILE",
     help="Write the schedule to FILE, which --schedule reads, with the reasons in comments.",
 )
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="The number of threads that the code may use.",
-)
+@threads_option("The number of threads that the code may use.  [default: 1]")
 @click.option(
     "--size",
     "sizes",
@@ -50,7 +49,6 @@ def optimize_command(
     target: str,
     reading: Reading,
     file: Path | None,
-    threads: int,
     sizes: dict[str, int],
     as_record: bool,
 ) -> None:
@@ -73,7 +71,7 @@ def optimize_command(
         made = optimize_schedule(
             loaded.schedule,
             as_machine(reading.machine),
-            threads=threads,
+            threads=reading.threads or 1,
             sizes=sizes,
             tell=tell,
         )

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from polysched.autoscheduler.driver import optimize_schedule
 from polysched.cli.c_target import is_c_target
 from polysched.cli.completion import files
 from polysched.cli.options import WrittenFile, output_option
+from polysched.cli.replaced_regions import file_text, proved_regions
 from polysched.cli.schedule_file import (
     Reading,
     auto_option,
     hint_at_auto,
     reading_options,
-    with_floating_point,
 )
-from polysched.cli.terminal import output, print_error
-from polysched.errors import ExportError, PolyschedError, TargetError
+from polysched.cli.terminal import errors, output
+from polysched.errors import ExportError, TargetError
 from polysched.frontends.scop.regions import Refusal, Replacement, replacements_of
 from polysched.frontends.scop.rewriting import edited
 from polysched.ir.isl.budget import time_budget
-from polysched.loops.ir.nodes import LoopProgram
 from polysched.loops.printers.c import print_c_functions
-from polysched.lower import proved
-from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.export import write_object
-from polysched.schedule.notation.file import apply_file
-from polysched.schedule.schedule import Schedule
 
 
 @click.command("rewrite")
@@ -50,15 +43,16 @@ def rewrite_command(target: str, reading: Reading, file: Path, object_file: Path
     """Replace the regions of a C file by calls of generated functions, source to source.
 
     The regions are those between '#pragma scop' and '#pragma endscop', in any number of functions;
-    of a function without these pragmas the whole body. Everything else stays as it is, byte for
-    byte. The text of a region stays in the file too: it runs where arrays overlap, where an
-    inferred condition on the sizes fails, and where the generated function cannot run. A region
-    that cannot be translated is left alone, and the reason is printed.
+    of a function without these pragmas the whole body, or else the loops in it that can be
+    translated. Everything else stays as it is, byte for byte. The text of a region stays in the
+    file too: it runs where arrays overlap, where an inferred condition on the sizes fails, and
+    where the generated function cannot run. A region that cannot be translated is left alone, and
+    the reason is printed.
 
     \b
-    polysched rewrite solver.c -o solver.opt.c --auto
     polysched rewrite solver.c -o solver.opt.c --auto --object kernels.o
     cc solver.opt.c kernels.o -lm
+    polysched rewrite solver.c -o solver.opt.c --auto
 
     With --schedule, exactly one region is expected; name its function with --function.
 
@@ -76,9 +70,9 @@ def rewrite_command(target: str, reading: Reading, file: Path, object_file: Path
     with time_budget(reading.time_limit()):
         replaced, refused = replacements_of(path, reading.function, reading.promises)
         _require_some(path, replaced, refused, reading)
-    replaced, programs = _proved(replaced, refused, reading, machine)
+    replaced, programs = proved_regions(replaced, refused, reading, machine)
     _require_some(path, replaced, refused, reading)
-    text = edited(_text(path), [edit for one in replaced for edit in one.edits])
+    text = edited(file_text(path), [edit for replacement in replaced for edit in replacement.edits])
     if object_file is None:
         text = f"{text.rstrip()}\n\n{print_c_functions(programs)}"
     else:
@@ -87,17 +81,15 @@ def rewrite_command(target: str, reading: Reading, file: Path, object_file: Path
         file.write_bytes(text.encode())
     except OSError as error:
         raise ExportError(f"cannot write '{file}': {error.strerror}") from error
-    for one in replaced:
-        output().print(f"{file}: {one.program.region.name} calls {one.symbol}", highlight=False)
-        for note in one.program.notes():
+    for replacement in replaced:
+        output().print(
+            f"{file}: {replacement.program.region.name} calls {replacement.symbol}", highlight=False
+        )
+        for note in replacement.program.notes():
             output().print(f"  {note}", highlight=False)
     for refusal in refused:
-        print_error(f"left as it is: {refusal.error}")
+        errors().print(f"left as it is: {refusal.error}")
     hint_at_auto(reading.schedule_file is not None, reading)
-
-
-def _text(path: Path) -> str:
-    return path.read_bytes().decode()
 
 
 def _require_some(
@@ -108,38 +100,10 @@ def _require_some(
             raise refused[0].error
         raise TargetError(f"{path} defines no function; expected one with loops in it")
     if reading.schedule_file is not None and len(replaced) > 1:
-        names = ", ".join(sorted({f"'{one.program.region.name}'" for one in replaced}))
+        names = ", ".join(
+            sorted({f"'{replacement.program.region.name}'" for replacement in replaced})
+        )
         raise TargetError(
             f"--schedule applies to one region; {path} has {len(replaced)} in {names}: name a "
             "function with --function"
         )
-
-
-def _proved(
-    candidates: list[Replacement], refused: list[Refusal], reading: Reading, machine: Machine
-) -> tuple[list[Replacement], list[LoopProgram]]:
-    """Generate the loops of the regions; those that are not proved correct are refused."""
-    replaced, programs = [], []
-    for one in candidates:
-        try:
-            with time_budget(reading.time_limit()):  # a region does not take the time of the next
-                programs.append(_scheduled(one, reading, machine))
-        except PolyschedError as error:
-            if reading.schedule_file is not None:
-                raise
-            location = one.program.parsed.source_map.span(one.program.region.node)
-            reason = str(error).partition("\n")[0]
-            refused.append(Refusal(one.program.region.name, location.error(reason)))
-        else:
-            replaced.append(one)
-    return replaced, programs
-
-
-def _scheduled(one: Replacement, reading: Reading, machine: Machine) -> LoopProgram:
-    program = with_floating_point(one.program, reading)
-    schedule = Schedule(program.kernel)
-    if reading.schedule_file is not None:
-        schedule = apply_file(schedule, reading.schedule_file)
-    if reading.auto:
-        schedule = optimize_schedule(schedule, machine).schedule
-    return replace(proved(schedule, machine, guard=False), name=one.symbol)

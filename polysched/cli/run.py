@@ -131,7 +131,9 @@ def run_command(
         tell("proving and compiling")
         compiled = compile(schedule, reading.machine, seconds=seconds_left)
         tell(f"running {repeat + 1} times")
-        results, seconds = _timed(compiled, kernel, arrays, parameters, repeat)
+        is_unused = reading.threads is None or (reading.auto and not compiled.is_threaded)
+        threads = {} if is_unused else {"threads": reading.threads or 1}
+        results, seconds = _timed(compiled, kernel, arrays, parameters, repeat, threads)
         tell("comparing with the reference")
         report = _report(compiled, kernel, arrays, parameters, results, seconds)
     if as_record:
@@ -152,6 +154,7 @@ def _timed(
     arrays: Mapping[str, AnyArray],
     parameters: Mapping[str, int],
     repeat: int,
+    threads: Mapping[str, int],
 ) -> tuple[dict[str, AnyArray], tuple[float, ...]]:
     """Time `repeat` calls on the same inputs, after one untimed call; the results and seconds."""
     changed = [name for name in arrays if kernel.arrays[name].role is Role.INOUT]
@@ -162,7 +165,7 @@ def _timed(
         for name in changed:
             np.copyto(own[name], arrays[name])
         start = time.perf_counter()
-        compiled(**own, **parameters)
+        compiled(**own, **parameters, **threads)
         seconds.append(time.perf_counter() - start)
     return {name: own[name] for name in written}, tuple(seconds[1:])
 

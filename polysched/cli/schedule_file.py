@@ -24,7 +24,7 @@ from polysched.schedule.schedule import Schedule
 
 _OWN = (
     *("schedule_file", "function", "fast_math", "machine", "seconds", "fp_contract", "auto"),
-    *("no_alias", "conditions", "strict_bounds", "folders", "macros"),
+    *("no_alias", "conditions", "strict_bounds", "folders", "macros", "threads"),
 )
 """Arguments of a command that become a :class:`Reading`."""
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -41,6 +41,8 @@ class Reading:
             and sums contracted to FMAs.
         machine: the argument ``machine`` of TARGET's functions; None for this machine.
         auto: whether the autoscheduler continues the schedule.
+        threads: the number of threads for which it does, and on which 'run' runs; None for the
+            default.
         seconds: wall-time limit for reading one TARGET and for all of isl's work on it; 0 for no
             limit, None for the default.
         fp_contract: ``"fast"`` or ``"off"`` for a C file; None for what the file says.
@@ -53,6 +55,7 @@ class Reading:
     machine: Machine | None = None
     seconds: float | None = None
     auto: bool = False
+    threads: int | None = None
     fp_contract: str | None = None
     promises: Promises = NO_PROMISES
 
@@ -64,12 +67,17 @@ class Reading:
 
 
 def auto_option(command: _Command) -> _Command:
-    """Add the option ``--auto`` to a command that has :func:`reading_options`."""
+    """Add ``--auto`` and ``--threads`` to a command that has :func:`reading_options`."""
     return click.option(
         "--auto",
         is_flag=True,
         help="Let the autoscheduler continue TARGET's schedule, as 'polysched optimize' does.",
-    )(command)
+    )(threads_option("With --auto: the number of threads that the schedule may use.")(command))
+
+
+def threads_option(text: str) -> Callable[[_Command], _Command]:
+    """Return the option ``--threads`` of :class:`Reading`, with its help."""
+    return click.option("--threads", type=click.IntRange(min=1), metavar="NUMBER", help=text)
 
 
 def reading_options(command: _Command) -> Callable[..., Any]:
@@ -186,7 +194,8 @@ def load_scheduled_target(text: str, reading: Reading) -> Target:
         label = f"{target.label} with {reading.schedule_file}"
         target = replace(target, label=label, schedule=schedule)
     if reading.auto:
-        made = optimize_schedule(target.schedule, as_machine(reading.machine))
+        machine = as_machine(reading.machine)
+        made = optimize_schedule(target.schedule, machine, threads=reading.threads or 1)
         target = replace(target, schedule=made.schedule)
     return target
 

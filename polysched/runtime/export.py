@@ -140,7 +140,16 @@ def write_object(programs: Sequence[LoopProgram], machine: Machine, path: Path) 
     modules = [emit_exported_module(program, target) for program in programs]
     text = linked_modules(modules)
     code = emit_object(text, programs[0].name, target, _OPTIONS)
-    with _made(path, lambda new: _write(new, code)) as temporary, _reported(path):
+    write_file(path, lambda new: _write(new, code))
+
+
+def write_file(path: Path, write: Callable[[Path], None]) -> None:
+    """Replace a file atomically by the one that `write` creates.
+
+    Raises:
+        ExportError: the file cannot be written.
+    """
+    with _made(path, write) as temporary, _reported(path):
         temporary.replace(path.resolve())
 
 

@@ -304,7 +304,7 @@ class CompiledKernel:
 
     def _threads(self, threads: Any) -> int:
         """Check ``threads=``."""
-        if not self.is_threaded:
+        if not self.is_threaded and threads != 1:
             raise CallError(
                 f"kernel '{self.name}' has no parallel loop, so threads={threads!r} has no effect; "
                 "leave it out, or schedule a loop with parallel()"

@@ -1,4 +1,4 @@
-"""Link shared libraries with the system's C compiler."""
+"""Compile and link with the system's C compiler."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from polysched.errors import ExportError
@@ -22,11 +23,36 @@ def link_shared(objects: Path, library: Path, *, openmp: bool) -> None:
     """
     # Report undefined symbols now, not when a program loads the library.
     options = ["-shared", "-Wl,-z,defs", *(["-fopenmp"] if openmp else [])]
-    command = [*_compiler(), *options, "-o", str(library), str(objects), "-lm"]
+    _run([*_compiler(), *options, "-o", str(library), str(objects), "-lm"])
+
+
+def compile_c(source: Path, objects: Path, options: Sequence[str]) -> None:
+    """Compile a C file to an object file, each function in a section of its own.
+
+    Raises:
+        ExportError: there is no C compiler, or it fails; the message contains its output.
+    """
+    own = ["-O2", "-fPIC", "-w", "-ffunction-sections", "-fdata-sections"]
+    given = shlex.split(os.environ.get("CPPFLAGS", ""))
+    _run([*_compiler(), *own, *given, *options, "-c", "-o", str(objects), str(source)])
+
+
+def link_function(objects: Sequence[Path], whole: Path, function: str) -> None:
+    """Link object files to one that defines a single function, and what the function needs.
+
+    Raises:
+        ExportError: there is no C compiler or no objcopy, or one of them fails.
+    """
+    options = ["-r", "-nostdlib", "-Wl,--gc-sections", f"-Wl,-u,{function}"]
+    _run([*_compiler(), *options, "-o", str(whole), *map(str, objects)])
+    _run(["objcopy", f"--keep-global-symbol={function}", str(whole)])
+
+
+def _run(command: Sequence[str]) -> None:
     try:
         subprocess.run(command, check=True, capture_output=True, text=True, errors="replace")
     except OSError as error:
-        raise ExportError(f"cannot run the C compiler '{command[0]}': {error.strerror}") from error
+        raise ExportError(f"cannot run '{command[0]}': {error.strerror}") from error
     except subprocess.CalledProcessError as error:
         said = error.stderr.strip() or f"it ended with exit code {error.returncode}"
         raise ExportError(f"'{shlex.join(command)}' failed: {said}") from error
@@ -41,7 +67,6 @@ def _compiler() -> list[str]:
         if shutil.which(name):
             return [name]
     raise ExportError(
-        f"a shared library needs a C compiler to link it, and there is none of "
-        f"{', '.join(_COMPILERS)}; install one, name one in {COMPILER_VARIABLE}, or write an "
-        "object file (.o)"
+        f"a shared library, and a C function that is translated in parts, need a C compiler, and "
+        f"there is none of {', '.join(_COMPILERS)}; install one, or name one in {COMPILER_VARIABLE}"
     )

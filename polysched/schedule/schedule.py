@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import islpy as isl
 
 from polysched.errors import KernelError, LoopReferenceError, ScheduleError, StepError
+from polysched.html import Text
 from polysched.instructions.declaration import Instruction
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.source import SourceLocation, caller_location
@@ -50,6 +52,10 @@ from polysched.schedule.table import (
     primitive_name,
     transform,
 )
+from polysched.signature_errors import with_signature_errors
+
+LONGEST_REPR = 300
+"""Most characters of the steps in a repr; of longer lists, the primitives are counted."""
 
 STEP_QUOTA = 2_000_000
 """isl operations allowed for one step on up to 100 statements: a few seconds."""
@@ -82,7 +88,7 @@ class Schedule:
         if not isinstance(self.kernel, Kernel):
             raise ScheduleError(
                 f"Schedule(...) of a {type(self.kernel).__name__}; expected a Kernel, which "
-                "KernelBuilder.kernel() gives"
+                "@ps.kernel makes of a function and KernelBuilder.kernel() of a declaration"
             )
         if not self.programs:
             try:
@@ -96,7 +102,12 @@ class Schedule:
             object.__setattr__(self, "programs", (program,))
 
     def __repr__(self) -> str:
+        """Format the steps in one line if they are few; ``trace()`` is the whole list."""
         steps = ".".join(map(format_step, self.steps)) or "no steps"
+        if len(steps) > LONGEST_REPR:
+            counts = Counter(map(primitive_name, self.steps))
+            listed = ", ".join(f"{name} {count}" for name, count in counts.items())
+            steps = f"{len(self.steps)} steps ({listed})"
         return f"<Schedule of {self.kernel.name}: {steps}>"
 
     def __eq__(self, other: object) -> bool:
@@ -172,7 +183,7 @@ class Schedule:
 
     def trace(self) -> str:
         """Return the steps as text, one per line."""
-        return "\n".join(map(format_step, self.steps))
+        return Text("\n".join(map(format_step, self.steps)))
 
     def split(self, loop: str, factor: int, into: tuple[str, str] | None = None) -> Self:
         """Split a loop into chunks: see :func:`.split`."""
@@ -319,6 +330,12 @@ class Schedule:
     ) -> Self:
         """Factor a reduction: see :func:`.rfactor`."""
         return self.then(Rfactor(statement, loop, into, order))
+
+
+for _primitive in PRIMITIVES.values():
+    _method = with_signature_errors(getattr(Schedule, _primitive.__name__))
+    _method.__doc__ = _primitive.__doc__
+    setattr(Schedule, _primitive.__name__, _method)
 
 
 def _unpickled(

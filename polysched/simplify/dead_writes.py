@@ -36,8 +36,10 @@ def without_dead_writes(
     if all(domain is kernel.statements[name].domain for name, domain in domains.items()):
         return kernel
     statements = {
-        name: one if domains[name] is one.domain else replace(one, domain=domains[name])
-        for name, one in kernel.statements.items()
+        name: statement
+        if domains[name] is statement.domain
+        else replace(statement, domain=domains[name])
+        for name, statement in kernel.statements.items()
         if not domains[name].is_empty()
     }
     body = restrict(kernel.body, frozenset(statements))
@@ -50,7 +52,9 @@ def without_dead_writes(
 
 def without_unused_arrays(kernel: Kernel) -> Kernel:
     """Return the kernel without the temporaries that no statement accesses."""
-    used = {access.array for one in kernel.statements.values() for access in one.accesses}
+    used = {
+        access.array for statement in kernel.statements.values() for access in statement.accesses
+    }
     arrays = {
         name: array
         for name, array in kernel.arrays.items()
@@ -93,18 +97,18 @@ def _of_full_dimension(dead: isl.Set, domain: isl.Set) -> isl.Set:
 def _dimension(instances: isl.Set) -> int:
     """The dimension of the affine hull of a set."""
     hull = instances.affine_hull()
-    equalities = sum(one.is_equality() for one in hull.get_constraints())
+    equalities = sum(constraint.is_equality() for constraint in hull.get_constraints())
     return int(hull.dim(isl.dim_type.set)) - equalities
 
 
 def _overwritten(statement: Statement, dependences: Iterable[Dependence]) -> isl.Set:
     """The instances whose element a later instance certainly overwrites."""
-    found = isl.Set.empty(statement.domain.get_space())
-    for one in dependences:
+    overwritten = isl.Set.empty(statement.domain.get_space())
+    for dependence in dependences:
         if (
-            one.kind is DependenceKind.OUTPUT
-            and one.source.statement == statement.name
-            and not (one.may or one.reorderable)
+            dependence.kind is DependenceKind.OUTPUT
+            and dependence.source.statement == statement.name
+            and not (dependence.may or dependence.reorderable)
         ):
-            found = found.union(one.relation.domain())
-    return found
+            overwritten = overwritten.union(dependence.relation.domain())
+    return overwritten

@@ -34,8 +34,9 @@ def with_fills_first(kernel: Kernel, dependences: Sequence[Dependence]) -> Kerne
         earlier = children[: children.index(node)]
         before = {name for other in earlier if other not in moved for name in other.statements}
         if not any(
-            one.source.statement in before and one.sink.statement == node.statements[0]
-            for one in dependences
+            dependence.source.statement in before
+            and dependence.sink.statement == node.statements[0]
+            for dependence in dependences
         ):
             moved.append(node)
     if tuple(moved) == children[: len(moved)]:
@@ -53,7 +54,7 @@ def with_convex_fills(kernel: Kernel) -> Kernel:
     for node in kernel.body.children if isinstance(kernel.body, SequenceNode) else ():
         if _is_fill(kernel, node):
             domain = kernel.statements[node.statements[0]].domain.make_disjoint().coalesce()
-            basic = tuple(isl.Set.from_basic_set(one) for one in domain.get_basic_sets())
+            basic = tuple(isl.Set.from_basic_set(part) for part in domain.get_basic_sets())
             if 1 < len(basic) <= MOST_PARTS:
                 parts[node.statements[0]] = basic
     return split_statements(kernel, parts) if parts else kernel
@@ -68,6 +69,6 @@ def _is_fill(kernel: Kernel, node: Node) -> bool:
     if statement.reads or any(isinstance(node, Index) for node in walk(statement.value)):
         return False
     return not any(
-        one.target.array == array and any(read.array == array for read in one.reads)
-        for one in kernel.statements.values()
+        statement.target.array == array and any(read.array == array for read in statement.reads)
+        for statement in kernel.statements.values()
     )

@@ -82,13 +82,13 @@ class Flows:
 
     def forwarded(self) -> tuple[ForwardedRead, ...]:
         """The reads whose producers can be forwarded at a gain."""
-        found: list[ForwardedRead] = []
+        reads: list[ForwardedRead] = []
         for name, statement in self.kernel.statements.items():
             if self._gains(statement):
                 # If one read stays, the array stays too: then the other reads stay as well.
                 with suppress(ScheduleError):
-                    found += self.reads_of(name)
-        return tuple(found)
+                    reads += self.reads_of(name)
+        return tuple(reads)
 
     def reads_of(self, name: str) -> tuple[ForwardedRead, ...]:
         """The reads of the values of a statement, each with the instance whose value it sees.
@@ -99,7 +99,7 @@ class Flows:
         producer = self.kernel.statements[name]
         array = self.kernel.arrays[producer.target.array]
         # A store to an unknown element may change any value, so the flow of the others is no proof.
-        if any(one.may for one in self.dependences if one.array == array.name):
+        if any(dependence.may for dependence in self.dependences if dependence.array == array.name):
             raise ScheduleError(f"subscripts of array '{array.name}' depend on data")
         if producer.reduction is not None:
             raise ScheduleError(f"statement '{name}' is a reduction")
@@ -107,11 +107,11 @@ class Flows:
             raise ScheduleError(
                 f"statement '{name}' stores another type than it computes: {array.dtype}"
             )
-        return tuple(self._read(producer, one) for one in self._of(name))
+        return tuple(self._read(producer, flow) for flow in self._of(name))
 
     def _of(self, name: str) -> list[Dependence]:
         """The flows from the instances of a statement."""
-        return [one for one in self.values if one.source.statement == name]
+        return [flow for flow in self.values if flow.source.statement == name]
 
     def _read(self, producer: Statement, flow: Dependence) -> ForwardedRead:
         reader = self.kernel.statements[flow.sink.statement]
@@ -149,7 +149,7 @@ class Flows:
         reduction = self.kernel.statements[flow.sink.statement].reduction
         if reduction is None or reduction.read != flow.sink.position:
             return False
-        return any(one.sink == flow.sink and one is not flow for one in self.values)
+        return any(other.sink == flow.sink and other is not flow for other in self.values)
 
     def _changing(
         self, producer: Statement, reader: Statement, sources: isl.Map
@@ -159,19 +159,19 @@ class Flows:
         Args:
             sources: from instances of the reader to those of the producer.
         """
-        for one in self.dependences:
-            if one.kind is not DependenceKind.ANTI or one.source.statement != producer.name:
+        for anti in self.dependences:
+            if anti.kind is not DependenceKind.ANTI or anti.source.statement != producer.name:
                 continue
-            changes = sources.apply_range(one.relation)
+            changes = sources.apply_range(anti.relation)
             if changes.is_empty():
                 continue
-            writer = self.kernel.statements[one.sink.statement]
+            writer = self.kernel.statements[anti.sink.statement]
             columns = {
                 each.name: time_columns(self.kernel.body, each.name) for each in (writer, reader)
             }
             before = executed_before(writer, reader, columns).reverse()
             if not changes.intersect(before).is_empty():
-                return one
+                return anti
         return None
 
 
@@ -195,13 +195,19 @@ def with_inlined(flows: Flows, array: str) -> Kernel:
     """
     while True:
         kernel = flows.kernel
-        readers = {name for name, one in kernel.statements.items() if _reads(one, array)}
-        kept = {name: one for name, one in kernel.statements.items() if one.target.array != array}
+        readers = {
+            name for name, statement in kernel.statements.items() if _reads(statement, array)
+        }
+        kept = {
+            name: statement
+            for name, statement in kernel.statements.items()
+            if statement.target.array != array
+        }
         if not readers & set(kept):
             body = restrict(kernel.body, frozenset(kept))
             if body is None:
                 raise ScheduleError(f"no statement that writes another array reads '{array}'")
-            arrays = {name: one for name, one in kernel.arrays.items() if name != array}
+            arrays = {name: other for name, other in kernel.arrays.items() if name != array}
             return replace(
                 kernel,
                 arrays=MappingProxyType(arrays),
@@ -239,7 +245,7 @@ def with_forwarded(statement: Statement, reads: Sequence[ForwardedRead]) -> Stat
     Raises:
         ScheduleError: the value would be too large, or an instance is no affine function.
     """
-    replaced = {id(_load(statement, one.reader)): _at_instance(one, statement) for one in reads}
+    replaced = {id(_load(statement, read.reader)): _at_instance(read, statement) for read in reads}
     value = with_shared_parts(transform(statement.value, lambda node: replaced.get(id(node))))
     if node_count(value) > LARGEST_VALUE or depth(value) > DEEPEST_VALUE:
         raise ScheduleError(f"the value of '{statement.name}' would be too large")
@@ -270,7 +276,8 @@ def _at_instance(read: ForwardedRead, reader: Statement) -> Expression:
 
     def rule(node: Expression) -> Expression | None:
         if isinstance(node, Load) and not any(map(loads, node.subscripts)):
-            return replace(node, subscripts=tuple(simplify(one, {}) for one in node.subscripts))
+            subscripts = tuple(simplify(subscript, {}) for subscript in node.subscripts)
+            return replace(node, subscripts=subscripts)
         return indices[node.name] if isinstance(node, Index) else None
 
     return transform(read.producer.value, rule)

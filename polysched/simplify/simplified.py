@@ -45,9 +45,9 @@ def simplified(
         dependences: the kernel's memory-based dependences, if they are known.
         rounds: of forwarding; each forwards all definitions by one level.
     """
-    written = [one.target.array for one in kernel.statements.values()]
+    written = [statement.target.array for statement in kernel.statements.values()]
     is_written_once = len(set(written)) == len(written)
-    temporaries = [one for one in kernel.arrays.values() if one.role is Role.TEMPORARY]
+    temporaries = [array for array in kernel.arrays.values() if array.role is Role.TEMPORARY]
     if len(written) > MOST_STATEMENTS or (is_written_once and not temporaries):
         return kernel
     flows = flows_of(kernel, dependences)
@@ -84,7 +84,7 @@ def _forwarded(flows: Flows) -> Kernel:
         return split_statements(kernel, split)
     changed: dict[str, Statement] = {}
     for name, own in parts.items():
-        whole = [one for one in by_reader[name] if kernel.statements[name].domain <= one.domain]
+        whole = [read for read in by_reader[name] if kernel.statements[name].domain <= read.domain]
         if len(own) == 1 and whole:
             with suppress(ScheduleError):
                 changed[name] = with_forwarded(kernel.statements[name], whole)
@@ -107,9 +107,9 @@ def _parts(kernel: Kernel, name: str, reads: Iterable[ForwardedRead]) -> tuple[i
 def _independent(flows: Flows) -> frozenset[str]:
     """The statements that are alone in a nest and whose instances do not depend on one another."""
     dependent = {
-        one.source.statement
-        for one in flows.dependences
-        if one.source.statement == one.sink.statement
+        dependence.source.statement
+        for dependence in flows.dependences
+        if dependence.source.statement == dependence.sink.statement
     }
     alone = {loop.statements for loop in loops(flows.kernel.body)}
     return frozenset(

@@ -23,6 +23,7 @@ from polysched.machine.presets import PRESETS
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
 from tests.support.differential import assert_agrees
+from tests.support.effort import covering
 from tests.support.strategies import random_kernels
 
 AVX512 = PRESETS["skylake-avx512"]
@@ -32,11 +33,18 @@ def optimized(kernel: Kernel, machine: str = "skylake-avx512") -> Schedule:
     return optimize_schedule(Schedule(kernel), PRESETS[machine]).schedule
 
 
-@pytest.mark.parametrize(
-    "make",
-    [kernels.scale, kernels.grid, kernels.matmul, kernels.prefix, kernels.seidel, kernels.jacobi],
+@covering(
+    1,
+    make=[
+        kernels.scale,
+        kernels.grid,
+        kernels.matmul,
+        kernels.prefix,
+        kernels.seidel,
+        kernels.jacobi,
+    ],
+    dtype=[f64, i32],
 )
-@pytest.mark.parametrize("dtype", [f64, i32], ids=str)
 def test_the_answer_is_legal_and_computes_the_same(make: object, dtype: DType) -> None:
     kernel = make(dtype=dtype)  # type: ignore[operator]
     schedule = optimized(kernel)
@@ -176,3 +184,11 @@ def test_a_carried_loop_gets_no_lanes_but_its_iterations_are_written_out() -> No
     assert "vectorize" not in schedule.trace()
     assert "unroll" in schedule.trace()
     assert "flow on" in str(schedule.report())
+
+
+def test_the_report_says_why_requested_threads_are_not_used() -> None:
+    kernel = kernels.scale()
+    large = ps.optimize(kernel, threads=2, sizes={"n": 100_000_000}).report()
+    assert "threads share the bandwidth of memory, which bounds the speed" in str(large)
+    small = ps.optimize(kernel, threads=2, sizes={"n": 1000}).report()
+    assert "not predicted to gain: less than 4e+05 cycles of work" in str(small)

@@ -9,6 +9,7 @@ from polysched.cli.target import load_target
 from polysched.ir.core.printing import format_kernel
 from polysched.legality.check import check
 from polysched.lower import compile
+from tests.support.effort import covering
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "conv2d_relu.py"
 SCHEDULES = (unscheduled, tutorial, best)
@@ -27,8 +28,7 @@ def test_legal(make) -> None:
     assert check(make(conv2d_relu())).is_legal
 
 
-@pytest.mark.parametrize("make", SCHEDULES)
-@pytest.mark.parametrize("extents", [(1, 2, 11, 3, 64), (2, 3, 30, 8, 128), (2, 2, 2, 2, 20)])
+@covering(1, make=SCHEDULES, extents=[(1, 2, 11, 3, 64), (2, 3, 30, 8, 128), (2, 2, 2, 2, 20)])
 def test_right_beside_numpy(make, extents: tuple[int, int, int, int, int]) -> None:
     size = ConvolutionSize(*extents)
     data = random_data(size)

@@ -20,6 +20,7 @@ from polysched.bench.matmul import (
 from polysched.bench.race import Result
 from polysched.bench.speedup import Speedup
 from polysched.errors import BenchError
+from tests.support.effort import covering
 
 TINY = MatmulSize(5, 9, 7)
 
@@ -60,8 +61,7 @@ def test_data_of_small_integers() -> None:
     assert [one.name for one in contestants(data, 1)] == ["polysched", "torch"]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.int8, np.float16, ml_dtypes.bfloat16])
-@pytest.mark.parametrize("threads", [1, 2])
+@covering(1, dtype=[np.float32, np.int8, np.float16, ml_dtypes.bfloat16], threads=[1, 2])
 def test_contestants_are_right(threads: int, dtype: type) -> None:
     data = random_data(TINY, dtype)
     for contestant in contestants(data, threads):

@@ -16,6 +16,7 @@ from polysched.ir.expr.dtypes import as_dtype
 from polysched.ir.semantics.bit_packing import unpack_bits
 from polysched.llvm.subbyte.conversion import Direction
 from polysched.machine.load import load_machine
+from tests.support.effort import covering
 
 
 def test_the_suite() -> None:
@@ -25,8 +26,7 @@ def test_the_suite() -> None:
     assert {work.count for work in works} == {block_count(load_machine("znver5")), 2**24}
 
 
-@pytest.mark.parametrize("direction", Direction)
-@pytest.mark.parametrize("name", ["u1", "u4", "i4", "i5", "i7"])
+@covering(1, direction=Direction, name=["u1", "u4", "i4", "i5", "i7"])
 def test_all_contestants_give_the_same_bytes(name: str, direction: Direction) -> None:
     work = BitcastWork(direction, as_dtype(name), 512)
     data = random_data(work)

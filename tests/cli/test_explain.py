@@ -62,3 +62,13 @@ def test_why_there_are_no_threads(polysched: Polysched, write_file: WriteFile) -
     assert "threads are legal, but one thread is requested" in polysched(*asked).stdout
     on_two = polysched(*asked, "--threads", "2").stdout
     assert "threads are legal, but not predicted to gain" in on_two
+
+
+def test_an_inner_loop_is_not_indented(polysched: Polysched, write_file: WriteFile) -> None:
+    file = write_file(
+        "rows.c",
+        "void rows(int n, double x[n][n]) { for (int i = 0; i < n; i++) "
+        "for (int j = 1; j < n; j++) x[i][j] += x[i][j - 1]; }\n",
+    )
+    first, *_ = polysched("explain", f"{file}:rows", "j").stdout.splitlines()
+    assert first.startswith("for j: ")

@@ -102,3 +102,23 @@ def test_check_says_what_compile_relies_on(polysched: Polysched, scale: str) -> 
 def test_options_of_c_files_are_for_c_files(polysched: Polysched, write_file: WriteFile) -> None:
     path = write_file("k.py", "")
     assert polysched("check", path, "--assume", "n > 1").exit_code == 2
+
+
+def test_functions_that_do_not_gain_stay(
+    polysched: Polysched, write_file: WriteFile, tmp_path: Path
+) -> None:
+    source = write_file(
+        "two.c",
+        "double add_up(int n, const double *x) { double s = 0; for (int i = 0; i < n; i++) "
+        "s += x[i]; return s; }\n"
+        "void scale(int n, double *x) { for (int i = 0; i < n; i++) x[i] *= 2; }\n",
+    )
+    written = tmp_path / "out.c"
+    result = polysched("rewrite", source, "-o", str(written), "--auto")
+    assert result.exit_code == 0, result.output
+    assert "left as it is: " in result.stderr
+    assert "two.c:1:8: no schedule is predicted to make this faster" in result.stderr
+    assert "error" not in result.stderr
+    text = written.read_text()
+    assert "polysched_two_scale(" in text
+    assert "polysched_two_add_up(" not in text

@@ -177,3 +177,28 @@ def test_durations_have_units() -> None:
         "12.5 ms",
         "3 us",
     ]
+
+
+PARALLEL = """
+import polysched as ps
+
+copied = ps.KernelBuilder("copied")
+m = copied.parameter("m", minimum=1)
+a = copied.input("a", ps.f32, (m,))
+b = copied.output("b", ps.f32, (m,))
+with copied.loops(i=m) as i:
+    b[i] = a[i]
+serial = ps.Schedule(copied.kernel())
+parallel = serial.split("i", 64).parallel("io")
+"""
+
+
+def test_threads(polysched: Polysched, write_file: WriteFile) -> None:
+    file = write_file("threads.py", PARALLEL)
+    for name in ("parallel", "serial --auto"):
+        result = polysched("run", *f"{file}:{name} --threads 2 --size m=1000".split())
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert "largest difference from the reference 0" in result.stdout
+    result = polysched("run", *f"{file}:serial --threads 2 --size m=1000".split())
+    assert result.exit_code == 2
+    assert "threads=2 has no effect" in result.stderr

@@ -169,3 +169,7 @@ def test_code_is_highlighted_on_a_terminal_only(polysched: Polysched, scale: str
         plain.stdout
     )
     assert colored.stdout.count("\n") == plain.stdout.count("\n")
+
+
+def test_the_loops_are_the_default(polysched: Polysched, scale: str) -> None:
+    assert polysched("show", scale).stdout == polysched("show", scale, "--stage", "loops").stdout

@@ -9,19 +9,22 @@ from polysched.library.fold import fold_kernel, fold_schedule
 from polysched.lower import compile
 from polysched.machine.load import load_machine
 from tests.support.differential import assert_agrees
+from tests.support.effort import covering
 
 
-@pytest.mark.parametrize("dtype", [f32, f64, i16])
-@pytest.mark.parametrize(
-    ("extents", "kept"),
-    [
-        ((3, 4, 5), (True, False, True)),
-        ((9, 7, 150), (True, False, True)),
-        ((20, 7, 1), (True, False, True)),
-        ((1, 1, 17), (True, False, True)),
-        ((3, 11, 4, 33), (False, True, False, True)),
-        ((5, 2, 9, 3, 16), (True, False, True, False, True)),
-    ],
+@covering(
+    1,
+    dtype=[f32, f64, i16],
+    **{
+        "extents, kept": [
+            ((3, 4, 5), (True, False, True)),
+            ((9, 7, 150), (True, False, True)),
+            ((20, 7, 1), (True, False, True)),
+            ((1, 1, 17), (True, False, True)),
+            ((3, 11, 4, 33), (False, True, False, True)),
+            ((5, 2, 9, 3, 16), (True, False, True, False, True)),
+        ]
+    },
 )
 def test_sums(extents: tuple[int, ...], kept: tuple[bool, ...], dtype: DType) -> None:
     machine = load_machine()

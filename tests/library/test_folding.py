@@ -34,8 +34,7 @@ def test_vectors_for(extent: int, vectors: int) -> None:
     assert vectors_for(extent, 16) == vectors
 
 
-@pytest.mark.parametrize("vectors", [1, 2, 4])
-@pytest.mark.parametrize("columns", [1, 4, 15, 16, 17, 50])
+@covering(1, vectors=[1, 2, 4], columns=[1, 4, 15, 16, 17, 50])
 def test_every_term_once(vectors: int, columns: int) -> None:
     schedule = in_vectors(Schedule(sums(3, columns)), "S", "column", 4, vectors)
     assert schedule.check().is_legal

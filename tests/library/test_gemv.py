@@ -12,6 +12,7 @@ from polysched.library.reduce import Combine, reduce_kernel
 from polysched.lower import compile, show
 from polysched.machine.load import load_machine
 from tests.support.differential import NO_CACHE
+from tests.support.effort import covering
 
 MACHINE = load_machine("skylake-avx512")
 TRANSPOSE = pytest.mark.parametrize("transpose", [False, True], ids=["plain", "transposed"])
@@ -31,14 +32,12 @@ def assert_right(
     np.testing.assert_array_equal(y, (a.T if transpose else a) @ x)
 
 
-@TRANSPOSE
-@pytest.mark.parametrize("columns", [0, 1, 15, 16, 17, 31, 1000, 1009])
+@covering(1, columns=[0, 1, 15, 16, 17, 31, 1000, 1009], transpose=[False, True])
 def test_any_number_of_columns(columns: int, transpose: bool) -> None:
     assert_right(5, columns, transpose)
 
 
-@TRANSPOSE
-@pytest.mark.parametrize("rows", [0, 1, 2, 3, 4, 7, 8, 9, 101])
+@covering(1, rows=[0, 1, 2, 3, 4, 7, 8, 9, 101], transpose=[False, True])
 def test_any_number_of_rows(rows: int, transpose: bool) -> None:
     assert_right(rows, 147, transpose)
 
@@ -48,8 +47,11 @@ def test_double_precision(transpose: bool) -> None:
     assert_right(37, 83, transpose, f64)
 
 
-@TRANSPOSE
-@pytest.mark.parametrize("shape", [(1, 140_000), (3, 45_000), (70_001, 2), (300, 500)], ids=str)
+@covering(
+    1,
+    shape=[(1, 140_000), (3, 45_000), (70_001, 2), (300, 500)],
+    transpose=[False, True],
+)
 def test_threads(shape: tuple[int, int], transpose: bool) -> None:
     assert_right(*shape, transpose, threads=2)
     schedule = gemv_schedule(gemv_kernel(*shape, transpose=transpose), MACHINE, 2)

@@ -68,8 +68,7 @@ def assert_right(
     np.testing.assert_array_equal(got, expected(combine, x, y, int(axis is Axis.LAST)))
 
 
-@pytest.mark.parametrize("axis", Axis)
-@pytest.mark.parametrize("terms", LENGTHS)
+@covering(1, axis=Axis, terms=LENGTHS)
 def test_sums_of_any_length(axis: Axis, terms: int) -> None:
     assert_right(Combine.SUM, 3, terms, axis, f32)
 
@@ -79,13 +78,12 @@ def test_operations_and_types(axis: Axis, combine: Combine, dtype: DType) -> Non
     assert_right(combine, 5, 199, axis, dtype)
 
 
-@pytest.mark.parametrize("axis", Axis)
-@pytest.mark.parametrize("results", [0, 1, 15, 16, 17, 64, 127, 150])
+@covering(1, axis=Axis, results=[0, 1, 15, 16, 17, 64, 127, 150])
 def test_any_number_of_results(axis: Axis, results: int) -> None:
     assert_right(Combine.DOT, results, 37, axis, f32)
 
 
-@covering(2, axis=Axis, results=[1, 2, 40, 600], threads=[2, 3])
+@covering(1, axis=Axis, results=[1, 2, 40, 600], threads=[2, 3])
 def test_threads(axis: Axis, results: int, threads: int) -> None:
     terms = (1 << 17) // results + 5
     assert_right(Combine.SUM, results, terms, axis, f32, threads)

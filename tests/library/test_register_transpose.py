@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from polysched.inspect.assembly import parse
 from polysched.library.register_transpose import rows_as_lanes
 from polysched.user import Schedule
 from tests.library.test_folding import sums
 from tests.support.differential import assert_agrees
+from tests.support.effort import covering
 
 
 def in_lanes(rows: int, columns: int, block: int) -> Schedule:
@@ -17,8 +16,9 @@ def in_lanes(rows: int, columns: int, block: int) -> Schedule:
     return schedule.vectorize("inner", block)
 
 
-@pytest.mark.parametrize("columns", [1, 3, 4, 9, 17])
-@pytest.mark.parametrize(("rows", "block"), [(1, 2), (3, 4), (9, 4), (16, 16), (17, 16)])
+@covering(
+    1, columns=[1, 3, 4, 9, 17], **{"rows, block": [(1, 2), (3, 4), (9, 4), (16, 16), (17, 16)]}
+)
 def test_every_term_once(rows: int, block: int, columns: int) -> None:
     schedule = in_lanes(rows, columns, block)
     assert schedule.check().is_legal

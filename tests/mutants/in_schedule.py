@@ -352,7 +352,7 @@ MUTANTS = (
         "a store to an unknown element of a temporary is taken to change no forwarded value",
         FORWARDING,
         "Flows.reads_of",
-        "any(one.may for one in self.dependences if one.array == array.name)",
+        "any(dependence.may for dependence in self.dependences if dependence.array == array.name)",
         "False",
         (
             "tests/schedule/primitives/test_inline.py::test_values_that_may_change_are_not_forwarded",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from polysched.errors import ExportError
-from polysched.runtime.linker import link_shared
+from polysched.runtime.linker import compile_c, link_function, link_shared
 from tests.support.c_programs import compiler
 
 
@@ -36,14 +36,14 @@ def test_openmp_is_linked_if_asked(tmp_path: Path) -> None:
 def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    message = "needs a C compiler to link it, and there is none of cc, gcc, clang; install one"
+    message = "need a C compiler, and there is none of cc, gcc, clang; install one"
     with pytest.raises(ExportError, match=message):
         link_shared(tmp_path / "a.o", tmp_path / "a.so", openmp=False)
 
 
 def test_the_compiler_that_cc_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler -m64")
-    message = "cannot run the C compiler 'no-such-compiler': No such file or directory"
+    message = "cannot run 'no-such-compiler': No such file or directory"
     with pytest.raises(ExportError, match=message):
         link_shared(tmp_path / "a.o", tmp_path / "a.so", openmp=False)
     made = objects(tmp_path, "int f(void) { return 1; }\n")
@@ -63,3 +63,24 @@ def test_a_compiler_that_says_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("CC", "false")
     with pytest.raises(ExportError, match="'false -shared .*' failed: it ended with exit code 1"):
         link_shared(tmp_path / "a.o", tmp_path / "a.so", openmp=False)
+
+
+def test_a_single_function_of_two_objects(tmp_path: Path) -> None:
+    compiler()
+    texts = {
+        "a": "int g(int); static int twice(int n) { return 2 * n; } int unused(int n) "
+        "{ return missing(n); } int f(int n) { return twice(g(n)); }",
+        "b": "int g(int n) { return n + N; }",
+    }
+    made = []
+    for name, text in texts.items():
+        source = tmp_path / f"{name}.c"
+        source.write_text(text)
+        made.append(tmp_path / f"{name}.o")
+        compile_c(source, made[-1], ["-DN=5"])
+    link_function(made, tmp_path / "f.o", "f")
+    link_shared(tmp_path / "f.o", tmp_path / "f.so", openmp=False)
+    library = ctypes.CDLL(str(tmp_path / "f.so"))
+    assert library.f(1) == 12
+    assert not hasattr(library, "g")
+    assert not hasattr(library, "unused")

@@ -222,3 +222,9 @@ def test_a_thread_that_comes_late_finds_its_chunk_done(monkeypatch: pytest.Monke
     a, b = np.ones((9, 5), np.float32), np.ones((5, 70), np.float32)
     expected = product(parallel=False)(a, b)
     np.testing.assert_array_equal(product(parallel=True)(a, b, threads=4), expected)
+
+
+def test_one_thread_runs_every_kernel() -> None:
+    plain = ps.Schedule(kernels.scale()).compile()
+    x = np.arange(4, dtype=np.int32)
+    np.testing.assert_array_equal(plain(x, threads=1), plain(x))

@@ -36,3 +36,12 @@ def test_dependences_that_take_too_long_are_refused(monkeypatch: pytest.MonkeyPa
     expected = "kernel 'matmul': its dependences cannot be computed: isl needs more than the 50"
     with pytest.raises(KernelError, match=expected):
         Schedule(kernel)
+
+
+def test_a_long_schedule_has_a_short_repr() -> None:
+    schedule = Schedule(kernels.scale())
+    name = "i"
+    for _ in range(8):
+        schedule = schedule.split(name, 2, (f"{name}_outer_loop", f"{name}n"))
+        name = f"{name}n"
+    assert repr(schedule.unroll(name)) == "<Schedule of scale: 9 steps (split 8, unroll 1)>"

@@ -1,9 +1,10 @@
 """How many cases the tests try: few by default, more with ``make check EFFORT=10``."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import combinations, product
-from typing import TypeVar
+from itertools import chain, combinations, product
+from typing import TypeVar, cast
 
 import pytest
 
@@ -27,13 +28,24 @@ def covering(together: int, /, **axes: Iterable[object]) -> pytest.MarkDecorator
     """Parametrize a test by some of the product of ``axes``.
 
     Each combination of values of any ``together`` axes occurs: 1 tries each value, 2 each pair.
+    An axis of several arguments is named by all of them (``"rows, columns"``); its values are
+    tuples.
     """
+    names = [axis.split(", ") for axis in axes]
     values = [list(axis) for axis in axes.values()]
     rows = list(product(*(range(len(axis)) for axis in values)))
     chosen = rows if EFFORT > 1 else _cover(rows, together)
     return pytest.mark.parametrize(
-        tuple(axes),
-        [tuple(axis[at] for axis, at in zip(values, row, strict=True)) for row in chosen],
+        tuple(chain.from_iterable(names)),
+        [
+            tuple(
+                chain.from_iterable(
+                    [axis[at]] if len(arguments) == 1 else cast("Iterable[object]", axis[at])
+                    for arguments, axis, at in zip(names, values, row, strict=True)
+                )
+            )
+            for row in chosen
+        ],
         ids=_name,
     )
 
@@ -43,12 +55,21 @@ def _name(value: object) -> str:
 
 
 def _cover(rows: list[tuple[int, ...]], together: int) -> list[tuple[int, ...]]:
-    """Choose rows greedily, each time the one with most combinations that are still missing."""
+    """Choose rows greedily, each time one with most combinations that are still missing.
+
+    Among them it is a row whose values were chosen least often, so that long axes share short ones.
+    """
     parts = {row: set(combinations(enumerate(row), together)) for row in rows}
     missing = set().union(*parts.values())
+    used: Counter[tuple[int, int]] = Counter()
+
+    def gain(row: tuple[int, ...]) -> tuple[int, int]:
+        return len(parts[row] & missing), -sum(used[value] for value in enumerate(row))
+
     chosen = []
     while missing:
-        best = max(rows, key=lambda row: len(parts[row] & missing))
+        best = max(rows, key=gain)
+        used.update(enumerate(best))
         chosen.append(best)
         missing -= parts[best]
     return chosen

@@ -17,3 +17,11 @@ def test_every_combination_of_some_axes_occurs(together: int, most: int) -> None
         for at in chosen:
             count *= len(axes[names[at]])
         assert len({tuple(row[at] for at in chosen) for row in rows}) == count
+
+
+@pytest.mark.skipif(EFFORT > 1, reason="more effort tries the whole product")
+def test_an_axis_of_several_arguments_and_a_short_axis_that_is_shared() -> None:
+    names, rows = covering(1, c="xy", **{"a, b": [(1, 2), (3, 4), (5, 6), (7, 8)]}).args
+    assert names == ("c", "a", "b")
+    assert sorted(row[1:] for row in rows) == [(1, 2), (3, 4), (5, 6), (7, 8)]
+    assert sorted(row[0] for row in rows) == ["x", "x", "y", "y"]

@@ -32,7 +32,7 @@ from polysched.frontends.python.scope.array_values import (
     tidy,
     whole,
 )
-from polysched.frontends.python.values.value import Value
+from polysched.frontends.python.values.value import Value, number
 from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Constant, Expression, Index, Parameter
@@ -103,8 +103,13 @@ class ArrayStores:
         """Store an array in a new array of the kernel, with a name like ``hint``."""
         handle = self.declare(node, hint, dtype or value.dtype, value.shape)
         made = whole(handle, value.shape)
+        scope, name = self.reader.scope, handle.array.name
         if not value.is_undefined:
             self._fill(node, made, value, is_new=True)
+        elif name in scope.filled:
+            self._fill(node, made, number(0), is_new=True)
+        else:
+            scope.undefined.add(name)
         return made
 
     def fill(self, node: ast.AST, target: ArrayValue, value: Operand) -> None:
@@ -115,7 +120,7 @@ class ArrayStores:
         """A new array, large enough for a shape at every index of the enclosing loops."""
         reader, scope = self.reader, self.reader.scope
         name = scope.fresh(hint)
-        is_output = name == hint and name in scope.results
+        is_output = name == hint and name in scope.results and scope.index_arrays is None
         make = reader.build.output if is_output else reader.build.temporary
         try:
             extents = tuple(_at_least_none(self._largest(extent)) for extent in shape)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from polysched.errors import SubscriptError
 from polysched.frontends.python.calls.returns import Result, ResultKind, Returned
 from polysched.ir.expr.dtypes import f64
 from polysched.runtime.kernel import CompiledKernel, allocated
@@ -84,7 +85,7 @@ class RepeatedCall:
         moved = replace(self.plan, sources=sources, ranges=ranges)
         results = self.returned.results
         arrays = (ResultKind.ARRAY, ResultKind.ARGUMENT)
-        is_plain = all(one.kind in arrays for one in results)
+        is_plain = self.returned.outside is None and all(one.kind in arrays for one in results)
         is_plain = is_plain and (len(results) > 1 or not self.returned.is_tuple)
         call = planned_call(
             self.kernel.native,
@@ -105,8 +106,8 @@ class RepeatedCall:
 
     def finish(self, passed: Sequence[Any]) -> Any:
         """The result of a call, from the passed objects and the outputs."""
-        results = self.returned.results
-        objects = {one.name: passed[self.positions[one.name]] for one in results}
+        names = {one.name for one in self.returned.results} | {*self.returned.outputs}
+        objects = {name: passed[self.positions[name]] for name in names}
         parameters = zip(self.kernel.signature.parameters, self.plan.parameters, strict=True)
         return returned_values(self.returned, objects, dict(parameters), self.axes)
 
@@ -124,7 +125,15 @@ def returned_values(
         objects: the arguments and the outputs that hold them.
         sizes: the parameters of the call.
         axes: the order in memory of the dimensions of arrays that are not row-major.
+
+    Raises:
+        SubscriptError: a computed subscript was outside of its array.
     """
+    if returned.outside is not None and (line := int(objects[returned.outside])):
+        raise SubscriptError(
+            f"line {line}: a subscript that this line computes from data is outside of its array; "
+            "expected -n to n - 1 for n elements. Arrays may have been changed before"
+        )
     if not returned.results:
         return None
     values = [_converted(one, objects[one.name], sizes, axes) for one in returned.results]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
@@ -85,10 +85,21 @@ class Returned:
     Attributes:
         results: the values.
         is_tuple: whether it returns them as a tuple.
+        outside: the output that holds the line of a computed subscript outside of its array, else
+            0; None if no subscript is computed from data.
     """
 
     results: tuple[Result, ...] = ()
     is_tuple: bool = False
+    outside: str | None = None
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The outputs of the kernel that a call needs."""
+        of_caller = (ResultKind.ARGUMENT, ResultKind.VIEW)
+        names = (result.name for result in self.results if result.kind not in of_caller)
+        outside = () if self.outside is None else (self.outside,)
+        return tuple(dict.fromkeys((*names, *outside)))
 
 
 @dataclass(frozen=True)
@@ -246,17 +257,16 @@ def _view(array: ArrayValue) -> View | None:
     return View(array.shape, start, tuple(steps))
 
 
-def with_results(kernel: Kernel, results: Iterable[Result]) -> Kernel:
+def with_results(kernel: Kernel, returned: Returned) -> Kernel:
     """Make the arrays that hold results the outputs of a kernel, in the order of the results."""
-    of_caller = (ResultKind.ARGUMENT, ResultKind.VIEW)
-    names = [result.name for result in results if result.kind not in of_caller]
+    names = returned.outputs
     arrays = {}
     for array in kernel.arrays.values():
         role = array.role
         if role in (Role.OUTPUT, Role.TEMPORARY):
             role = Role.OUTPUT if array.name in names else Role.TEMPORARY
         arrays[array.name] = replace(array, role=role)
-    outputs = iter([arrays[name] for name in dict.fromkeys(names)])
+    outputs = iter([arrays[name] for name in names])
     ordered = [next(outputs) if one.role is Role.OUTPUT else one for one in arrays.values()]
     named: Mapping[str, object] = {array.name: array for array in ordered}
     return replace(kernel, arrays=MappingProxyType(named))  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from polysched.frontends.python.scope.bindings import RangeLearnedError
 from polysched.frontends.python.source.function_source import FunctionSource
 from polysched.frontends.python.values.value import Value
 from polysched.ir.declare.builder import KernelBuilder
-from polysched.ir.expr.dtypes import i64
+from polysched.ir.expr.dtypes import boolean, i64
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Load
 from polysched.ir.expr.functions import cast, maximum, select
 from polysched.ir.expr.traversal import loads
@@ -94,6 +94,22 @@ class Subscripting:
 
         return viewed(array, shape, outer)
 
+    def extents(
+        self, array: ArrayValue, node: ast.expr, parts: list[ast.expr]
+    ) -> list[Expression | None]:
+        """The extent of the dimension that each subscript belongs to; None if it has none."""
+        remaining = iter(array.shape)
+        given = len(self._complete(array, node, parts)) - len(parts)
+        found: list[Expression | None] = []
+        for part in parts:
+            if _is_ellipsis(part):
+                for _ in range(given + 1):
+                    next(remaining)
+                found.append(None)
+            else:
+                found.append(None if self._is_new_axis(part) else next(remaining))
+        return found
+
     def _complete(self, array: ArrayValue, node: ast.expr, parts: list[ast.expr]) -> list[ast.expr]:
         """Write out an ellipsis and the slices left out at the end."""
         everything = ast.copy_location(ast.Slice(), node)
@@ -135,6 +151,12 @@ class Subscripting:
             raise RangeLearnedError(expression.array, extent)
 
     def _gather(self, part: ast.expr, operand: ArrayValue, extent: Expression) -> _Axis:
+        if operand.dtype == boolean:
+            raise self.source.error(
+                part,
+                "how many elements this mask selects depends on data; supported are x[m] = ..., "
+                "np.sum(x[m]), np.mean(x[m]) and np.where(m, x, y)",
+            )
         if not operand.dtype.is_integer:
             raise self.source.error(
                 part,

@@ -144,14 +144,7 @@ class Reader(Names):
             FrontendError: it is not an array, or a subscript is not supported.
         """
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        subscripting = Subscripting(
-            self.source,
-            self.build,
-            self.operand,
-            self.require_exact,
-            self.scope.index_arrays or frozenset(),
-        )
-        view = subscripting.view(self.array(node.value), node, list(parts))
+        view = self.subscripting.view(self.array(node.value), node, list(parts))
         if view.rank or view.base is None or view.place is None:
             return view
         try:
@@ -186,6 +179,11 @@ class Reader(Names):
                 for name, binding in self.scope.names.items()
                 if isinstance(binding, ArrayHandle | ArrayValue)
             ]
+            if isinstance(node, ast.Tuple):
+                raise self.source.error(
+                    node,
+                    "a tuple is not an array; give each of its values a name, as in 'a, b = ...'",
+                )
             raise self.source.error(
                 node, f"'{text}' is not an array of this kernel{suggestion(text, arrays)}"
             )
@@ -267,6 +265,12 @@ class Reader(Names):
             return value
         if isinstance(outer, complex | np.complexfloating):
             require_real(np.dtype(type(outer)))
+        if outer is None or isinstance(outer, str):
+            raise self.source.error(
+                node,
+                f"the value here is {outer!r}; expected a number or an array: strings and None can "
+                "only be compared, as in 'if mode == \"mean\"' or 'if out is None'",
+            )
         raise self.source.error(node, f"this is of type {type(outer).__name__}; {_SUPPORTED}")
 
     def _name(self, node: ast.Name) -> Operand:
@@ -343,6 +347,17 @@ class Reader(Names):
 
     def _compared(self, operator: Operator, node: ast.AST, left: Value, right: Value) -> Value:
         return self.binary(operator, left, right, node)
+
+    @property
+    def subscripting(self) -> Subscripting:
+        """Translator of subscripts."""
+        return Subscripting(
+            self.source,
+            self.build,
+            self.operand,
+            self.require_exact,
+            self.scope.index_arrays or frozenset(),
+        )
 
     @property
     def calls(self) -> ArrayCalls:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -112,6 +112,21 @@ class BranchArrayLearnedError(Exception):
         self.array = array
 
 
+class UndefinedLearnedError(Exception):
+    """A branch over data stores in an array of ``np.empty``: read again, with zeros in the array.
+
+    An element keeps its value where the branch is not taken, so it must have one.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+class ComputedLearnedError(Exception):
+    """A subscript is computed from data: read the function again, with a number that checks it."""
+
+
 class OuterArrayLearnedError(Exception):
     """An expression reads an array outside: read the function again, with a local array for it."""
 
@@ -151,6 +166,11 @@ class Scope:
             if ranges are declared.
         branch_arrays: the arrays that get their memory before the branch that makes them.
         outer_arrays: the arrays outside of the function, with their local arrays.
+        outside: the number that tells where a computed subscript was outside of its dimension; None
+            if no subscript is computed.
+        products: whether a subscript may be a product of sizes and indices.
+        undefined: the arrays of ``np.empty`` without values.
+        filled: the arrays of ``np.empty`` that start with zeros.
     """
 
     types: Mapping[str, NumberType]
@@ -169,6 +189,10 @@ class Scope:
     index_arrays: frozenset[str] | None = None
     branch_arrays: Mapping[str, BranchArray] = field(default_factory=dict)
     outer_arrays: list[tuple[OuterArray, ArrayValue]] = field(default_factory=list)
+    outside: ArrayHandle | None = None
+    products: bool = False
+    undefined: set[str] = field(default_factory=set)
+    filled: frozenset[str] = frozenset()
 
     def is_constant(self, name: str) -> bool:
         """Whether an array of the kernel holds an array outside of the function."""
@@ -261,72 +285,3 @@ def indices_of(binding: Binding | None) -> set[str]:
     if not isinstance(binding, Value):
         return set()
     return {node.name for node in walk(binding.expression) if isinstance(node, Index)}
-
-
-def assigned(body: Iterable[ast.stmt]) -> frozenset[str]:
-    """The names that statements assign to: variables, and arrays with assigned elements."""
-    names: set[str] = set()
-    for statement in body:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                names.add(node.id)
-            elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-                base: ast.expr = node
-                while isinstance(base, ast.Subscript):
-                    base = base.value
-                if isinstance(base, ast.Name):
-                    names.add(base.id)
-    return frozenset(names)
-
-
-def assignments_of(body: Iterable[ast.stmt], name: str) -> int:
-    """The number of places where statements assign to a variable."""
-    return sum(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-        for statement in body
-        for node in ast.walk(statement)
-    )
-
-
-def rebound(body: Iterable[ast.stmt]) -> frozenset[str]:
-    """The names that statements bind anew; ``x += 1`` changes an array in place."""
-    nodes = [node for statement in body for node in ast.walk(statement)]
-    in_place = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
-    return frozenset(
-        node.id
-        for node in nodes
-        if isinstance(node, ast.Name)
-        and isinstance(node.ctx, ast.Store)
-        and not any(node is target for target in in_place)
-    )
-
-
-def literals_assigned(body: Iterable[ast.stmt]) -> list[tuple[str, float]]:
-    """The assignments of literals to names: pairs of name and number."""
-    assignments: list[tuple[str, float]] = []
-    for statement in body:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                try:
-                    value = ast.literal_eval(node.value)
-                except (ValueError, TypeError, RecursionError):
-                    continue
-                if isinstance(value, bool | int | float):
-                    assignments.append((node.targets[0].id, value))
-    return assignments
-
-
-def always_assigns(body: Iterable[ast.stmt], name: str) -> bool:
-    """Whether statements assign to a variable on every path."""
-    for node in body:
-        match node:
-            case ast.Assign() | ast.AugAssign() | ast.AnnAssign():
-                if name in assigned([node]):
-                    return True
-            case ast.With(body=inner):
-                if always_assigns(inner, name):
-                    return True
-            case ast.If(body=inner, orelse=other):
-                if always_assigns(inner, name) and always_assigns(other, name):
-                    return True
-    return False

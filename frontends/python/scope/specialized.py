@@ -20,7 +20,7 @@ from copy import copy
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from polysched.frontends.python.scope.bindings import rebound
+from polysched.frontends.python.source.stored_names import rebound
 
 NodeT = TypeVar("NodeT", bound=ast.AST)
 _EQUAL = (ast.Eq, ast.Is)

@@ -15,6 +15,7 @@ from polysched.errors import FrontendError
 from polysched.frontends.python.source.buffer_swaps import without_swaps
 from polysched.frontends.python.source.control_flow import structured
 from polysched.frontends.python.source.local_functions import split_functions
+from polysched.frontends.python.source.loop_targets import with_own_targets
 from polysched.frontends.source_text import Span
 from polysched.ir.expr.expressions import DEEPEST
 from polysched.ir.expr.source import SourceLocation
@@ -109,12 +110,16 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
             f"the source of '{name}' cannot be parsed on its own; {_ADVICE}"
         ) from None
     if not isinstance(node, ast.FunctionDef):
-        raise FrontendError(f"'{name}' is defined by {type(node).__name__}; {_ADVICE}")
+        raise FrontendError(f"'{name}' is not defined by 'def'; {_ADVICE}")
     path = inspect.getsourcefile(function) or "<unknown>"
     source = FunctionSource(node, path, first_line, lines, indent, _outer(function))
     _require_shallow(source)
     plain, functions = split_functions(node)
-    return replace(source, node=structured(without_swaps(plain), source.error), functions=functions)
+    return replace(
+        source,
+        node=structured(with_own_targets(without_swaps(plain)), source.error),
+        functions=functions,
+    )
 
 
 def _outer(function: FunctionType) -> Mapping[str, Any]:

@@ -31,17 +31,19 @@ from polysched.frontends.python.scope.bindings import (
     NumberType,
     PartialBinding,
     TypeLearnedError,
+    UndefinedLearnedError,
     WrittenLearnedError,
     array_of,
-    assignments_of,
     indices_of,
     require_type,
 )
-from polysched.frontends.python.scope.liveness import is_changed, is_dead_after
 from polysched.frontends.python.source.annotations import dtype_named
+from polysched.frontends.python.source.liveness import is_changed, is_dead_after
+from polysched.frontends.python.source.stored_names import assignments_of
+from polysched.frontends.python.statements.guarded_values import guarded
 from polysched.frontends.python.values.affinity import is_affine_number
 from polysched.frontends.python.values.integer_ranges import Need
-from polysched.frontends.python.values.value import Value, bare, chosen, stored
+from polysched.frontends.python.values.value import Value, bare, stored
 from polysched.ir.core.kernel import Role
 from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.expr.dtypes import i64
@@ -424,6 +426,7 @@ class Assigner:
         Raises:
             FrontendError: the value does not fit the element, or there are too many statements.
             WrittenLearnedError: the array is declared as an input.
+            UndefinedLearnedError: the element has no value that it could keep.
         """
         if next(self.stored) == MOST_STATEMENTS:
             raise self.reader.source.error(node, TOO_MANY_STATEMENTS)
@@ -436,6 +439,8 @@ class Assigner:
                 f"'{declared.name}' is an array outside of the function, which a kernel cannot "
                 "change; pass it as an argument",
             )
+        if guards and not is_new and declared.name in self.reader.scope.undefined:
+            raise UndefinedLearnedError(declared.name)
         self.changed.add(declared.name)
         if self.reader.scope.index_arrays is not None and not build.is_reached():
             return  # no call of this kind comes here: an extent of 1 has no elements inside
@@ -444,8 +449,7 @@ class Assigner:
                 expression: Expression = stored(value, declared.dtype)
                 if guards and not is_new:
                     condition = Value(reduce(and_, (guard.expression for guard in guards)))
-                    kept = Value(array[subscripts])
-                    expression = chosen(condition, Value(expression), kept).expression
+                    expression = guarded(condition, expression, array[subscripts])
                 array[subscripts] = expression
             except KernelError as error:
                 raise self.reader.source.error(node, str(error)) from None

@@ -18,7 +18,7 @@ from copy import copy
 
 from polysched.frontends.python.expressions.translate import Reader
 from polysched.frontends.python.scope.array_values import ArrayValue, always, require_same
-from polysched.frontends.python.scope.bindings import assigned, rebound
+from polysched.frontends.python.source.stored_names import assigned, rebound
 from polysched.frontends.python.statements.literal_loops import written_out
 from polysched.frontends.python.values.affinity import is_affine_number
 from polysched.frontends.python.values.value import Value

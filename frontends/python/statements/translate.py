@@ -15,18 +15,21 @@ from polysched.frontends.python.scope.bindings import (
     EndedBinding,
     LocalNumber,
     PartialBinding,
-    always_assigns,
-    assigned,
     indices_of,
-    literals_assigned,
     merged,
-    rebound,
 )
-from polysched.frontends.python.scope.liveness import is_changed
 from polysched.frontends.python.source.conditional import split
 from polysched.frontends.python.source.function_source import FunctionSource
+from polysched.frontends.python.source.liveness import is_changed
 from polysched.frontends.python.source.statement_names import node_name
+from polysched.frontends.python.source.stored_names import (
+    always_assigns,
+    assigned,
+    literals_assigned,
+    rebound,
+)
 from polysched.frontends.python.statements.assignments import Assigner
+from polysched.frontends.python.statements.computed_subscripts import ComputedSubscripts
 from polysched.frontends.python.statements.given_label import given_label
 from polysched.frontends.python.statements.hoisting import Hoister
 from polysched.frontends.python.statements.loop_forms import as_range_loops
@@ -85,6 +88,7 @@ class Declarer:
     def returned(self, node: ast.stmt) -> Operand:
         """The value of an assignment, which is not stored."""
         node = Hoister(self.assigner, self.labeled, self.inlined).hoisted(node)
+        node = ComputedSubscripts(self.assigner).stored(node)
         assert isinstance(node, ast.Assign)
         return self.reader.operand(node.value)
 
@@ -92,6 +96,7 @@ class Declarer:
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.If):
             node = split(node, self._is_affine_test)
         node = Hoister(self.assigner, self.labeled, self.inlined).hoisted(node)
+        node = ComputedSubscripts(self.assigner).stored(node)
         assigner = self.assigner
         match node:
             case ast.Pass() | ast.Expr(value=ast.Constant(value=str()) | ast.Tuple(elts=[])):

@@ -15,6 +15,7 @@ from functools import cached_property
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
+from polysched.frontends.scop.source.statement_text import statement_end
 from polysched.frontends.scop.source.text import SourceText
 from polysched.frontends.scop.source.trees import StandIn
 from polysched.frontends.source_text import Span
@@ -53,6 +54,20 @@ class SourceMap:
     def error(self, node: c_ast.Node, reason: str) -> FrontendError:
         """Build an error that underlines a node."""
         return self.span(node).error(reason)
+
+    def statement(self, node: c_ast.Node) -> tuple[Span, Span] | None:
+        """Return the spans of the first and the last character of a statement.
+
+        None if its end is not found.
+        """
+        begin = _Finder(self._text, self._starts, self.shift).offset(node)
+        end = statement_end(self._text, begin)
+        return None if end is None else (self._character(begin), self._character(end - 1))
+
+    def _character(self, offset: int) -> Span:
+        line = bisect.bisect_right(self._starts, offset) - 1
+        column = offset - self._starts[line] + 1
+        return self.source.character(line + 1, column)
 
     def text(self, node: c_ast.Node) -> str:
         """Return the source text of a node for messages, with white space collapsed."""

@@ -86,12 +86,22 @@ class SourceText:
             return Span(file, number, column, end_column, parsed)
         return Span(file, number, first + 1, max(last, first) + 2, original)
 
+    def character(self, line: int, column: int) -> Span:
+        """Map one character of a parsed line, also if an expanded macro precedes or follows it."""
+        span = self.span(line, column, column + 1)
+        parsed = self.lines[line - 1]
+        lines = self.originals.get(span.path, ())
+        if span.line > len(lines) or span.text == lines[span.line - 1]:
+            return span
+        original = lines[span.line - 1]
+        offset = _original_offset_from_end(parsed, original, column - 1)
+        if offset is None:
+            return span
+        return Span(span.path, span.line, offset + 1, offset + 2, original)
 
-def _original_offset(parsed: str, original: str, position: int) -> int | None:
-    """Map an offset in a parsed line to the original line, which may differ in white space."""
-    blanked = _without_comments(original) if original != parsed else parsed
-    if blanked[: position + 1] == parsed[: position + 1]:
-        return position
+
+def _offset_within(parsed: str, blanked: str, position: int) -> int | None:
+    """Map an offset by the text before it, which may differ in white space."""
     wanted = "".join(parsed[: position + 1].split())
     seen = 0
     for offset, character in enumerate(blanked):
@@ -103,6 +113,21 @@ def _original_offset(parsed: str, original: str, position: int) -> int | None:
         if seen == len(wanted):
             return offset
     return None
+
+
+def _original_offset_from_end(parsed: str, original: str, position: int) -> int | None:
+    """Map an offset in a parsed line to the original line, by the text from there to its end."""
+    blanked = _without_comments(original)
+    last = _offset_within(parsed[::-1], blanked[::-1], len(parsed) - 1 - position)
+    return None if last is None else len(blanked) - 1 - last
+
+
+def _original_offset(parsed: str, original: str, position: int) -> int | None:
+    """Map an offset in a parsed line to the original line, which may differ in white space."""
+    blanked = _without_comments(original) if original != parsed else parsed
+    if blanked[: position + 1] == parsed[: position + 1]:
+        return position
+    return _offset_within(parsed, blanked, position)
 
 
 def read_source(path: Path, options: Sequence[str] = ()) -> SourceText:

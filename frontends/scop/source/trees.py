@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from pycparser import c_ast
 
+LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
+"""The kinds of loops."""
+
 
 class StandIn(c_ast.ID):  # type: ignore[misc]  # pycparser is untyped
     """Name of a new variable; messages show the source expression that it stands for."""
@@ -14,6 +17,10 @@ class StandIn(c_ast.ID):  # type: ignore[misc]  # pycparser is untyped
     def __init__(self, name: str, source: c_ast.Node) -> None:
         super().__init__(name, source.coord)
         self.source = source
+
+
+class Distance(c_ast.ID):  # type: ignore[misc]  # pycparser is untyped
+    """Number of elements by which a pointer has moved so far."""
 
 
 class SafeSubscript(c_ast.TernaryOp):  # type: ignore[misc]  # pycparser is untyped

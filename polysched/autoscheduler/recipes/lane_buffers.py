@@ -164,7 +164,8 @@ def _rows_apart(
             if stride == 0 or loop not in names:
                 dimension_pairs.setdefault(access.array, set())
                 continue
-            if stride is None or abs(stride) <= FARTHEST_INTERLEAVED * access.bytes:
+            is_near = stride is None or abs(stride) <= FARTHEST_INTERLEAVED * access.bytes
+            if is_near or declared.is_data_dependent:
                 dimension_pairs.setdefault(access.array, set()).add(None)
                 continue
             moved = access_relation(statement, declared).apply_domain(times)

@@ -131,12 +131,14 @@ def _narrow_update(target: Access, value: Expression) -> Expression:
         return value
     is_wider = inner.type is not None and inner.type.is_integer and inner.type.bits >= dtype.bits
     own = Load(target.array, target.subscripts, dtype)
-    before = [isinstance(one, Cast) and one.operand == own for one in inner.operands]
+    before = [isinstance(operand, Cast) and operand.operand == own for operand in inner.operands]
     if not is_wider or not any(before):
         return value
     operands = [
-        one.operand if isinstance(one, Cast) and one.operand.dtype == dtype else Cast(one, dtype)
-        for one in inner.operands
+        operand.operand
+        if isinstance(operand, Cast) and operand.operand.dtype == dtype
+        else Cast(operand, dtype)
+        for operand in inner.operands
     ]
     return operation(inner.operator, *operands)
 

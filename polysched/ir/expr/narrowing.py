@@ -194,16 +194,16 @@ class _Narrow:
         return Cast(node, dtype)
 
     def _range(self, node: Expression) -> Range:
-        found = value_range(node, self.of_load)
-        if found is None:
+        values = value_range(node, self.of_load)
+        if values is None:
             raise _TooWide
-        return found
+        return values
 
     def _holding(self, nodes: Sequence[Expression]) -> DType:
         """The type of ``bits`` bits that holds the values of some expressions."""
         ranges = [self._range(node) for node in nodes]
         for dtype in (self.signed, self.unsigned):
-            if all(is_within(one, dtype) for one in ranges):
+            if all(is_within(values, dtype) for values in ranges):
                 return dtype
         raise _TooWide
 
@@ -262,10 +262,10 @@ class _Narrow:
 
     def _is_uniform(self, node: Expression) -> bool:
         """Whether a value is the same in all iterations: of parameters and scalar arguments."""
-        leaves = [one for one in walk(node) if isinstance(one, Index | Parameter | Load)]
+        leaves = [leaf for leaf in walk(node) if isinstance(leaf, Index | Parameter | Load)]
         return bool(leaves) and all(
-            isinstance(one, Parameter) or (isinstance(one, Load) and one.array in self.scalars)
-            for one in leaves
+            isinstance(leaf, Parameter) or (isinstance(leaf, Load) and leaf.array in self.scalars)
+            for leaf in leaves
         )
 
     def _clamped(self, node: Expression, other: Range) -> Expression:

@@ -84,10 +84,10 @@ def _range(
     taken = node.operands[1:] if node.operator is Operator.SELECT else node.operands
     operands = []
     for operand in taken:
-        found = visit(operand)
-        if found is None:
+        range_ = visit(operand)
+        if range_ is None:
             return None
-        operands.append(found)
+        operands.append(range_)
     exact = _exact_range(node.operator, operands)
     return whole if exact is None else _wrapped(exact, whole)
 
@@ -232,11 +232,13 @@ def temporary_ranges(types: Mapping[str, DType], writes: Iterable[Write]) -> dic
         is_stable = True
         for array, own in by_array.items():
             whole, old = type_range(types[array]), known.get(array)
-            found = _wrapped(_written_range(own, of_load), whole)
-            if found is None or (old is not None and old[0] <= found[0] and found[1] <= old[1]):
+            written = _wrapped(_written_range(own, of_load), whole)
+            if written is None or (
+                old is not None and old[0] <= written[0] and written[1] <= old[1]
+            ):
                 continue
             is_stable = False
-            joined = found if old is None else _union(old, found)
+            joined = written if old is None else _union(old, written)
             known[array] = joined if number < ROUNDS else whole
         if is_stable:
             break
@@ -245,17 +247,17 @@ def temporary_ranges(types: Mapping[str, DType], writes: Iterable[Write]) -> dic
 
 def _written_range(writes: Sequence[Write], of_load: LoadRange) -> Range | None:
     """The range of what is written to an array; None if nothing is known to be written."""
-    found: Range | None = None
+    joined: Range | None = None
     below = above = 0
     for write in writes:
         term = None if write.times is None else write.increment
-        one = value_range(write.value if term is None else term, of_load)
-        if one is None:
+        own = value_range(write.value if term is None else term, of_load)
+        if own is None:
             continue
         if term is None:
-            found = one if found is None else _union(found, one)
+            joined = own if joined is None else _union(joined, own)
         else:
             assert write.times is not None
-            below += write.times * min(0, one[0])
-            above += write.times * max(0, one[1])
-    return None if found is None else (found[0] + below, found[1] + above)
+            below += write.times * min(0, own[0])
+            above += write.times * max(0, own[1])
+    return None if joined is None else (joined[0] + below, joined[1] + above)

@@ -169,7 +169,9 @@ def _marked(
     program: Program, obstacles: tuple[Obstacle, ...] | None
 ) -> tuple[Obstacle, ...] | None:
     """Mark the obstacles between updates of a reduction that keeps its order."""
-    return obstacles and tuple(replace(one, kept=_is_kept(program, one)) for one in obstacles)
+    marked = [replace(one, kept=_is_kept(program, one)) for one in obstacles or ()]
+    marked.sort(key=lambda one: (not one.kept, one.kind is not DependenceKind.FLOW))
+    return obstacles and tuple(marked)
 
 
 def _is_kept(program: Program, obstacle: Obstacle) -> bool:

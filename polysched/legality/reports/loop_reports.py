@@ -10,7 +10,7 @@ from polysched.legality.reports.loop_properties import LoopReport, Obstacle
 
 FREE_THE_ORDER = (
     "a floating-point reduction keeps its order; --fast-math of C files, fastmath=True of ps.jit "
-    "or order='any' of its statement frees it, for vectors and threads along its loop"
+    "or order='any' of ps.kernel or its statement frees it, for vectors and threads along its loop"
 )
 """Advice on obstacles that are ``kept``."""
 

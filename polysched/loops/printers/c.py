@@ -35,7 +35,16 @@ from polysched.loops.ir.nodes import (
     walk,
 )
 from polysched.loops.printers.c_expressions import CExpressions
-from polysched.loops.printers.c_helpers import WORKSPACE, Helper, c_type, helper_for, helper_text
+from polysched.loops.printers.c_helpers import (
+    PRAGMAS,
+    UNROLLED,
+    VECTOR,
+    WORKSPACE,
+    Helper,
+    c_type,
+    helper_for,
+    helper_text,
+)
 from polysched.loops.printers.c_names import c_names
 from polysched.loops.printers.pseudo import format_prefetch
 
@@ -94,6 +103,8 @@ def print_c_functions(programs: Sequence[LoopProgram]) -> str:
         functions.append("\n".join(printer.function(names.function)) + "\n")
     if needs_workspace:
         parts.append(WORKSPACE)
+    if any(VECTOR in text or UNROLLED in text for text in functions):
+        parts.append(PRAGMAS)
     return "\n".join([*parts, *functions])
 
 
@@ -247,10 +258,13 @@ class _Printer:
                     for line in self.vector_assignment(node, masked)
                 ]
             case For(body=body, kind=kind):
-                note = " /* unrolled */" if kind is LoopKind.UNROLLED else ""
+                is_unrolled = kind is LoopKind.UNROLLED
+                is_literal = isinstance(node.lower, Constant) and isinstance(node.upper, Constant)
+                pragma = f"{UNROLLED} " if is_unrolled and is_literal else ""
+                note = " /* unrolled */" if is_unrolled else ""
                 asked = [f"/* {format_prefetch(one)} */" for one in node.prefetches]
                 inner = _indented([*asked, *self.lines(body)])
-                return [f"{self.loop_head(node)}{note}", *inner, "}"]
+                return [f"{pragma}{self.loop_head(node)}{note}", *inner, "}"]
             case If(condition=condition, then=then, otherwise=otherwise):
                 result = [self.if_head([condition]), *_indented(self.lines(then))]
                 if otherwise is not None:
@@ -290,12 +304,12 @@ class _Printer:
         element = self.expressions.element(target.array, target.subscripts)
         result = self.expressions.value(value)
         if not _lanes_interfere(loop, masked.assign):
-            head = f"{self.loop_head(loop)} /* vector */"
+            head = f"{VECTOR} {self.loop_head(loop)} /* vector */"
             return [head, *_indented(self.under_mask(masked, f"{element} = {result};")), "}"]
         lower, upper = self.expressions.text(loop.lower), self.expressions.text(loop.upper)
         lane = f"lanes[{self.expressions.variable_names[loop.variable]} - ({lower})]"
         kind = c_type(self.program.arrays[target.array].dtype)
-        head = self.loop_head(loop)
+        head = f"{VECTOR} {self.loop_head(loop)}"
         return [
             f"if (({lower}) < ({upper})) {{ /* vector: all lanes read before any writes */",
             *_indented(

@@ -78,10 +78,10 @@ class Races:
         return any(_at_once(strand, other) for other in others)
 
 
-def _at_once(one: Strand, other: Strand) -> bool:
+def _at_once(strand: Strand, other: Strand) -> bool:
     """Whether two strands are different iterations of one run of a parallel loop."""
     return any(
         loop == its_loop and value != its_value
-        for loop, value in one
+        for loop, value in strand
         for its_loop, its_value in other
     )

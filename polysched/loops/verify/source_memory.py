@@ -71,11 +71,14 @@ class References:
         cls, target: Access, value: Expression, index: Callable[[str, tuple[int, ...]], Any]
     ) -> References:
         """The references of ``target = value``; loads inside the target's subscripts come last."""
-        found = [*loads(value), *(load for one in target.subscripts for load in loads(one))]
+        read = [
+            *loads(value),
+            *(load for subscript in target.subscripts for load in loads(subscript)),
+        ]
         return cls(
             target.array,
             compile_tuple(target.subscripts, index),
-            tuple((load.array, compile_tuple(load.subscripts, index)) for load in found),
+            tuple((load.array, compile_tuple(load.subscripts, index)) for load in read),
         )
 
     def evaluate(

@@ -76,10 +76,10 @@ class Sources:
 
     def number(self, source: Source) -> int:
         """The number of a source."""
-        found = self.numbers.setdefault(source, len(self.known))
-        if found == len(self.known):
+        number = self.numbers.setdefault(source, len(self.known))
+        if number == len(self.known):
             self.known.append(source)
-        return found
+        return number
 
     def initial(self, array: str, shape: tuple[int, ...]) -> SourceNumbers:
         """The numbers of an array's initial contents."""
@@ -101,9 +101,9 @@ class Sources:
                 below = "nothing" if base is None else self.text(base)
                 return f"{_listed(statement, contributions)} on {below}"
 
-    def difference(self, one: int, other: int) -> tuple[str, str]:
+    def difference(self, first: int, second: int) -> tuple[str, str]:
         """Two sources as text; of two sets of contributions only the difference is listed."""
-        match self.known[one], self.known[other]:
+        match self.known[first], self.known[second]:
             case (
                 Accumulated(base=base, statement=statement, contributions=these),
                 Accumulated(base=its_base, statement=its_statement, contributions=those),
@@ -112,8 +112,8 @@ class Sources:
                     f"without {_listed(statement, these - those)}" if these - those else "",
                     f"with {_listed(statement, those - these)} as well" if those - these else "",
                 )
-                return self.text(one), f"the same {' and '.join(filter(None, parts))}"
-        return self.text(one), self.text(other)
+                return self.text(first), f"the same {' and '.join(filter(None, parts))}"
+        return self.text(first), self.text(second)
 
     def accumulated(
         self, own: int, statement: str, added: frozenset[Instance], operator: Operator, dtype: DType

@@ -9,7 +9,7 @@ from polysched.errors import suggestion
 
 _SEVERAL: Mapping[str, str] = MappingProxyType(
     {
-        "parallelise parallelize par par_for bind parallelize_loop": "parallel(loop)",
+        "parallelise parallelize par par_for prange bind parallelize_loop": "parallel(loop)",
         "vectorise vectorize_loop simd": "vectorize(loop, lanes)",
         "strip_mine stripmine divide_loop chunk": "split(loop, factor)",
         "block tile_loop tile_using_for": "tile(loops, factors)",
@@ -37,6 +37,9 @@ _SEVERAL: Mapping[str, str] = MappingProxyType(
         "bound estimate set_estimate": "no step: sizes are declared with the kernel",
         "stream_to store_nontemporal": "stream(array)",
         "build jit realize": "compile()",
+        "run call execute": "compile(), which returns the function to call",
+        "threads num_threads set_num_threads": "compile(), whose function takes threads=",
+        "load read from_file": "apply(file)",
         "print_loop_nest print lower": "show()",
         "verify validate prove": "check()",
     }
@@ -49,6 +52,32 @@ Our own names do not belong here.
 FOREIGN_NAMES: Mapping[str, str] = MappingProxyType(
     {name: ours for names, ours in _SEVERAL.items() for name in names.split()}
 )
+
+MODULE_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "njit": "ps.jit",
+        "guvectorize": "ps.jit",
+        "prange": "range, and threads=2 of ps.jit or parallel(loop) of a schedule",
+        "Func": "ps.KernelBuilder, or polysched.frontends.halide for Halide's notation",
+        "Pipeline": "ps.KernelBuilder, or polysched.frontends.halide for Halide's notation",
+        "Var": "build.loops(i=n) of a ps.KernelBuilder",
+        "RDom": "build.loops(k=n) of a ps.KernelBuilder, with order='any' of the statement",
+        "Buffer": "build.input, build.output or build.inout of a ps.KernelBuilder",
+        "placeholder": "build.input of a ps.KernelBuilder",
+        "compute": "build.loops and an assignment, of a ps.KernelBuilder",
+        "create_schedule": "ps.Schedule(kernel)",
+        "build": "ps.compile(schedule)",
+        "autoschedule": "ps.optimize(kernel)",
+        "autotune": "ps.optimize(kernel)",
+        "load_schedule": "ps.Schedule(kernel).apply(file)",
+        "float32": "ps.f32",
+        "float64": "ps.f64",
+        "int32": "ps.i32",
+        "int64": "ps.i64",
+        "uint8": "ps.u8",
+    }
+)
+"""Names of the modules of numba, Halide, TVM and numpy, each with what to write instead."""
 
 
 def replacement(name: str, known: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polysched as ps
+from tests.support.effort import covering
 
 CASES = [
     ("ij,jk->ik", (5, 6), (6, 7)),
@@ -82,8 +83,11 @@ def test_results_are_those_of_numpy(case: Any) -> None:
     agree(text, *operands(tuple(shapes)))
 
 
-@pytest.mark.parametrize("dtype", "f8 i1 u1 i2 u2 i4 u4 i8 u8".split())
-@pytest.mark.parametrize("text", ["ij,jk", "ij,ij->j", "ij,ij->ij", "ij,jk->j"])
+@covering(
+    1,
+    dtype="f8 i1 u1 i2 u2 i4 u4 i8 u8".split(),
+    text=["ij,jk", "ij,ij->j", "ij,ij->ij", "ij,jk->j"],
+)
 def test_all_types_of_elements(text: str, dtype: str) -> None:
     generator = np.random.default_rng(0)
     a = generator.integers(0, 120, (6, 6)).astype(dtype)
@@ -125,8 +129,7 @@ def test_the_result_goes_into_a_tensor() -> None:
         ps.einsum("ij,jk", a, b, out=torch.zeros(3, 5, requires_grad=True))
 
 
-@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16])
-@pytest.mark.parametrize("case", CASES[::3], ids=lambda case: case[0] or "empty")
+@covering(1, dtype=[ml_dtypes.bfloat16, np.float16], case=CASES[::3])
 def test_half_types_are_rounded_once(case: Any, dtype: Any) -> None:
     text, *shapes = case
     halves = [array.astype(dtype) for array in operands(tuple(shapes))]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import polysched as ps
+from tests.support.effort import covering, sampled
 
 TYPES = (ml_dtypes.bfloat16, np.float16)
 N = 37
@@ -45,8 +46,7 @@ def arguments(dtype: Any) -> list[Any]:
     return [x, y, z, np.zeros((10, N), dtype)]
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("python", [mixed, whole])
+@covering(1, dtype=TYPES, python=[mixed, whole])
 def test_rounds_as_numpy(python: Any, dtype: Any) -> None:
     expected, given = arguments(dtype), arguments(dtype)
     wanted, result = python(*expected), ps.jit(python)(*given)
@@ -64,7 +64,7 @@ def totals(x: Any, out: Any) -> None:
     out[4] = np.cumsum(x)[3]
 
 
-@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("dtype", sampled(TYPES, 2))
 def test_sums_are_accumulated_in_f32(dtype: Any) -> None:
     x = (np.arange(1000) % 7 / 3).astype(dtype)
     out = np.zeros(5, dtype)

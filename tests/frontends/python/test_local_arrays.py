@@ -2,9 +2,11 @@
 
 import numpy as np
 
+import polysched as ps
 from polysched.frontends.python.decorator import read_kernel
 from polysched.ir.core.kernel import Role
 from polysched.ir.expr.dtypes import f32, f64, i32
+from tests.frontends.python.same_results import require_same_results
 
 # ruff: noqa: F821
 
@@ -43,3 +45,19 @@ def test_every_maker() -> None:
         "d: d[d_d0, d_d1] = 7",
         "e: e[e_d0, e_d1] = 0",
     ]
+
+
+def test_every_side_of_a_branch_over_data_gives_an_empty_array_its_elements() -> None:
+    @ps.jit
+    def classes(x):
+        out = np.empty(len(x), np.int32)
+        for i in range(len(x)):
+            if x[i] < 0.2:
+                out[i] = -1
+            elif x[i] > 0.7:
+                out[i] = 1
+            else:
+                out[i] = 0
+        return out
+
+    require_same_results(classes, classes.python, np.linspace(0, 1, 30))

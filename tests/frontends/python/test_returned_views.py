@@ -5,6 +5,7 @@ import pytest
 
 import polysched as ps
 from polysched.errors import FrontendError
+from tests.support.effort import covering
 
 
 def inner(x):
@@ -35,8 +36,7 @@ def renamed(x):
 COMPILED = [ps.jit(function) for function in (inner, turned, several, empty, renamed)]
 
 
-@pytest.mark.parametrize("compiled", COMPILED, ids=repr)
-@pytest.mark.parametrize("layout", [lambda a: a, lambda a: a.T, lambda a: a[:, ::2]])
+@covering(1, compiled=COMPILED, layout=[lambda a: a, lambda a: a.T, lambda a: a[:, ::2]])
 def test_views_share_memory(compiled, layout) -> None:
     for _ in range(2):
         base, other = (np.arange(48.0).reshape(6, 8) for _ in range(2))

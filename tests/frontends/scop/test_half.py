@@ -16,6 +16,7 @@ from polysched.ir.expr.dtypes import DType, bf16, f16
 from polysched.ir.semantics.memory import AnyArray
 from polysched.schedule.schedule import Schedule
 from tests.frontends.scop.calling import compiled_by_polysched
+from tests.support.effort import covering
 
 CLANG = shutil.which("clang-22") or shutil.which("clang") or "/usr/lib/llvm-22/bin/clang"
 GCC = "gcc"
@@ -105,8 +106,7 @@ def arrays(dtype: DType) -> list[AnyArray]:
     return [x, y, z, d, k, np.zeros((22, N), own)]
 
 
-@pytest.mark.parametrize("dtype", [f16, bf16], ids=str)
-@pytest.mark.parametrize("lanes", [0, 16])
+@covering(1, dtype=[f16, bf16], lanes=[0, 16])
 def test_computes_as_clang(dtype: DType, lanes: int, tmp_path: Path) -> None:
     """gcc differs: it does not round a value that is converted to a wider type."""
     if shutil.which(CLANG) is None:

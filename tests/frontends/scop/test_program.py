@@ -78,6 +78,15 @@ def test_restrict_on_either_pointer_is_enough(dim: str, quals: str) -> None:
     parse_c(text).c_function()
 
 
+def test_nothing_overlaps_an_array_that_is_declared_const() -> None:
+    text = """
+    extern const unsigned char table[];
+    void f(int n, unsigned char *x) { for (int i = 0; i < n; i++) x[i] = table[x[i]]; }
+    """
+    assert parse_c(text).apart == ()
+    assert parse_c(text.replace("table[]", "*table")).apart == (("table", "x"),)
+
+
 def test_pointers_that_may_overlap_are_checked_at_each_call() -> None:
     program = parse_c(ALIASING.format("n", ""))
     assert program.apart == (("x", "y"),)
@@ -277,3 +286,17 @@ def test_a_macro_from_the_environment(tmp_path: Path, monkeypatch: pytest.Monkey
         load_c(path)
     monkeypatch.setenv("CPPFLAGS", "-DN=12")
     assert str(load_c(path).kernel.arrays["x"].shape[0]) == "12"
+
+
+def test_the_check_of_overlap_names_the_pointers_to_structs() -> None:
+    program = parse_c(
+        """
+        typedef struct { float re, im; } cplx;
+        void twist(const cplx *a, cplx *b, int n)
+        {
+          for (int i = 0; i < n; i++) { b[i].re = a[i].im; b[i].im = a[i].re; }
+        }
+        """
+    )
+    (note,) = [note for note in program.notes() if "overlap" in note]
+    assert note.startswith("checked at each call: 'a' and 'b' do not overlap, else")

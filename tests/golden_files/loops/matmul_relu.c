@@ -33,6 +33,15 @@ static inline float maximum_f32(float a, float b)
     return a < b ? b : a;
 }
 
+/* gcc makes vectors of loops that it does not unroll before. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 8
+#define POLYSCHED_VECTOR _Pragma("GCC unroll 1")
+#define POLYSCHED_UNROLLED _Pragma("GCC unroll 64")
+#else
+#define POLYSCHED_VECTOR
+#define POLYSCHED_UNROLLED
+#endif
+
 #ifdef __cplusplus
 extern "C"
 #endif
@@ -41,25 +50,25 @@ int matmul_relu(const float *restrict a, const float *restrict b, float *restric
     for (int64_t io = 0; io < floor_divide_i64(n + 1, 2); ++io) {
         {
             float tile[16];
-            for (int64_t ii = 0; ii < 2; ++ii) { /* unrolled */
+            POLYSCHED_UNROLLED for (int64_t ii = 0; ii < 2; ++ii) { /* unrolled */
                 if (2*io + ii < n) {
-                    for (int64_t j = 0; j < 8; ++j) { /* vector */
+                    POLYSCHED_VECTOR for (int64_t j = 0; j < 8; ++j) { /* vector */
                         tile[ii*8 + j] = 0.0f;
                     }
                 }
             }
             for (int64_t k = 0; k < n; ++k) {
-                for (int64_t ii = 0; ii < 2; ++ii) { /* unrolled */
+                POLYSCHED_UNROLLED for (int64_t ii = 0; ii < 2; ++ii) { /* unrolled */
                     if (2*io + ii < n) {
-                        for (int64_t j = 0; j < 8; ++j) { /* vector */
+                        POLYSCHED_VECTOR for (int64_t j = 0; j < 8; ++j) { /* vector */
                             tile[ii*8 + j] = tile[ii*8 + j] + a[(2*io + ii)*n + k]*b[k*8 + j];
                         }
                     }
                 }
             }
-            for (int64_t ii = 0; ii < 2; ++ii) { /* unrolled */
+            POLYSCHED_UNROLLED for (int64_t ii = 0; ii < 2; ++ii) { /* unrolled */
                 if (2*io + ii < n) {
-                    for (int64_t j = 0; j < 8; ++j) { /* vector */
+                    POLYSCHED_VECTOR for (int64_t j = 0; j < 8; ++j) { /* vector */
                         c[(2*io + ii)*8 + j] = maximum_f32(0.0f, tile[ii*8 + j]);
                     }
                 }

@@ -17,6 +17,7 @@ from polysched.library.convolution.size import Convolution, Finish
 from polysched.lower import compile, show
 from polysched.machine.load import load_machine
 from tests.library.convolution.test_call import NumpyArray, exact
+from tests.support.effort import covering
 
 SHAPES: tuple[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]], ...] = (
     ((2, 7, 9, 5), (3, 3, 5, 20), {"padding": ((1, 1), (1, 1)), "stride": (2, 1)}),
@@ -34,8 +35,7 @@ def bytes_of(shape: tuple[int, ...], dtype: str) -> NumpyArray:
     return values.astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", [bf16, f16])
-@pytest.mark.parametrize(("shape", "filter", "options"), SHAPES)
+@covering(1, dtype=[bf16, f16], **{"shape, filter, options": SHAPES})
 def test_half_types(
     dtype: DType, shape: tuple[int, ...], filter: tuple[int, ...], options: dict[str, Any]
 ) -> None:
@@ -54,8 +54,7 @@ def test_half_types(
         np.testing.assert_array_equal(found, right.astype("f4").astype(dtype.numpy()))
 
 
-@pytest.mark.parametrize("dtype", ["i1", "u1"])
-@pytest.mark.parametrize(("shape", "filter", "options"), SHAPES)
+@covering(1, dtype=["i1", "u1"], **{"shape, filter, options": SHAPES})
 def test_bytes(
     dtype: str, shape: tuple[int, ...], filter: tuple[int, ...], options: dict[str, Any]
 ) -> None:

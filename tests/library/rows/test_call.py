@@ -10,6 +10,7 @@ from polysched.errors import CallError
 from polysched.ir.core.kernel import Role
 from polysched.library.rows.call import RowCode
 from polysched.machine.load import load_machine
+from tests.support.effort import covering
 
 NumpyArray = np.ndarray[Any, Any]
 
@@ -36,10 +37,13 @@ def exact_norm(x: NumpyArray, weight: Any = 1, bias: Any = 0, eps: float = 1e-5)
     return result
 
 
-@pytest.mark.parametrize("name", ["softmax", "layer_norm"])
-@pytest.mark.parametrize("dtype", [ps.f32, ps.f64], ids=str)
-@pytest.mark.parametrize("machine", ["skylake-avx512", "haswell-avx2"])
-@pytest.mark.parametrize("is_parallel", [False, True])
+@covering(
+    2,
+    name=["softmax", "layer_norm"],
+    dtype=[ps.f32, ps.f64],
+    machine=["skylake-avx512", "haswell-avx2"],
+    is_parallel=[False, True],
+)
 def test_schedules_are_proved_for_all_sizes(
     name: str, dtype: ps.DType, machine: str, is_parallel: bool
 ) -> None:
@@ -54,8 +58,7 @@ def test_schedules_are_proved_for_all_sizes(
         assert (schedule.kernel.name, len(arguments)) == (code.name, code.arrays)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@covering(1, threads=[1, 2], dtype=["f4", "f8"])
 def test_any_shape(dtype: str, threads: int) -> None:
     for shape in SHAPES:
         x = numbers(shape, dtype)

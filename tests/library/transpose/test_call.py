@@ -169,8 +169,7 @@ def test_errors(arguments: dict[str, Any], message: str) -> None:
         ps.transpose(**{"a": numbers((3, 4)), **arguments})
 
 
-@pytest.mark.parametrize("threads", [None, 1, 2])
-@pytest.mark.parametrize("shape", [(33, 35), (700, 600)])
+@covering(1, threads=[None, 1, 2], shape=[(33, 35), (700, 600)])
 def test_calls_that_come_again(shape: tuple[int, int], threads: int | None) -> None:
     """Each on other data, with an output and without, and what it refuses it refuses again."""
     for seed in range(4):

@@ -23,6 +23,7 @@ from polysched.runtime.kernel import CompiledKernel
 from tests.library.transpose.copies import MACHINES
 from tests.library.transpose.fenced import fenced
 from tests.support.differential import NO_CACHE, assert_agrees
+from tests.support.effort import covering
 
 
 @cache
@@ -54,18 +55,18 @@ def assert_moves(run: CompiledKernel, columns: int, rows: int, *, joins: bool) -
         np.testing.assert_array_equal(y, expected, f"{rows} rows of {columns}")
 
 
-@pytest.mark.parametrize(
-    ("dtype", "columns"), [(u8, 3), (u8, 16), (u16, 2), (u16, 7), (u32, 4), (u32, 9), (u64, 5)]
+@covering(
+    1,
+    joins=[False, True],
+    **{"dtype, columns": [(u8, 3), (u8, 16), (u16, 2), (u16, 7), (u32, 4), (u32, 9), (u64, 5)]},
 )
-@pytest.mark.parametrize("joins", [False, True])
 def test_types(dtype: DType, columns: int, joins: bool) -> None:
     run, lanes = compiled(dtype, columns, joins, "host")
     for rows in (lanes, lanes + 1, 2 * lanes - 1, 2 * lanes, 5 * lanes + 3):
         assert_moves(run, columns, rows, joins=joins)
 
 
-@pytest.mark.parametrize("machine", [one for one in MACHINES if one != "host"])
-@pytest.mark.parametrize("joins", [False, True])
+@covering(1, machine=[one for one in MACHINES if one != "host"], joins=[False, True])
 def test_machines(machine: str, joins: bool) -> None:
     for dtype, columns in ((u8, 3), (u32, 4), (u64, 2)):
         run, lanes = compiled(dtype, columns, joins, machine)

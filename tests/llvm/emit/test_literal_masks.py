@@ -1,13 +1,12 @@
 """Masks that are literal once a condition is: LLVM 22 must not see a masked store of one lane."""
 
-import pytest
-
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.expressions import Index
 from polysched.ir.expr.functions import cast, maximum
 from polysched.lower import show
 from polysched.schedule.schedule import Schedule
 from tests.support.differential import assert_agrees
+from tests.support.effort import covering
 
 
 def _narrowed(narrow: str, wide: str, size: int, *, is_reversed: bool = False) -> Schedule:
@@ -20,9 +19,12 @@ def _narrowed(narrow: str, wide: str, size: int, *, is_reversed: bool = False) -
     return Schedule(build.kernel())
 
 
-@pytest.mark.parametrize("machine", ["host", "haswell-avx2"])
-@pytest.mark.parametrize("is_reversed", [False, True])
-@pytest.mark.parametrize(("narrow", "wide"), [("i8", "i32"), ("i16", "i32"), ("i32", "i64")])
+@covering(
+    2,
+    machine=["host", "haswell-avx2"],
+    is_reversed=[False, True],
+    **{"narrow, wide": [("i8", "i32"), ("i16", "i32"), ("i32", "i64")]},
+)
 def test_one_lane_under_a_condition_writes_no_other(
     narrow: str, wide: str, is_reversed: bool, machine: str
 ) -> None:

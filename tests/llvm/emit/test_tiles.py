@@ -16,6 +16,7 @@ from polysched.vector.pass_list import vector_program
 from polysched.vector.verify import verify
 from tests.support.amx import emulated
 from tests.support.differential import NO_CACHE, AnyArray
+from tests.support.effort import covering
 from tests.support.tile_programs import PRODUCTS, Product, tiled
 
 SHAPES = ((32, 32, 128), (37, 41, 200), (5, 3, 64), (1, 1, 4), (33, 17, 132), (16, 16, 4))
@@ -60,8 +61,7 @@ def test_four_products_for_four_loads(product: Product) -> None:
     assert assembly.count("\ttilestored") == 4
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("product", PRODUCTS, ids=lambda product: product.instruction)
+@covering(1, shape=SHAPES, product=PRODUCTS)
 def test_results(
     product: Product, shape: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

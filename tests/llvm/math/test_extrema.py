@@ -16,6 +16,7 @@ from polysched.ir.semantics.memory import AnyArray
 from polysched.lower import compile
 from polysched.user import Schedule
 from tests.support.differential import NO_CACHE
+from tests.support.effort import covering
 
 FUNCTIONS = {"minimum": minimum, "maximum": maximum}
 SPECIAL = (0.0, 1e-45, 3e-39, 1.0, 1.5, 3e38, np.inf)
@@ -78,8 +79,7 @@ def against_literal(name: str, dtype: DType, literal: float, length: int) -> Ker
 
 @floats
 @named
-@pytest.mark.parametrize("literal", [0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan])
-@pytest.mark.parametrize("lanes", [None, 16])
+@covering(2, literal=[0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan], lanes=[None, 16])
 def test_literals_bit_for_bit(name: str, dtype: DType, literal: float, lanes: int | None) -> None:
     numbers = np.append(ordered(dtype), np.nan).astype(dtype.numpy())
     number = float(literal)

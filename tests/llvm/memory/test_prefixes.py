@@ -10,6 +10,7 @@ from polysched.frontends.scop import parse_c
 from polysched.lower import show
 from polysched.schedule.schedule import Schedule
 from tests.support.differential import assert_agrees
+from tests.support.effort import covering
 
 SUMS = """
 void f(int n, const {element} x[restrict n + 1], const {element} z[restrict 3 * n],
@@ -31,9 +32,7 @@ def _sums(element: str, lanes: int, size: int | None = None) -> Schedule:
     return Schedule(parse_c(text).kernel).vectorize("i", lanes)
 
 
-@pytest.mark.parametrize("element", TYPES)
-@pytest.mark.parametrize("lanes", [4, 8, 16, 32, 64])
-@pytest.mark.parametrize("machine", ["haswell-avx2", "generic"])
+@covering(2, element=TYPES, lanes=[4, 8, 16, 32, 64], machine=["haswell-avx2", "generic"])
 def test_every_remainder(element: str, lanes: int, machine: str) -> None:
     """Guard bytes around the arrays show that nothing beside them changes."""
     sizes = ({"n": n} for n in range(lanes + 2) if lanes < 32 or n % 5 < 2)

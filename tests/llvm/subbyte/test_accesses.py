@@ -23,8 +23,7 @@ def test_vectors_of_neighbors(dtype: str, lanes: int) -> None:
         assert_agrees(schedule, *EDGES)
 
 
-@pytest.mark.parametrize("dtype", ["u1", "i3", "i5", "u9"])
-@pytest.mark.parametrize("lanes", [2, 4])
+@covering(1, dtype=["u1", "i3", "i5", "u9"], lanes=[2, 4])
 def test_vectors_that_end_inside_a_byte(dtype: str, lanes: int) -> None:
     for kernel in (packed_kernels.unpack(dtype), packed_kernels.pack(dtype)):
         assert_agrees(Schedule(kernel).vectorize("i", lanes), *EDGES[:5], interpreted=False)
@@ -53,8 +52,7 @@ def test_vectors_that_begin_inside_a_byte(dtype: str, first: int) -> None:
         assert_agrees(Schedule(kernel).vectorize("i", 16), *EDGES[::2], interpreted=False)
 
 
-@pytest.mark.parametrize("wide", [i8, i64, f32, f64], ids=str)
-@pytest.mark.parametrize("dtype", ["i4", "u4", "i7"])
+@covering(1, wide=[i8, i64, f32, f64], dtype=["i4", "u4", "i7"])
 def test_conversions_to_and_from_other_types(dtype: str, wide: object) -> None:
     for kernel in (packed_kernels.unpack(dtype, wide), packed_kernels.pack(dtype, wide)):
         assert_agrees(Schedule(kernel).vectorize("i", 16), *EDGES[::3])

@@ -11,6 +11,7 @@ from polysched.runtime.jit import Entry, compile_once
 from polysched.runtime.pipeline import CompileOptions
 from polysched.vector.interleaved import is_cheapest, origin
 from tests.support.differential import NO_CACHE
+from tests.support.effort import covering
 
 
 def compiled(count: int, lanes: int, bits: int, kind: Interleaving) -> tuple[str, object]:
@@ -39,8 +40,7 @@ def compiled(count: int, lanes: int, bits: int, kind: Interleaving) -> tuple[str
     return text, compile_once(text, entry, detect_host(), CompileOptions(), NO_CACHE)
 
 
-@pytest.mark.parametrize("count", [2, 3, 4, 6, 7, 8, 12])
-@pytest.mark.parametrize(("lanes", "bits"), [(16, 8), (8, 32), (4, 64)])
+@covering(1, count=[2, 3, 4, 6, 7, 8, 12], **{"lanes, bits": [(16, 8), (8, 32), (4, 64)]})
 def test_split_and_join(count: int, lanes: int, bits: int) -> None:
     rows = np.arange(count * lanes, dtype=f"u{bits // 8}").reshape(lanes, count)
     for kind, given, expected in (

@@ -30,7 +30,8 @@ from tests.loops.programs import (
     program,
     vector,
 )
-from tests.support import packed_kernels
+from tests.support import kernels, packed_kernels
+from tests.support.effort import covering
 
 
 def test_matmul_text(check_golden: Callable[[str, str], None]) -> None:
@@ -61,24 +62,26 @@ def own(subscript: object) -> LoopNode:
 X = {shift: load("x", i + shift, dtype=i32) for shift in (0, 1, 4)}
 
 
-@pytest.mark.parametrize(
-    ("body", "copied"),
-    [
-        ([assign("x", (i,), load("y", i, dtype=i32))], False),
-        ([own(i)], False),
-        ([own(2 * i // 2)], True),
-        ([own(19 - i)], False),
-        ([own(i // 2)], True),
-        ([own(i - i)], True),
-        ([own(3)], True),
-        ([assign("x", (i + 1,), X[0])], True),
-        ([assign("x", (i,), X[4] + X[1])], True),
-        ([If(i < n, assign("x", (i + 1,), X[0]))], True),
-        ([If(i < n, assign("x", (i + 1,), X[0]), own(i))], True),
-        ([own(i), assign("y", (i,), load("x", 19 - i, dtype=i32))], False),
-    ],
+@covering(
+    1,
+    lower=[0, 3, 16],
+    **{
+        "body, copied": [
+            ([assign("x", (i,), load("y", i, dtype=i32))], False),
+            ([own(i)], False),
+            ([own(2 * i // 2)], True),
+            ([own(19 - i)], False),
+            ([own(i // 2)], True),
+            ([own(i - i)], True),
+            ([own(3)], True),
+            ([assign("x", (i + 1,), X[0])], True),
+            ([assign("x", (i,), X[4] + X[1])], True),
+            ([If(i < n, assign("x", (i + 1,), X[0]))], True),
+            ([If(i < n, assign("x", (i + 1,), X[0]), own(i))], True),
+            ([own(i), assign("y", (i,), load("x", 19 - i, dtype=i32))], False),
+        ]
+    },
 )
-@pytest.mark.parametrize("lower", [0, 3, 16])
 def test_vector_loops(body: list[LoopNode], copied: bool, lower: int, tmp_path: Path) -> None:
     made = vector_program(*body, lower=lower)
     random = np.random.default_rng(5)
@@ -202,3 +205,14 @@ def test_widths_that_c_does_not_have_are_refused() -> None:
     narrow = cast(cast(load("A", i, dtype=i32), "i5"), i32)
     with pytest.raises(LoweringError, match="i5.* is an integer of 5 bits (.i5.), which C does"):
         print_c(program(given, loop("i", 0, n, assign("B", (i,), narrow))))
+
+
+def test_gcc_is_told_which_loops_are_vectors() -> None:
+    scaled = Schedule(kernels.scale())
+    plain = print_c(lower(scaled))
+    assert "POLYSCHED" not in plain
+    vectors = print_c(lower(scaled.split("i", 8).vectorize("ii", 8)))
+    assert "#define POLYSCHED_VECTOR" in vectors
+    assert "POLYSCHED_VECTOR for (int64_t iiv = 0; iiv < 8; ++iiv) { /* vector */" in vectors
+    unrolled = print_c(lower(scaled.split("i", 8).unroll("ii")))
+    assert "POLYSCHED_UNROLLED for (int64_t ii = 0; ii < 8; ++ii) { /* unrolled */" in unrolled

@@ -1,10 +1,11 @@
 import copy
 import inspect
+import re
 
 import pytest
 
 import polysched as ps
-from polysched.schedule.core.foreign_names import FOREIGN_NAMES, replacement
+from polysched.schedule.core.foreign_names import FOREIGN_NAMES, MODULE_NAMES, replacement
 from tests.support import kernels
 
 
@@ -18,7 +19,7 @@ from tests.support import kernels
         ),
         ("store_at", "a schedule has no 'store_at'; write promote(array, at)"),
         ("vectorrize", "a schedule has no 'vectorrize'; did you mean 'vectorize'"),
-        ("zzz", "a schedule has no 'zzz'; known are 'check', 'collapse', 'compile'"),
+        ("zzz", "a schedule has no 'zzz'; known are 'apply', 'check', 'collapse'"),
         ("_repr_png_", "a schedule has no '_repr_png_'"),
     ],
 )
@@ -53,3 +54,20 @@ def test_a_schedule_has_what_it_had() -> None:
     assert copy.copy(schedule).trace() == schedule.trace()
     assert not hasattr(schedule, "parallelize")
     assert getattr(schedule, "__array__", None) is None
+
+
+def test_names_of_other_modules() -> None:
+    for name in MODULE_NAMES:
+        assert not hasattr(ps, name)
+    with pytest.raises(AttributeError, match="'njit'; write ps.jit"):
+        ps.njit  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError, match=r"a method of a schedule: ps.Schedule\(kernel\).tile"):
+        ps.tile  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError, match="did you mean 'matmul'"):
+        ps.matmull  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.parametrize("ours", sorted(set(MODULE_NAMES.values())))
+def test_what_to_write_for_a_module_is_there(ours: str) -> None:
+    for name in re.findall(r"ps\.(\w+)", ours):
+        assert hasattr(ps, name)

@@ -13,6 +13,7 @@ from polysched.frontends.scop import Promises, parse_c
 from polysched.ir.core.kernel import Role
 from polysched.ir.expr.expressions import Constant
 from tests.frontends.scop.calling import assert_as_gcc, needs_gcc
+from tests.support.effort import covering
 
 BODIES = [
     "for (int i = 0; i < n; i++) y[i] = t[(k[i] ^ i) & 7];",
@@ -26,8 +27,7 @@ BODIES = [
 
 
 @needs_gcc
-@pytest.mark.parametrize("body", BODIES)
-@pytest.mark.parametrize("qualifier", ["restrict", ""])
+@covering(1, body=BODIES, qualifier=["restrict", ""])
 def test_gathers_and_scatters(body: str, qualifier: str, tmp_path: Path) -> None:
     text = f"void f(int n, int *{qualifier} y, const int *{qualifier} k, int t[8]) {{ {body} }}"
     generator = np.random.default_rng(2)

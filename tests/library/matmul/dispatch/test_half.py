@@ -14,6 +14,7 @@ from polysched.ir.semantics.memory import AnyArray
 from polysched.library.matmul.dispatch.dispatch import dispatch
 from polysched.library.matmul.dispatch.views import operand_of
 from polysched.machine.load import load_machine
+from tests.support.effort import covering, sampled
 
 BFLOAT16 = ml_dtypes.bfloat16
 TYPES = (BFLOAT16, np.float16)
@@ -45,8 +46,7 @@ def wide(*arrays: AnyArray) -> list[AnyArray]:
     return [array.astype(np.float64) for array in arrays]
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("shape", SHAPES)
+@covering(1, dtype=TYPES, shape=SHAPES)
 def test_product_has_the_type_of_its_operands(shape: tuple[int, int, int], dtype: Any) -> None:
     a, b = operands(*shape, dtype)
     first, second = wide(a, b)
@@ -68,7 +68,7 @@ def test_small_integers_are_exact(dtype: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("dtype", sampled(TYPES, 2))
 def test_layouts_stacks_and_repeated_calls(dtype: Any) -> None:
     a, b = operands(48, 40, 66, dtype)
     exact = np.matmul(*wide(a, b))
@@ -86,8 +86,7 @@ def test_layouts_stacks_and_repeated_calls(dtype: Any) -> None:
     assert_close(ps.matmul(a, b[:, 0]), exact[:, 0], size[:, 0])
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("k", [0, 3, 80])
+@covering(1, dtype=TYPES, k=[0, 3, 80])
 def test_epilogue_is_computed_in_f32(dtype: Any, k: int) -> None:
     a, b = operands(48, 40, k, dtype)
     generator = np.random.default_rng(2)

@@ -12,6 +12,7 @@ import polysched as ps
 from polysched.errors import CallError
 from polysched.ir.expr.functions import cast
 from polysched.ir.semantics.memory import AnyArray
+from tests.support.effort import covering, sampled
 
 SHAPES = [(1, 33, 17), (5, 7, 3), (37, 50, 71), (70, 1, 60), (20, 40, 129)]
 
@@ -24,8 +25,7 @@ def numbers(*shape: int, dtype: Any = "i1", seed: int = 0) -> AnyArray:
     return generator.integers(-8, 9, shape).astype(dtype)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("types", [("i1", "u1"), ("u1", "i1"), ("u1", "u1"), ("i1", "i1")])
+@covering(1, shape=SHAPES, types=[("i1", "u1"), ("u1", "i1"), ("u1", "u1"), ("i1", "i1")])
 def test_bytes_of_either_sign_are_summed_exactly(
     shape: tuple[int, int, int], types: tuple[str, str]
 ) -> None:
@@ -63,7 +63,7 @@ def test_a_bf16_operand_by_computed_weights() -> None:
     np.testing.assert_array_equal(ps.matmul(wide, narrow.T), wide @ codes.T.astype("f4"))
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", sampled(SHAPES, 2))
 def test_scaled_products_of_integers(shape: tuple[int, int, int]) -> None:
     m, n, k = shape
     a, b = numbers(m, k), numbers(k, n)

@@ -120,7 +120,7 @@ def test_any_sizes(
 
 
 @covering(
-    2,
+    1,
     make_out=[filled, part, by_columns],
     make_b=[filled, part, by_columns],
     make_a=[part, by_columns, every_second],

@@ -15,6 +15,7 @@ from polysched.library.matmul.generic.blocks import (
 )
 from polysched.lower import compile
 from tests.support.differential import NO_CACHE
+from tests.support.effort import covering
 
 NumpyArray = np.ndarray[Any, Any]
 
@@ -41,9 +42,7 @@ def test_a_block_is_proved_for_all_sizes(block: Block) -> None:
     assert len(schedule.kernel.arrays) == block.arrays
 
 
-@pytest.mark.parametrize("missing", [0, 5])
-@pytest.mark.parametrize("first", [0, 1])
-@pytest.mark.parametrize("block", BLOCKS[:4], ids=lambda block: block.name)
+@covering(1, missing=[0, 5], first=[0, 1], block=BLOCKS[:4])
 def test_blocks_of_columns_are_exact(
     block: TileBlock | StreamBlock, first: int, missing: int
 ) -> None:
@@ -60,8 +59,7 @@ def test_blocks_of_columns_are_exact(
         np.testing.assert_array_equal(out, expected)
 
 
-@pytest.mark.parametrize("terms", [16, 23, 40])
-@pytest.mark.parametrize("block", BLOCKS[4:6], ids=lambda block: block.name)
+@covering(1, terms=[16, 23, 40], block=BLOCKS[4:6])
 def test_dot_blocks_write_results_of_any_strides(block: DotBlock, terms: int) -> None:
     run = compile(block.schedule(), cache=NO_CACHE)
     m, n = 3 * block.rows, 2 * block.columns

@@ -20,6 +20,7 @@ from polysched.library.matmul.generic.compiled import KernelLoader
 from polysched.library.matmul.generic.specialize import Specializer
 from polysched.runtime.cache import ObjectCache
 from polysched.runtime.call_cache import CallCache
+from tests.support.effort import covering
 
 NumpyArray = np.ndarray[Any, Any]
 
@@ -49,8 +50,7 @@ SHAPES = (
 )
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@covering(1, threads=[1, 2], dtype=["f4", "f8"])
 def test_products_are_exact(dtype: str, threads: int, generic: GenericCalls) -> None:
     for left, right in SHAPES:
         a, b = numbers(left, dtype), numbers(right, dtype, 2)

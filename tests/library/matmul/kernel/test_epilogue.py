@@ -21,6 +21,7 @@ from polysched.lower import compile
 from polysched.user import Schedule
 from tests.library.matmul.products import operands, product
 from tests.support.differential import NO_CACHE
+from tests.support.effort import covering
 
 SIZES = Sizes(3, 5, 4)
 
@@ -110,8 +111,7 @@ def expected(name: str, value: AnyArray) -> AnyArray:
     return found
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("name", ACTIVATIONS)
+@covering(1, dtype=["f4", "f8"], name=ACTIVATIONS)
 def test_of_products(name: str, dtype: str) -> None:
     generator = np.random.default_rng(3)
     a = generator.standard_normal((5, 12)).astype(dtype)

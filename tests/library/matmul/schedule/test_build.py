@@ -153,9 +153,7 @@ def test_every_read_sees_the_value_it_should(fields: dict[str, Any]) -> None:
     assert not last_writer_errors(scheduled(kernel, config), {})
 
 
-@pytest.mark.parametrize("threads", [2, 3, 4, 7])
-@pytest.mark.parametrize("dimension", ["m", "n", "k"])
-@pytest.mark.parametrize("block", [None, 7])
+@covering(2, threads=[2, 3, 4, 7], dimension=["m", "n", "k"], block=[None, 7])
 def test_parts_of_threads_differ_by_one_unit(
     dimension: str, threads: int, block: int | None
 ) -> None:
@@ -247,7 +245,7 @@ PACKED = [
 ]
 
 
-@pytest.mark.parametrize("fields", sampled([*FIELDS, *PACKED], 3), ids=named)
+@pytest.mark.parametrize("fields", sampled([*FIELDS, *PACKED], 4), ids=named)
 def test_computed_operands(fields: dict[str, Any]) -> None:
     config = Config(**{**vars(SMALL), **fields})
     kernel = matmul_kernel(

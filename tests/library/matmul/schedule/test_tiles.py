@@ -27,6 +27,7 @@ from polysched.vector.pass_list import vector_program
 from polysched.vector.verify import verify
 from tests.support.amx import emulated
 from tests.support.differential import AnyArray
+from tests.support.effort import covering
 
 AMX = load_machine("sapphirerapids")
 WITHOUT = replace(
@@ -93,9 +94,10 @@ def test_a_machine_without_tiles_has_the_next_best_instruction() -> None:
     assert "tile" not in assembly
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize(
-    ("dtype", "product"), [(ps.i8, "tdpbssd"), (ps.u8, "tdpbuud"), (ps.bf16, "tdpbf16ps")], ids=str
+@covering(
+    1,
+    threads=[1, 2],
+    **{"dtype, product": [(ps.i8, "tdpbssd"), (ps.u8, "tdpbuud"), (ps.bf16, "tdpbf16ps")]},
 )
 def test_the_hot_loop_is_four_products_and_their_loads(
     dtype: DType, product: str, threads: int
@@ -120,19 +122,20 @@ def test_the_interpreter_computes_the_product(dtype: DType) -> None:
     assert_is_product(problem, a, b, interpreter(vectors)(given, {})["out"])
 
 
-@pytest.mark.parametrize(
-    ("sizes", "transposed", "threads"),
-    [
-        (Sizes(64, 96, 256), (False, False), 1),
-        (Sizes(33, 65, 131), (False, False), 1),
-        (Sizes(100, 17, 67), (True, False), 1),
-        (Sizes(37, 41, 100), (False, True), 1),
-        (Sizes(150, 170, 150), (False, False), 2),
-        (Sizes(33, 20, 4200), (False, False), 2),
-    ],
-    ids=str,
+@covering(
+    1,
+    dtype=[ps.i8, ps.bf16],
+    **{
+        "sizes, transposed, threads": [
+            (Sizes(64, 96, 256), (False, False), 1),
+            (Sizes(33, 65, 131), (False, False), 1),
+            (Sizes(100, 17, 67), (True, False), 1),
+            (Sizes(37, 41, 100), (False, True), 1),
+            (Sizes(150, 170, 150), (False, False), 2),
+            (Sizes(33, 20, 4200), (False, False), 2),
+        ]
+    },
 )
-@pytest.mark.parametrize("dtype", [ps.i8, ps.bf16], ids=str)
 def test_machine_code(
     dtype: DType,
     sizes: Sizes,

@@ -9,7 +9,7 @@ import pytest
 
 import polysched as ps
 from polysched import FrontendError
-from polysched.frontends.python.scope.liveness import is_changed, is_dead_after
+from polysched.frontends.python.source.liveness import is_changed, is_dead_after
 
 
 def alias_is_changed(x, k):

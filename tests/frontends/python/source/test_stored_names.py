@@ -2,7 +2,7 @@
 
 import ast
 
-from polysched.frontends.python.scope.bindings import assigned
+from polysched.frontends.python.source.stored_names import assigned
 
 
 def test_variables_arrays_and_indices() -> None:

@@ -10,7 +10,7 @@ import ast
 import builtins
 from collections.abc import Sequence
 
-from polysched.frontends.python.scope.bindings import rebound
+from polysched.frontends.python.source.stored_names import rebound
 
 _VIEWS = frozenset(
     {
@@ -23,15 +23,18 @@ _VIEWS = frozenset(
 
 
 def is_dead_after(function: ast.FunctionDef, statement: ast.stmt, name: str) -> bool:
-    """Whether nothing reads a variable after a statement until it is assigned anew.
+    """Whether nothing reads the value that a variable has before a statement after it.
 
     Args:
         function: the function.
         statement: one of its statements, or a copy at the same position in the source.
         name: the variable.
     """
-    if name in rebound([statement]):
-        return True
+    return name in rebound([statement]) or is_never_read_after(function, statement, name)
+
+
+def is_never_read_after(function: ast.FunctionDef, statement: ast.stmt, name: str) -> bool:
+    """Whether nothing reads the value that a variable has after a statement."""
     path = _path(function.body, statement)
     if path is None:
         return False
@@ -131,13 +134,27 @@ def _header(loop: ast.For | ast.While) -> list[ast.stmt]:
 
 
 def _first_use(statements: Sequence[ast.stmt], name: str) -> bool | None:
-    """Whether the first use of a name is an assignment; None if no statement uses it."""
+    """Whether the first use of a name is an assignment; None if it may have no use."""
     for node in statements:
+        if isinstance(node, ast.For | ast.If) and not _uses_at_start(node, name):
+            is_index = isinstance(node, ast.For) and _uses(node.target, name)
+            sides = [None if is_index else _first_use(node.body, name)]
+            sides.append(_first_use(node.orelse, name))
+            if False in sides:
+                return False
+            if isinstance(node, ast.If) and None not in sides:
+                return True
+            continue
         if isinstance(node, ast.Assign) and any(_is(target, name) for target in node.targets):
             return not _uses(node.value, name)
         if _uses(node, name):
             return False
     return None
+
+
+def _uses_at_start(node: ast.For | ast.If, name: str) -> bool:
+    """Whether a loop or branch reads a name before its body."""
+    return _uses(node.test if isinstance(node, ast.If) else node.iter, name)
 
 
 def _is(node: ast.AST, name: str) -> bool:

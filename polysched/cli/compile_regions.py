@@ -1,0 +1,102 @@
+"""Compile a C function of which only regions have a translation, with the help of a C compiler.
+
+The C compiler gets the file with calls in place of the regions, as ``polysched rewrite`` writes it.
+Its object and that of the generated functions are linked to one, which defines the function alone.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from pycparser import c_ast
+
+from polysched.cli.c_target import parted_c_target
+from polysched.cli.replaced_regions import file_text, proved_regions
+from polysched.cli.schedule_file import Reading
+from polysched.errors import PolyschedError
+from polysched.frontends.scop.regions import Replacement, replacements_of
+from polysched.frontends.scop.rewriting import edited
+from polysched.frontends.scop.source.parse import ParsedSource
+from polysched.ir.isl.budget import time_budget
+from polysched.loops.analysis.parallel import parallel_loops
+from polysched.machine.description import Machine
+from polysched.runtime.export import ExportFiles, ExportFormat, write_file, write_object
+from polysched.runtime.linker import compile_c, link_function, link_shared
+
+
+def compile_regions(
+    target: str, reading: Reading, files: ExportFiles, machine: Machine, refused: PolyschedError
+) -> tuple[str, list[Replacement]]:
+    """Compile a function whose loops are scheduled, and whose other statements are not.
+
+    Args:
+        target: ``FILE.c`` or ``FILE.c:FUNCTION``.
+        reading: the options.
+        files: the file to write.
+        machine: the machine to schedule for.
+        refused: why the function has no translation as a whole, or no proof.
+
+    Returns:
+        The function's name and its regions.
+
+    Raises:
+        PolyschedError: the error `refused`, if the function has no region that can be replaced.
+        ExportError: there is no C compiler, or it fails.
+    """
+    name, own = parted_c_target(target)
+    path, function = Path(name), own or reading.function
+    is_possible = files.format in (ExportFormat.OBJECT, ExportFormat.LIBRARY)
+    if not is_possible or files.header is not None or reading.schedule_file is not None:
+        raise refused
+    with time_budget(reading.time_limit()):
+        regions, refusals = replacements_of(path, function, reading.promises)
+    regions, programs = proved_regions(regions, refusals, reading, machine)
+    functions = {one.program.region.name for one in regions}
+    if len(functions) != 1:
+        raise refused
+    (function,) = functions
+    _require_no_state(regions[0].program.parsed, refused)
+    text = edited(file_text(path), [edit for one in regions for edit in one.edits])
+    contracts = reading.fp_contract == "fast" or (reading.fast_math and not reading.fp_contract)
+    options = [
+        f"-ffp-contract={'fast' if contracts else 'off'}",
+        *reading.promises.preprocessor,
+        f"-I{path.absolute().parent}",
+    ]
+    openmp = any(parallel_loops(program.body) for program in programs)
+    with tempfile.TemporaryDirectory() as folder:
+        source, rest, kernels, whole = (
+            Path(folder) / name for name in (path.name, "rest.o", "kernels.o", "whole.o")
+        )
+        source.write_bytes(text.encode())
+        compile_c(source, rest, options)
+        write_object(programs, machine, kernels)
+        link_function([rest, kernels], whole, function)
+
+        def write(new: Path) -> None:
+            if files.format is ExportFormat.LIBRARY:
+                link_shared(whole, new, openmp=openmp)
+            else:
+                new.write_bytes(whole.read_bytes())
+
+        write_file(files.code, write)
+    return function, regions
+
+
+def _require_no_state(parsed: ParsedSource, refused: PolyschedError) -> None:
+    """Check that the function needs no variable of its file, of which the object has a copy."""
+    for node in parsed.tree.ext:
+        is_variable = isinstance(node, c_ast.Decl) and not isinstance(
+            node.type, c_ast.FuncDecl | c_ast.Struct | c_ast.Union | c_ast.Enum
+        )
+        is_own = is_variable and node.name and "extern" not in (node.storage or ())
+        if is_own and not _is_const(node):
+            raise refused
+
+
+def _is_const(node: c_ast.Decl) -> bool:
+    inner = node.type
+    while isinstance(inner, c_ast.ArrayDecl):
+        inner = inner.type
+    return "const" in (getattr(inner, "quals", None) or ())

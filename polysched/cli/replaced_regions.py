@@ -1,0 +1,69 @@
+"""Schedule the regions of a C file that generated functions replace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from polysched.autoscheduler.driver import optimize_schedule
+from polysched.cli.schedule_file import Reading, with_floating_point
+from polysched.errors import PolyschedError, ScheduleError
+from polysched.frontends.scop.regions import Refusal, Replacement, parts_of
+from polysched.ir.isl.budget import time_budget
+from polysched.loops.ir.nodes import LoopProgram
+from polysched.lower import proved
+from polysched.machine.description import Machine
+from polysched.schedule.notation.file import apply_file
+from polysched.schedule.schedule import Schedule
+
+
+def proved_regions(
+    candidates: list[Replacement], refused: list[Refusal], reading: Reading, machine: Machine
+) -> tuple[list[Replacement], list[LoopProgram]]:
+    """Generate the loops of the regions; those that are not proved correct are refused.
+
+    Regions inside a whole function take its place.
+    """
+    replaced: list[Replacement] = []
+    programs: list[LoopProgram] = []
+    left = [*candidates]
+    while left:
+        one = left.pop(0)
+        try:
+            with time_budget(reading.time_limit()):  # a region does not take the time of the next
+                programs.append(_scheduled(one, reading, machine))
+        except PolyschedError as error:
+            if reading.schedule_file is not None:
+                raise
+            location = one.program.parsed.source_map.span(one.program.region.node)
+            reason = str(error).partition("\n")[0]
+            refused.append(Refusal(one.program.region.name, location.error(reason)))
+            if one.program.region.is_function:
+                left = [*_parts(one, [other.symbol for other in (*replaced, *left)]), *left]
+        else:
+            replaced.append(one)
+    return replaced, programs
+
+
+def _parts(one: Replacement, taken: list[str]) -> list[Replacement]:
+    program = one.program
+    path = Path(program.parsed.source.path)
+    return list(parts_of(program.parsed, program.region, path, taken, program.promises))
+
+
+def file_text(path: Path) -> str:
+    """Return the text of a C file with its line breaks."""
+    return path.read_bytes().decode()
+
+
+def _scheduled(one: Replacement, reading: Reading, machine: Machine) -> LoopProgram:
+    program = with_floating_point(one.program, reading)
+    schedule = Schedule(program.kernel)
+    if reading.schedule_file is not None:
+        schedule = apply_file(schedule, reading.schedule_file)
+    if reading.auto:
+        made = optimize_schedule(schedule, machine, threads=reading.threads or 1)
+        if not made.decisions and reading.schedule_file is None:
+            raise ScheduleError("no schedule is predicted to make this faster")
+        schedule = made.schedule
+    return replace(proved(schedule, machine, guard=False), name=one.symbol)

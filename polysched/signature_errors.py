@@ -1,0 +1,66 @@
+"""Errors of calls whose arguments do not fit a function's signature, with what it expects."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from types import MappingProxyType
+from typing import Any, ParamSpec, TypeVar
+
+from polysched.errors import suggestion
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+def with_signature_errors(
+    function: Callable[_Parameters, _Result], words: Mapping[str, str] = _NONE
+) -> Callable[_Parameters, _Result]:
+    """Return the function with a message that shows its parameters if arguments do not fit them.
+
+    Args:
+        words: arguments of other systems, each with what to write instead.
+    """
+
+    @wraps(function)
+    def call(*arguments: _Parameters.args, **named: _Parameters.kwargs) -> _Result:
+        try:
+            return function(*arguments, **named)
+        except TypeError:
+            message = _mismatch(function, arguments, named, words)
+            if message is None:
+                raise
+            raise TypeError(message) from None
+
+    return call
+
+
+def _mismatch(
+    function: Callable[..., Any],
+    arguments: tuple[object, ...],
+    named: Mapping[str, object],
+    words: Mapping[str, str],
+) -> str | None:
+    """Return why arguments do not fit a function; None if they do."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*arguments, **named)
+    except TypeError as error:
+        reason = str(error)
+    else:
+        return None
+    parameters = [
+        one.replace(annotation=inspect.Parameter.empty)
+        for one in signature.parameters.values()
+        if one.name != "self"
+    ]
+    names = [one.name for one in parameters]
+    unknown = next((name for name in named if name not in names), None)
+    if unknown is not None:
+        hint = f"; {words[unknown]}" if unknown in words else suggestion(unknown, names)
+        return f"{function.__name__}: there is no argument '{unknown}'{hint}"
+    expected = str(signature.replace(parameters=parameters, return_annotation=signature.empty))
+    return f"{function.__name__}: {reason}; expected {function.__name__}{expected}"

@@ -1,0 +1,108 @@
+"""``polysched compile`` of C functions of which only loops have a translation."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from polysched.cli.main import main
+from tests.frontends.scop.calling import needs_gcc
+
+SOURCE = """
+#include <stddef.h>
+int notified;
+int notify(int n);
+static int twice(int n) { return 2 * n; }
+int unused(int n) { return notify(n); }
+
+int sums(const int *x, int n, int *out)
+{
+    int s = 0;
+    if (x == NULL) return -1;
+    for (int i = 0; i < n; i++) s += x[i] * i;
+    *out = twice(s);
+    return notify(n);
+}
+
+int counted(const int *x, int n)
+{
+    int s = 0;
+    for (int i = 0; i < n; i++) s += x[i];
+    return notify(notified += s);
+}
+
+int nothing(int n) { return notify(n); }
+"""
+REST = "int notify(int n) { return n + 1000; }\n"
+
+pytestmark = needs_gcc
+
+
+def compiled(folder: Path, target: str, *options: str) -> Result:
+    (folder / "file.c").write_text(SOURCE)
+    arguments = ["compile", f"{folder / 'file.c'}:{target}", "-o", str(folder / "f.o"), *options]
+    return CliRunner().invoke(main, arguments)
+
+
+def test_the_object_defines_the_function_alone(tmp_path: Path) -> None:
+    result = compiled(tmp_path, "sums")
+    assert result.exit_code == 0, result.output
+    assert "from line 12: polysched_file_sums" in result.output
+    assert "compiled by the C compiler, except for these loops" in result.output
+    assert "file.c:11:" in result.output  # the check of the pointer
+    names = subprocess.run(
+        ["nm", "-g", str(tmp_path / "f.o")], check=True, capture_output=True, text=True
+    ).stdout
+    symbols = {tuple(line.split()[-2:]) for line in names.splitlines()}
+    assert [name for kind, name in symbols if kind == "T"] == ["sums"]
+    assert ("U", "notify") in symbols
+
+
+def test_the_object_computes_what_the_text_says(tmp_path: Path) -> None:
+    assert compiled(tmp_path, "sums").exit_code == 0
+    (tmp_path / "rest.c").write_text(REST)
+    library = tmp_path / "f.so"
+    files = [str(tmp_path / "f.o"), str(tmp_path / "rest.c")]
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", str(library), *files, "-lm"], check=True)
+    call = ctypes.CDLL(str(library)).sums
+    out = np.zeros(1, np.int32)
+    assert call(None, 5, ctypes.c_void_p(out.ctypes.data)) == -1
+    for n in (0, 1, 7, 1000):
+        x = np.arange(n, dtype=np.int32) % 17
+        returned = call(ctypes.c_void_p(x.ctypes.data), n, ctypes.c_void_p(out.ctypes.data))
+        assert (returned, int(out[0])) == (n + 1000, int(2 * (x * np.arange(n)).sum()))
+
+
+@pytest.mark.parametrize(
+    ("target", "options"),
+    [
+        ("counted", ()),  # the object would have a variable of the file of its own
+        ("nothing", ()),
+        ("sums", ("--header", "f.h")),
+    ],
+)
+def test_the_function_is_refused(target: str, options: tuple[str, ...], tmp_path: Path) -> None:
+    given = [option if option[0] == "-" else str(tmp_path / option) for option in options]
+    result = compiled(tmp_path, target, *given)
+    assert result.exit_code == 2
+    assert "file.c" in result.output
+    assert not (tmp_path / "f.o").exists()
+
+
+def test_another_format_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file.c").write_text(SOURCE)
+    target, output = f"{tmp_path / 'file.c'}:sums", str(tmp_path / "f.ll")
+    result = CliRunner().invoke(main, ["compile", target, "-o", output])
+    assert result.exit_code == 2
+    assert "file.c:11:" in result.output
+
+
+def test_a_failing_c_compiler_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "false")
+    (tmp_path / "file.c").write_text(SOURCE.replace("#include <stddef.h>", "#define NULL 0"))
+    assert compiled(tmp_path, "sums").exit_code == 2
