@@ -7,7 +7,7 @@ from polysched.inspect.assembly import hot_loop, parse
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import f32
-from polysched.library.folding import VECTORS, folded_together, in_vectors, vectors_for
+from polysched.library.folding import FEW_LANES, VECTORS, folded_together, in_vectors, vectors_for
 from polysched.user import Schedule
 from tests.support.differential import assert_agrees
 from tests.support.effort import covering
@@ -39,6 +39,15 @@ def test_every_term_once(vectors: int, columns: int) -> None:
     schedule = in_vectors(Schedule(sums(3, columns)), "S", "column", 4, vectors)
     assert schedule.check().is_legal
     assert_agrees(schedule)
+
+
+@pytest.mark.parametrize("columns", [1, 5, 33])
+def test_a_long_vector_is_reduced_to_few_lanes_first(columns: int) -> None:
+    schedule = in_vectors(Schedule(sums(3, columns)), "S", "column", 16, 2)
+    assert schedule.check().is_legal
+    assert_agrees(schedule)
+    row = in_vectors(Schedule(sums(1, 64)), "S", "column", 16, 2)
+    assert row.show("asm", "skylake-avx512").count("vaddss") <= FEW_LANES + 1
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 7])

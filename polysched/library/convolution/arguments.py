@@ -202,7 +202,7 @@ def _size(
             f"of {groups} groups; expected {group_in * groups} channels of 'x'"
         )
     strides, dilations = (
-        _numbers(who, name, getattr(options, name), dimensions, 1)
+        list(_numbers(who, name, getattr(options, name), dimensions, 1))
         for name in ("stride", "dilation")
     )
     pixels, padding = [], []
@@ -213,6 +213,9 @@ def _size(
                 f"{who}: the image has {image} {name} and {first + last} of padding; expected at "
                 f"least 1 and with the padding {span}, the {name} under the filter"
             )
+        # A stride beyond the padded image, and the dilation of a single tap, have no effect.
+        strides[axis] = min(strides[axis], image + first + last)
+        dilations[axis] = dilations[axis] if taps[axis] > 1 else 1
         extent = (image + first + last - span) // strides[axis] + 1
         pixels.append(extent)
         # Rows that no output pixel reads count as negative padding.
@@ -223,8 +226,8 @@ def _size(
         channels_in=channels,
         channels_out=channels_out,
         filter=tuple(taps),
-        stride=strides,
-        dilation=dilations,
+        stride=tuple(strides),
+        dilation=tuple(dilations),
         groups=groups,
         padding=tuple(padding),
     )

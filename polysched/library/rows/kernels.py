@@ -91,7 +91,8 @@ def softmax_rows_schedule(
     schedule = _rows(kernel, ("largest", "total", "factor"), parallel=parallel)
     schedule = in_vectors(schedule, "maximum", "column", lanes, vectors)
     schedule = in_vectors(schedule, "sum", "column", lanes, min(vectors, 2))
-    return schedule.vectorize("scale.column", lanes)
+    schedule = schedule.vectorize("scale.column", lanes)
+    return schedule if parallel or vectors == 1 else _with_prefetch(schedule, "sum")
 
 
 def layer_norm_rows_schedule(
@@ -102,7 +103,18 @@ def layer_norm_rows_schedule(
     schedule = _rows(kernel, ("mean", "total", "squares", "factor"), parallel=parallel)
     schedule = in_vectors(schedule, "sum", "column", lanes, vectors)
     schedule = in_vectors(schedule, "squares", "column", lanes, vectors)
-    return schedule.vectorize("normalize.column", lanes)
+    schedule = schedule.vectorize("normalize.column", lanes)
+    return schedule if parallel or vectors == 1 else _with_prefetch(schedule, "squares")
+
+
+def _with_prefetch(schedule: Schedule, statement: str) -> Schedule:
+    """Read the next row into L2 during a pass over a long row that finds its own row in the caches.
+
+    Measured on Zen 4 from memory, f32, rows of 1024: layer normalization 0.62 of a copy without and
+    0.89 with it, softmax 0.80 and 0.82; rows of 128 lose up to 8 %, short ones would lose more.
+    Rows that threads share have no next one.
+    """
+    return schedule.prefetch("x", at=f"{statement}.column_vectors", of="row", level=2)
 
 
 def _rows(kernel: Kernel, temporaries: tuple[str, ...], *, parallel: bool) -> Schedule:

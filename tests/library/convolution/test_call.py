@@ -246,6 +246,15 @@ def test_nan_and_infinity_reach_the_pixels_that_read_them() -> None:
     assert np.isfinite(found).sum() == (36 - 8) * 20
 
 
+@pytest.mark.parametrize("huge", [{"stride": 2**62}, {"dilation": 2**62}])
+def test_huge_strides_and_dilations_of_a_single_tap(huge: dict[str, int]) -> None:
+    x = np.random.default_rng(5).normal(size=(1, 4, 5, 8)).astype("f4")
+    weight = np.random.default_rng(6).normal(size=(1, 1, 8, 8)).astype("f4")
+    whole = ps.conv2d(x, weight)
+    expected = whole[:, :1, :1] if "stride" in huge else whole
+    np.testing.assert_allclose(ps.conv2d(x, weight, **huge), expected, atol=1e-5)
+
+
 def test_no_image() -> None:
     x, weight = numbers(0, 6, 6, 3), numbers(3, 3, 3, 20)
     assert ps.conv2d(x, weight).shape == (0, 4, 4, 20)

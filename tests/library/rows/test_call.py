@@ -52,6 +52,7 @@ def test_schedules_are_proved_for_all_sizes(
         code = RowCode(name, dtype, is_short, is_parallel, target)
         schedule = code.schedule()
         assert schedule.check().is_legal
+        assert ("prefetch" in schedule.trace()) == (not is_short and not is_parallel)
         assert schedule.kernel.parameters == code.parameters == ("rows", "columns")
         arguments = [a for a in schedule.kernel.arrays.values() if a.role is not Role.TEMPORARY]
         assert (schedule.kernel.name, len(arguments)) == (code.name, code.arrays)
