@@ -30,6 +30,7 @@ from polysched.frontends.scop.source.trees import (
 )
 from polysched.ir.expr.dtypes import DType, i32, i64, u64
 from polysched.ir.expr.expressions import Constant, Expression, Parameter, operation, typed
+from polysched.ir.expr.functions import maximum
 from polysched.ir.expr.operators import Operator
 
 _ANY = frozenset({"+", "-", "*"})
@@ -70,13 +71,15 @@ class DerivedSize:
 
     @property
     def value(self) -> Expression:
-        """The expression over the parameters of the kernel, in 64 bits."""
-        return _in_64_bits(self.node)
+        """The expression over the parameters of the kernel, in 64 bits, at least 0 if unsigned."""
+        value = _in_64_bits(self.node)
+        return value if self.dtype.is_signed else maximum(value, Constant(0, i64))
 
     @property
     def text(self) -> str:
         """The expression in C, of type long."""
-        return _in_long(self.node)
+        text = _in_long(self.node)
+        return text if self.dtype.is_signed else f"({text} > 0 ? {text} : 0)"
 
 
 @dataclass(frozen=True)
@@ -122,12 +125,18 @@ class DerivedSizes:
     _known: dict[str, str] = field(default_factory=dict)
     _local: dict[str, c_ast.Node] = field(default_factory=dict)
     _named: set[str] = field(default_factory=set)
+    _types: dict[str, c_ast.Node] = field(default_factory=dict)
 
     def items(self, items: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
         """Rewrite statements."""
         self._local = dict(self._constants(items))
         for item in items:
             self._collect(item, in_subscript=False)
+        bounds = [name for item in items for name in _names_in_bounds(item)]
+        for name in [*self._named]:
+            uses = sum(names_in(item).count(name) for item in items)
+            if self._is_unsigned(c_ast.ID(name)) and uses > bounds.count(name):
+                self._named.remove(name)
         return tuple(map(self._rewritten, items))
 
     def _constants(self, items: Sequence[c_ast.Node]) -> Iterator[tuple[str, c_ast.Node]]:
@@ -148,6 +157,7 @@ class DerivedSizes:
                 value = substituted(node.init, self._local)
                 if self._is_pure(value):
                     self._local[node.name] = value
+                    self._types[node.name] = node.type.type
                     yield node.name, value
 
     def _is_pure(self, node: c_ast.Node) -> bool:
@@ -213,7 +223,7 @@ class DerivedSizes:
             case c_ast.Decl(init=c_ast.Node() as init) if _is_number(node):
                 return c_ast.Decl(
                     node.name, node.quals, node.align, node.storage, node.funcspec, node.type,
-                    self._bound(init), node.bitsize, node.coord,
+                    self._value(init), node.bitsize, node.coord,
                 )  # fmt: skip
             case c_ast.For():
                 init, cond, step = (
@@ -223,7 +233,7 @@ class DerivedSizes:
                 return c_ast.For(init, cond, step, self._rewritten(node.stmt), node.coord)
             case c_ast.If():
                 sides = [side and self._rewritten(side) for side in (node.iftrue, node.iffalse)]
-                return c_ast.If(self._bound(node.cond), *sides, node.coord)
+                return c_ast.If(self._value(node.cond), *sides, node.coord)
             case c_ast.FuncCall(
                 name=c_ast.ID(name=name), args=c_ast.ExprList(exprs=[*to, size])
             ) if name in FILLS:
@@ -234,11 +244,26 @@ class DerivedSizes:
                 return c_ast.ArrayRef(self._rewritten(array), changed, node.coord)
         return mapped(node, self._rewritten)
 
+    def _value(self, node: c_ast.Node) -> c_ast.Node:
+        """Name the products of sizes in a condition or value, unless a cast makes them unsigned.
+
+        A negative size that is cast to ``size_t`` is a large number there, and no error.
+        """
+        return node if self._is_unsigned(node) else self._bound(node)
+
+    def _is_unsigned(self, node: c_ast.Node) -> bool:
+        casts = (one for one in walk(substituted(node, self._local)) if isinstance(one, c_ast.Cast))
+        declared = (self._types.get(name) for name in names_in(node))
+        types = [*(cast.to_type.type.type for cast in casts if _is_number_type(cast)), *declared]
+        return any(type_ is not None and _is_unsigned(type_) for type_ in types)
+
     def _bound(self, node: c_ast.Node) -> c_ast.Node:
         """Name the products of sizes in a bound or condition."""
         if isinstance(node, c_ast.ArrayRef):
             return self._rewritten(node)
-        if isinstance(node, c_ast.BinaryOp) and self._is_pure(node) and not self._is_affine(node):
+        is_cast = isinstance(node, c_ast.Cast) and bool(names_in(node))
+        is_product = isinstance(node, c_ast.BinaryOp) and not self._is_affine(node)
+        if (is_cast or is_product) and self._is_pure(node):
             return self._name(node)
         return mapped(node, self._bound)
 
@@ -310,6 +335,18 @@ def _is_exact(node: c_ast.Node, may_leave: bool) -> bool:
     if _is_unsigned(type_):
         return not may_leave
     return bool(set(getattr(type_, "names", ())) & {"ptrdiff_t", "ssize_t", "int64_t", "long"})
+
+
+def _names_in_bounds(node: c_ast.Node) -> Iterator[str]:
+    """Yield the names in the headers of loops and in subscripts."""
+    for inner in walk(node):
+        parts = [inner.init, inner.cond] if isinstance(inner, c_ast.For) else []
+        parts += [inner.subscript] if isinstance(inner, c_ast.ArrayRef) else []
+        yield from (name for part in parts if part is not None for name in names_in(part))
+
+
+def _is_number_type(cast: c_ast.Cast) -> bool:
+    return isinstance(cast.to_type.type, c_ast.TypeDecl)
 
 
 def _is_number(node: c_ast.Decl) -> bool:
