@@ -12,8 +12,8 @@ from polysched.frontends.scop.declare.overlap import addressed_names, may_overla
 from polysched.frontends.scop.declare.variables import Origin, Outside, Variable, typedefs_of
 from polysched.frontends.scop.inline.choices import choices_of
 from polysched.frontends.scop.inline.value_calls import formulas_of
-from polysched.frontends.scop.rewrites.derived import DerivedSize
 from polysched.frontends.scop.rewrites.region import Region, find_region
+from polysched.frontends.scop.rewrites.size_values import DerivedSize
 from polysched.frontends.scop.source.parse import ParsedSource, parse
 from polysched.frontends.scop.source.promises import NO_PROMISES, Promises
 from polysched.frontends.scop.source.text import (

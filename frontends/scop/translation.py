@@ -39,10 +39,10 @@ from polysched.frontends.scop.preparing import (
     without_calls_and_structs,
 )
 from polysched.frontends.scop.rewrites.counting import with_countdowns
-from polysched.frontends.scop.rewrites.derived import DerivedSize
 from polysched.frontends.scop.rewrites.normalizing import normalized
 from polysched.frontends.scop.rewrites.pointer_loops import with_counted_pointers
 from polysched.frontends.scop.rewrites.region import Region
+from polysched.frontends.scop.rewrites.size_values import DerivedSize
 from polysched.frontends.scop.rewrites.usage import Usage, usage_of
 from polysched.frontends.scop.rewrites.walks import (
     local_pointers,

@@ -19,7 +19,7 @@ from polysched.frontends.scop.affine.integer_types import in_type
 from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.affine.subscripts import moved_pointer
 from polysched.frontends.scop.declare.variables import Origin, Outside, Variable
-from polysched.frontends.scop.rewrites.derived import DerivedSize
+from polysched.frontends.scop.rewrites.size_values import DerivedSize
 from polysched.frontends.scop.rewrites.usage import Usage
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.pragmas import Pragmas, Shape

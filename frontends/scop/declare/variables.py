@@ -11,8 +11,8 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine.expressions import EXTREMA
-from polysched.frontends.scop.rewrites.derived import DerivedSize, EntryValue
 from polysched.frontends.scop.rewrites.region import Region
+from polysched.frontends.scop.rewrites.size_values import DerivedSize, EntryValue
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.source.trees import walk
 from polysched.frontends.scop.types.c_types import CType, Typedefs, declared_type

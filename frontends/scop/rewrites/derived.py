@@ -16,8 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
-from pycparser import c_ast, c_generator
+from pycparser import c_ast
 
+from polysched.frontends.scop.rewrites.size_values import DerivedSize, c_text
 from polysched.frontends.scop.rewrites.usage import FILLS, base_name, changed_by
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import (
@@ -29,79 +30,9 @@ from polysched.frontends.scop.source.trees import (
     walk,
 )
 from polysched.ir.expr.dtypes import DType, i32, i64, u64
-from polysched.ir.expr.expressions import Constant, Expression, Parameter, operation, typed
-from polysched.ir.expr.operators import Operator
 
 _ANY = frozenset({"+", "-", "*"})
 _BY_LITERAL = frozenset({"/", "%"})
-_OPERATORS = {
-    "+": Operator.ADD,
-    "-": Operator.SUBTRACT,
-    "*": Operator.MULTIPLY,
-    "/": Operator.QUOTIENT,
-    "%": Operator.REMAINDER,
-}
-
-
-class _Text(c_generator.CGenerator):  # type: ignore[misc]  # pycparser is untyped
-    """C text of an expression, with the names of new variables."""
-
-    def visit_StandIn(self, node: StandIn) -> str:  # pycparser names it
-        """Return the name, which the generator leaves out of the text for other classes than ID."""
-        return str(node.name)
-
-
-@dataclass(frozen=True)
-class DerivedSize:
-    """Size that is computed from others.
-
-    Attributes:
-        node: the expression, over names outside the region.
-        dtype: its type in C: int, long or unsigned long.
-    """
-
-    node: c_ast.Node
-    dtype: DType
-
-    @property
-    def sizes(self) -> list[str]:
-        """The parameters of the kernel that the expression uses."""
-        return names_in(self.node)
-
-    @property
-    def value(self) -> Expression:
-        """The expression over the parameters of the kernel, in 64 bits."""
-        return _in_64_bits(self.node)
-
-    @property
-    def text(self) -> str:
-        """The expression in C, of type long."""
-        return _in_long(self.node)
-
-
-@dataclass(frozen=True)
-class EntryValue:
-    """Integer that the code around a part of a function computes in C.
-
-    Attributes:
-        node: the expression in C.
-        dtype: its type.
-    """
-
-    node: c_ast.Node
-    dtype: DType
-    sizes: tuple[str, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """The expression in C, of type long."""
-        return f"(long)({c_text(self.node)})"
-
-
-def c_text(node: c_ast.Node) -> str:
-    """Return an expression as C text."""
-    text: str = _Text().visit(node)
-    return text
 
 
 @dataclass
@@ -122,12 +53,18 @@ class DerivedSizes:
     _known: dict[str, str] = field(default_factory=dict)
     _local: dict[str, c_ast.Node] = field(default_factory=dict)
     _named: set[str] = field(default_factory=set)
+    _types: dict[str, c_ast.Node] = field(default_factory=dict)
 
     def items(self, items: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
         """Rewrite statements."""
         self._local = dict(self._constants(items))
         for item in items:
             self._collect(item, in_subscript=False)
+        bounds = [name for item in items for name in _names_in_bounds(item)]
+        for name in [*self._named]:
+            uses = sum(names_in(item).count(name) for item in items)
+            if self._is_unsigned(c_ast.ID(name)) and uses > bounds.count(name):
+                self._named.remove(name)
         return tuple(map(self._rewritten, items))
 
     def _constants(self, items: Sequence[c_ast.Node]) -> Iterator[tuple[str, c_ast.Node]]:
@@ -148,6 +85,7 @@ class DerivedSizes:
                 value = substituted(node.init, self._local)
                 if self._is_pure(value):
                     self._local[node.name] = value
+                    self._types[node.name] = node.type.type
                     yield node.name, value
 
     def _is_pure(self, node: c_ast.Node) -> bool:
@@ -213,7 +151,7 @@ class DerivedSizes:
             case c_ast.Decl(init=c_ast.Node() as init) if _is_number(node):
                 return c_ast.Decl(
                     node.name, node.quals, node.align, node.storage, node.funcspec, node.type,
-                    self._bound(init), node.bitsize, node.coord,
+                    self._value(init), node.bitsize, node.coord,
                 )  # fmt: skip
             case c_ast.For():
                 init, cond, step = (
@@ -223,7 +161,7 @@ class DerivedSizes:
                 return c_ast.For(init, cond, step, self._rewritten(node.stmt), node.coord)
             case c_ast.If():
                 sides = [side and self._rewritten(side) for side in (node.iftrue, node.iffalse)]
-                return c_ast.If(self._bound(node.cond), *sides, node.coord)
+                return c_ast.If(self._value(node.cond), *sides, node.coord)
             case c_ast.FuncCall(
                 name=c_ast.ID(name=name), args=c_ast.ExprList(exprs=[*to, size])
             ) if name in FILLS:
@@ -234,11 +172,26 @@ class DerivedSizes:
                 return c_ast.ArrayRef(self._rewritten(array), changed, node.coord)
         return mapped(node, self._rewritten)
 
+    def _value(self, node: c_ast.Node) -> c_ast.Node:
+        """Name the products of sizes in a condition or value, unless a cast makes them unsigned.
+
+        A negative size that is cast to ``size_t`` is a large number there, and no error.
+        """
+        return node if self._is_unsigned(node) else self._bound(node)
+
+    def _is_unsigned(self, node: c_ast.Node) -> bool:
+        casts = (one for one in walk(substituted(node, self._local)) if isinstance(one, c_ast.Cast))
+        declared = (self._types.get(name) for name in names_in(node))
+        types = [*(cast.to_type.type.type for cast in casts if _is_number_type(cast)), *declared]
+        return any(type_ is not None and _is_unsigned(type_) for type_ in types)
+
     def _bound(self, node: c_ast.Node) -> c_ast.Node:
         """Name the products of sizes in a bound or condition."""
         if isinstance(node, c_ast.ArrayRef):
             return self._rewritten(node)
-        if isinstance(node, c_ast.BinaryOp) and self._is_pure(node) and not self._is_affine(node):
+        is_cast = isinstance(node, c_ast.Cast) and bool(names_in(node))
+        is_product = isinstance(node, c_ast.BinaryOp) and not self._is_affine(node)
+        if (is_cast or is_product) and self._is_pure(node):
             return self._name(node)
         return mapped(node, self._bound)
 
@@ -312,6 +265,18 @@ def _is_exact(node: c_ast.Node, may_leave: bool) -> bool:
     return bool(set(getattr(type_, "names", ())) & {"ptrdiff_t", "ssize_t", "int64_t", "long"})
 
 
+def _names_in_bounds(node: c_ast.Node) -> Iterator[str]:
+    """Yield the names in the headers of loops and in subscripts."""
+    for inner in walk(node):
+        parts = [inner.init, inner.cond] if isinstance(inner, c_ast.For) else []
+        parts += [inner.subscript] if isinstance(inner, c_ast.ArrayRef) else []
+        yield from (name for part in parts if part is not None for name in names_in(part))
+
+
+def _is_number_type(cast: c_ast.Cast) -> bool:
+    return isinstance(cast.to_type.type, c_ast.TypeDecl)
+
+
 def _is_number(node: c_ast.Decl) -> bool:
     """Whether a declaration is that of a signed integer."""
     return isinstance(node.type, c_ast.TypeDecl) and _is_int(node.type.type)
@@ -331,37 +296,6 @@ def _is_int(type_: c_ast.Node) -> bool:
 def _is_positive(node: c_ast.Node) -> bool:
     is_literal = isinstance(node, c_ast.Constant) and node.type == "int" and node.value.isdigit()
     return is_literal and int(node.value) > 0
-
-
-def _in_long(node: c_ast.Node) -> str:
-    """Return a function of sizes as C text whose operations have type long."""
-    match node:
-        case c_ast.ID(name=name):
-            return f"(long){name}"
-        case c_ast.Constant(value=text):
-            return f"{text}L"
-        case c_ast.Cast(expr=inner):
-            return _in_long(inner)
-        case c_ast.UnaryOp(op=operator, expr=inner):
-            return f"({operator}{_in_long(inner)})"
-        case c_ast.BinaryOp(op=operator, left=left, right=right):
-            return f"({_in_long(left)} {operator} {_in_long(right)})"
-    raise AssertionError(node)
-
-
-def _in_64_bits(node: c_ast.Node) -> Expression:
-    match node:
-        case c_ast.ID(name=name):
-            return typed(Parameter(name), i64)
-        case c_ast.Constant(value=text):
-            return Constant(int(text), i64)
-        case c_ast.Cast(expr=inner):
-            return _in_64_bits(inner)
-        case c_ast.UnaryOp(expr=inner):
-            return -_in_64_bits(inner)
-        case c_ast.BinaryOp(op=symbol, left=left, right=right):
-            return operation(_OPERATORS[symbol], _in_64_bits(left), _in_64_bits(right))
-    raise AssertionError(node)
 
 
 def sizes_of(numbers: Mapping[str, DType], items: Sequence[c_ast.Node]) -> Mapping[str, DType]:

@@ -21,8 +21,8 @@ from dataclasses import replace
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.derived import EntryValue, c_text
 from polysched.frontends.scop.rewrites.region import Region
+from polysched.frontends.scop.rewrites.size_values import EntryValue, c_text
 from polysched.frontends.scop.rewrites.usage import FILLS, base_name, changed_by
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import StandIn, mapped, names_in, substituted, walk

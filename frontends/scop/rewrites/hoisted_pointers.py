@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.derived import c_text
 from polysched.frontends.scop.rewrites.region import Region
+from polysched.frontends.scop.rewrites.size_values import c_text
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, suggestion
-from polysched.frontends.scop.rewrites.derived import DerivedSize, EntryValue
+from polysched.frontends.scop.rewrites.size_values import DerivedSize, EntryValue
 from polysched.frontends.scop.rewrites.usage import usage_of
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.types.struct_places import MemberVariable

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
+from polysched.frontends.scop.affine.bindings import ArrayBinding
 from polysched.frontends.scop.affine.expressions import condition
 from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.statements.cases import Case
@@ -14,6 +15,28 @@ from polysched.frontends.scop.types.c_types import c_name
 from polysched.ir.expr.dtypes import DType
 
 _JOINING = frozenset({"&&", "||"})
+
+
+def require_no_null_check(scope: Scope, node: c_ast.Node) -> None:
+    """Check that no operand of a condition asks whether a pointer is null.
+
+    Raises:
+        FrontendError: one does.
+    """
+    match node:
+        case c_ast.BinaryOp(op="&&" | "||" | "==" | "!=", left=left, right=right):
+            require_no_null_check(scope, left)
+            require_no_null_check(scope, right)
+        case c_ast.UnaryOp(op="!", expr=operand):
+            require_no_null_check(scope, operand)
+        case c_ast.ID(name=name):
+            binding = scope.find(name)
+            if isinstance(binding, ArrayBinding) and binding.rank:
+                raise scope.error(
+                    node,
+                    f"a check whether the pointer '{name}' is NULL, which a kernel does not know; "
+                    "expected the check outside the region",
+                )
 
 
 def affine_part(scope: Scope, node: c_ast.Node) -> Case | None:

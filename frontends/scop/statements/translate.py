@@ -21,7 +21,7 @@ from polysched.frontends.scop.affine.subscripts import element_of, is_element, m
 from polysched.frontends.scop.declare.variables import is_table
 from polysched.frontends.scop.rewrites.usage import base_name
 from polysched.frontends.scop.source.pragmas import REASSOCIATE, pragma_of
-from polysched.frontends.scop.statements.branches import without_continue
+from polysched.frontends.scop.statements.branches import require_no_null_check, without_continue
 from polysched.frontends.scop.statements.cases import MOST_CASES, next_case
 from polysched.frontends.scop.statements.computed_subscripts import with_index_variables
 from polysched.frontends.scop.statements.fills import as_loops, is_fill
@@ -85,6 +85,7 @@ class Statements(Branches):
             case c_ast.For():
                 self._loop(node)
             case c_ast.If():
+                require_no_null_check(self.scope, node.cond)
                 self.declare_if(node)
             case c_ast.Assignment():
                 self._assignment(node, node.lvalue, node.op, node.rvalue, label, order)

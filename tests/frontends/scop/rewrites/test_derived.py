@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from polysched.cli.main import main
 from polysched.frontends.scop import parse_c
-from tests.frontends.scop.calling import assert_as_gcc, needs_gcc
+from tests.frontends.scop.calling import assert_as_gcc, compiled_by_gcc, needs_gcc
 
 BODIES = [
     "for (int i = 0; i < w * h; i++) y[i] = x[i] + i;",
@@ -62,3 +65,32 @@ def test_products_with_members_of_structs_are_told_apart(tmp_path: Path) -> None
     calls = [(size, *arrays, ctypes.c_int(k)) for size in sizes for k in (0, 1, 6)]
     program = assert_as_gcc(text, "fill", tmp_path, *calls)
     assert len({"s_w_k", "s_h_k", "s_w_s_h"} & {*program.kernel.parameters}) == 3
+
+
+@needs_gcc
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "size_t all = (size_t)n * k; if (m > 3 && 5 > all) return -1;",
+        "if ((size_t)m > (size_t)n * k) return -1;",
+        "if (5 > (size_t)n) return -1;",
+        "size_t all = (size_t)n * k; x[0] = all > 5;",
+    ],
+)
+def test_a_negative_size_that_is_cast_to_size_t_is_large(condition: str, tmp_path: Path) -> None:
+    text = (
+        "#include <stddef.h>\nint f(int n, int k, long m, int *x)\n"
+        f"{{ {condition} for (long i = 0; i < m; i++) x[i] += 1; return 2; }}"
+    )
+    source, rewritten = tmp_path / "f.c", tmp_path / "rewritten.c"
+    source.write_text(text)
+    result = CliRunner().invoke(main, ["rewrite", str(source), "-o", str(rewritten)])
+    assert result.exit_code == 0, result.output
+    libraries = [compiled_by_gcc(path, tmp_path) for path in (source, rewritten)]
+    for n, k, m in itertools.product((-3, -1, 0, 2, 9), (1, 3), (1, 9)):
+        found = []
+        for library in libraries:
+            x = np.arange(9, dtype=np.int32)
+            returned = library.f(n, k, ctypes.c_long(m), ctypes.c_void_p(x.ctypes.data))
+            found.append((returned, x.tolist()))
+        assert found[0] == found[1], (n, k, m)
