@@ -34,8 +34,9 @@ demo: $(VENV)/.installed
 test: lint check
 
 # worksteal: a process keeps the tests of a file, whose kernels it has, until the other has none left.
+# The next run, and each process that a test starts, reads the compiled files that are written.
 check: $(VENV)/.installed-dev
-	TEST_EFFORT=$(EFFORT) $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist worksteal $(ARGS)
+	TEST_EFFORT=$(EFFORT) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist worksteal $(ARGS)
 
 lint: format-check types
 	$(BIN)/ruff check .

@@ -41,6 +41,7 @@ from polysched.errors import (
     ScheduleError,
     SlowScheduleWarning,
     StepError,
+    SubscriptError,
     TargetError,
     suggestion,
 )
@@ -217,6 +218,7 @@ __all__ = [
     "ScheduleError",
     "SlowScheduleWarning",
     "StepError",
+    "SubscriptError",
     "TargetError",
     "UnknownLegalityError",
     "Verdict",

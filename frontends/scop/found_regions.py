@@ -26,7 +26,7 @@ from polysched.errors import FrontendError
 from polysched.frontends.scop.rewrites.region import Region
 from polysched.frontends.scop.source.trees import LOOPS, names_in, walk
 
-SHORTEST_LOOP = 16
+FEWEST_ITERATIONS = 64
 """Least literal number of iterations for which a call pays: below, the loop is left to C."""
 
 _Items: TypeAlias = tuple[c_ast.Node, ...]
@@ -134,11 +134,13 @@ def _leaves(node: c_ast.Node) -> bool:
 
 def _is_long(region: Region) -> bool:
     """Whether a loop of a region may run long enough for a call to pay."""
-    for item in region.items:
-        for node in walk(item):
-            if isinstance(node, LOOPS) and _longest(node) >= SHORTEST_LOOP:
-                return True
-    return False
+    return max(map(_iterations, region.items)) >= FEWEST_ITERATIONS
+
+
+def _iterations(node: c_ast.Node) -> int:
+    """Return a bound on the iterations of a nest that counts between literals."""
+    inside = max((_iterations(child) for _, child in node.children()), default=0)
+    return _longest(node) * max(inside, 1) if isinstance(node, LOOPS) else inside
 
 
 def _longest(loop: c_ast.Node) -> int:
@@ -148,5 +150,5 @@ def _longest(loop: c_ast.Node) -> int:
     literals = [node.value for node in nodes if isinstance(node, c_ast.Constant)]
     is_literal = None not in parts and len(set(names_in(loop.cond))) == 1
     if not is_literal or not all(text.isdigit() for text in literals):
-        return SHORTEST_LOOP
-    return max(map(int, literals), default=SHORTEST_LOOP)
+        return FEWEST_ITERATIONS
+    return max(map(int, literals), default=FEWEST_ITERATIONS)

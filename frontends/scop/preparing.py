@@ -16,7 +16,10 @@ from polysched.frontends.scop.inline.choices import choices_of
 from polysched.frontends.scop.inline.statement_calls import Expansion, inlinable
 from polysched.frontends.scop.inline.value_calls import Inliner, formulas_of
 from polysched.frontends.scop.rewrites.derived import DerivedSizes, sizes_of
+from polysched.frontends.scop.rewrites.entry_values import with_entry_values
 from polysched.frontends.scop.rewrites.exits import without_exits
+from polysched.frontends.scop.rewrites.hoisted_pointers import with_hoisted_pointers
+from polysched.frontends.scop.rewrites.live_out import with_values_after
 from polysched.frontends.scop.rewrites.normalizing import normalized
 from polysched.frontends.scop.rewrites.region import Region
 from polysched.frontends.scop.rewrites.structs import without_structs
@@ -24,6 +27,7 @@ from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.source.trees import names_in, walk
 from polysched.frontends.scop.types.c_types import declared_type
+from polysched.frontends.scop.types.layouts import Layouts
 from polysched.ir.expr.dtypes import DType
 
 
@@ -36,25 +40,25 @@ def without_calls_and_structs(parsed: ParsedSource, region: Region, *, reads_aga
 def with_names_for_sizes(parsed: ParsedSource, region: Region) -> list[Region]:
     """Return the region as it stands, and with names for functions of sizes."""
     named = _with_derived_sizes(parsed, region)
-    return [region, named] if named.derived else [region]
+    return [region, named] if len(named.derived) > len(region.derived) else [region]
 
 
 def _with_derived_sizes(parsed: ParsedSource, region: Region) -> Region:
     """Name the functions of sizes that are not affine, or that are row lengths."""
     typedefs = typedefs_of(parsed.tree, region.before)
     numbers: dict[str, DType] = {}
-    for name, type_ in parameters_of(region)[0].items():
+    for name, type_ in {**parameters_of(region)[0], **numbers_before(region)}.items():
         with contextlib.suppress(FrontendError):
             dtype = declared_type(type_, typedefs, parsed.source_map, region.function.decl).dtype
             if dtype is not None:
                 numbers[name] = dtype
     taken = {name for item in region.items for name in names_in(item)}
-    taken |= set(_local_names(region)) | set(region.members)
+    taken |= set(_local_names(region)) | set(region.members) | set(region.derived)
     derived = DerivedSizes(
         sizes_of(numbers, region.items), Names(frozenset(taken)), _may_leave_loops(region)
     )
     items = derived.items(region.items)
-    return replace(region, items=items, derived=derived.found)
+    return replace(region, items=items, derived={**region.derived, **derived.found})
 
 
 def _may_leave_loops(region: Region) -> bool:
@@ -122,6 +126,54 @@ def parameters_of(region: Region) -> tuple[dict[str, c_ast.Node], list[str]]:
         {name: type_ for name, type_ in types.items() if isinstance(type_, c_ast.TypeDecl)},
         [name for name, type_ in types.items() if isinstance(type_, pointers)],
     )
+
+
+def numbers_before(region: Region) -> dict[str, c_ast.Node]:
+    """Return the types of the local variables around a region that are no pointers or arrays."""
+    return {
+        node.name: node.type
+        for node in region.before
+        if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.TypeDecl)
+    }
+
+
+def with_values_around(parsed: ParsedSource, region: Region) -> Region:
+    """Compute values before a part of a function, and let it leave others to what follows."""
+    typedefs = typedefs_of(parsed.tree, region.before)
+
+    def element_type(name: str) -> DType | None:
+        arguments = region.function.decl.type.args
+        around = (*([] if arguments is None else arguments.params), *region.before)
+        for node in reversed(around):
+            if isinstance(node, c_ast.Decl) and node.name == name:
+                with contextlib.suppress(FrontendError):
+                    type_ = declared_type(node.type, typedefs, parsed.source_map, node)
+                    is_integer = type_.dtype is not None and type_.dtype.is_integer
+                    return type_.dtype if is_integer and len(type_.dims) == 1 else None
+                return None
+        return None
+
+    layouts = Layouts(parsed, typedefs)
+
+    def has_bytes(type_: c_ast.Node) -> bool:
+        inner = type_
+        while isinstance(inner, c_ast.PtrDecl | c_ast.ArrayDecl):
+            inner = inner.type
+        try:
+            struct = layouts.struct(inner)
+            if struct is not None:
+                types = [member.type for member in layouts.layout(struct, inner).members]
+            else:
+                types = [declared_type(inner, typedefs, parsed.source_map, region.function.decl)]
+        except FrontendError:
+            return True
+        return any(type_.dtype is None or type_.dtype.bits <= 8 for type_ in types)
+
+    taken = {name for item in region.items for name in names_in(item)}
+    names = Names(frozenset(taken | set(_local_names(region))))
+    changed = with_hoisted_pointers(region, layouts.struct, has_bytes, names)
+    changed = with_entry_values(changed, element_type, names)
+    return with_values_after(changed, region)
 
 
 def with_values_inlined(parsed: ParsedSource, region: Region) -> Region:

@@ -12,6 +12,7 @@ from polysched.frontends.scop.declare.overlap import addressed_names, may_overla
 from polysched.frontends.scop.declare.variables import Origin, Outside, Variable, typedefs_of
 from polysched.frontends.scop.inline.choices import choices_of
 from polysched.frontends.scop.inline.value_calls import formulas_of
+from polysched.frontends.scop.rewrites.derived import DerivedSize
 from polysched.frontends.scop.rewrites.region import Region, find_region
 from polysched.frontends.scop.source.parse import ParsedSource, parse
 from polysched.frontends.scop.source.promises import NO_PROMISES, Promises
@@ -119,7 +120,7 @@ class CProgram:
             {
                 size.name: size.derived.value
                 for size in self.outside.sizes
-                if size.derived is not None
+                if isinstance(size.derived, DerivedSize)
             },
         )
 

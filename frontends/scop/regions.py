@@ -83,18 +83,23 @@ def replacements_of(
         except FrontendError as error:
             refused.append(Refusal(name, error))
             if region.is_function:
-                replaced += list(_parts(parsed, region, path, replaced, promises))
+                taken = [one.symbol for one in replaced]
+                replaced += list(parts_of(parsed, region, path, taken, promises))
     return replaced, refused
 
 
-def _parts(
-    parsed: ParsedSource,
-    whole: Region,
-    path: Path,
-    replaced: list[Replacement],
-    promises: Promises,
+def parts_of(
+    parsed: ParsedSource, whole: Region, path: Path, taken: list[str], promises: Promises
 ) -> Iterator[Replacement]:
-    """Translate the loops of a function that has no translation as a whole."""
+    """Translate the loops of a function that has no translation as a whole, or no proof.
+
+    Args:
+        parsed: the file.
+        whole: the function.
+        path: the file's name.
+        taken: the symbols of other regions.
+        promises: what the callers promise beyond the text of the file.
+    """
 
     def translate(region: Region) -> CProgram:
         program = program_of(parsed, region, promises)
@@ -104,10 +109,10 @@ def _parts(
         edits_of(program, whole.name)
         return program
 
-    taken = [one.symbol for one in replaced]
+    used = [*taken]
     for program in found_regions(whole.function, translate):
-        symbol = _symbol(path, whole.name, taken)
-        taken.append(symbol)
+        symbol = _symbol(path, whole.name, used)
+        used.append(symbol)
         yield Replacement(program, symbol, edits_of(program, symbol))
 
 

@@ -16,7 +16,7 @@ has no memory or not the right processor.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pycparser import c_ast
@@ -25,9 +25,9 @@ from polysched.errors import FrontendError
 from polysched.frontends.scop.affine.conditions import condition_text, size_text
 from polysched.frontends.scop.declare.variables import Origin, Variable
 from polysched.frontends.scop.program import CProgram
-from polysched.frontends.scop.rewrites.region import Region
+from polysched.frontends.scop.rewrites.live_out import leaves_value, uses_outside
+from polysched.frontends.scop.rewrites.region import LiveOut
 from polysched.frontends.scop.rewrites.usage import usage_of
-from polysched.frontends.scop.source.trees import LOOPS, walk
 from polysched.frontends.scop.types.c_types import c_name
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.expr.dtypes import boolean, i8, i64
@@ -74,7 +74,7 @@ def require_replaceable(program: CProgram) -> None:
     for name in sorted(ended):
         variable = program.variables[name]
         is_static = variable.origin is Origin.FILE or "static" in (variable.node.storage or ())
-        use = next(_uses(region.function.body, name, set(map(id, region.items))), None)
+        use = next(uses_outside(region.function.body, name, set(map(id, region.items))), None)
         if is_static or use is not None:
             raise source_map.error(
                 variable.node if use is None else use,
@@ -84,15 +84,15 @@ def require_replaceable(program: CProgram) -> None:
             )
     declared = {item.name for item in region.items if isinstance(item, c_ast.Decl)}
     for name in sorted(declared):
-        use = next(_uses(region.function.body, name, set(map(id, region.items))), None)
+        use = next(uses_outside(region.function.body, name, set(map(id, region.items))), None)
         if use is not None:
             raise source_map.error(
                 use, f"'{name}' is declared in the region and used outside it; declare it before"
             )
+    kept = {result.target for result in program.translation.form.results}
     for name, move in usage_of(region.items).changed.items():
         is_pointer = name in program.variables and program.variables[name].type.is_pointer
-        use = next(_uses(region.function.body, name, set(map(id, region.items))), None)
-        if is_pointer and (use is not None or _is_repeated(region)):
+        if is_pointer and name not in kept and leaves_value(region, name):
             raise source_map.error(
                 move,
                 f"the region moves '{name}', which is declared and used outside it, or used again "
@@ -103,33 +103,6 @@ def require_replaceable(program: CProgram) -> None:
             raise source_map.error(
                 variable.node, f"'{variable.name}' is a register variable; expected no 'register'"
             )
-
-
-def _is_repeated(region: Region) -> bool:
-    """Whether a region is inside a loop of its function."""
-    loops = (one for one in walk(region.function.body) if isinstance(one, LOOPS))
-    return any(node is region.node for loop in loops for node in walk(loop) if node is not loop)
-
-
-def _uses(node: c_ast.Node, name: str, inside: set[int]) -> Iterator[c_ast.Node]:
-    """Yield the uses of a variable outside a region, except in loops that set it themselves."""
-    if id(node) in inside:
-        return
-    if isinstance(node, c_ast.ID) and node.name == name:
-        yield node
-    if isinstance(node, c_ast.For) and _sets(node.init, name):
-        return
-    for _, child in node.children():
-        yield from _uses(child, name, inside)
-
-
-def _sets(init: c_ast.Node | None, name: str) -> bool:
-    match init:
-        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=own)):
-            return bool(own == name)
-        case c_ast.DeclList(decls=declarations):
-            return any(declaration.name == name for declaration in declarations)
-    return False
 
 
 def edits_of(program: CProgram, symbol: str) -> tuple[Edit, ...]:
@@ -213,8 +186,17 @@ class _Call:
         """The declaration of the function, for the block of the call."""
         types = [_pointer(array) for array in self._arrays()]
         types += ["long"] * len(self.program.kernel.parameters)
-        members = "".join(map(self._member, self._members()))
-        return f"extern int {self.symbol}({', '.join(types) or 'void'});{members}"
+        members = "".join(f" {text};" for text in self.program.translation.form.hoisted)
+        members += "".join(map(self._member, self._members()))
+        results = "".join(
+            f" {c_name(dtype)} {result.name};"
+            for result in self._results()
+            if (dtype := self.program.variables[result.name].type.dtype) is not None
+        )
+        return f"extern int {self.symbol}({', '.join(types) or 'void'});{members}{results}"
+
+    def _results(self) -> tuple[LiveOut, ...]:
+        return self.program.translation.form.results
 
     def _members(self) -> list[Variable]:
         outside = self.program.outside
@@ -248,12 +230,18 @@ class _Call:
             conditions.append(f"{size.name} <= {LARGEST_SIZE}L")
             if size.type.dtype == i64:
                 conditions.append(f"{size.name} >= -{LARGEST_SIZE}L")
+            elif size.derived is not None:  # computed as long
+                conditions.append(f"{size.name} >= 0")
         if self.program.unlimited:
             conditions.insert(0, "0")
         conditions += [self._apart(*pair) for pair in self.program.apart]
         arguments = [f"({_pointer(array)}){self._address(array.name)}" for array in self._arrays()]
         arguments += [f"(long){name}" for name in self.program.kernel.parameters]
-        return " && ".join([*conditions, f"{self.symbol}({', '.join(arguments)}) == 0"])
+        conditions.append(f"{self.symbol}({', '.join(arguments)}) == 0")
+        updates = [f"{one.target} {one.operator} {one.name}" for one in self._results()]
+        if updates:
+            conditions.append(f"({', '.join(updates)}, 1)")
+        return " && ".join(conditions)
 
     def _arrays(self) -> list[Array]:
         arrays = self.program.kernel.arrays.values()

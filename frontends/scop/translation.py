@@ -31,21 +31,29 @@ from polysched.frontends.scop.declare.variables import (
 )
 from polysched.frontends.scop.inline.choices import choices_of
 from polysched.frontends.scop.preparing import (
+    numbers_before,
     parameters_of,
     with_names_for_sizes,
+    with_values_around,
     with_values_inlined,
     without_calls_and_structs,
 )
 from polysched.frontends.scop.rewrites.counting import with_countdowns
+from polysched.frontends.scop.rewrites.derived import DerivedSize
 from polysched.frontends.scop.rewrites.normalizing import normalized
 from polysched.frontends.scop.rewrites.pointer_loops import with_counted_pointers
 from polysched.frontends.scop.rewrites.region import Region
 from polysched.frontends.scop.rewrites.usage import Usage, usage_of
-from polysched.frontends.scop.rewrites.walks import local_pointers, moves_in, without_walks
+from polysched.frontends.scop.rewrites.walks import (
+    local_pointers,
+    moves_in,
+    without_counters,
+    without_walks,
+)
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.source.pragmas import pragmas_of
-from polysched.frontends.scop.source.trees import SafeSubscript, names_in, walk
+from polysched.frontends.scop.source.trees import SafeSubscript, walk
 from polysched.frontends.scop.statements.assumptions import Assumption, inferred_assumptions
 from polysched.frontends.scop.statements.extents import Shapes, inferred_shapes
 from polysched.frontends.scop.statements.translate import Statements
@@ -113,6 +121,7 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
         FrontendError: the region has no translation to a kernel.
     """
     found: list[Translation] = []
+    region = with_values_around(parsed, region)
     # If loops that are left early read arrays of unknown extent, a second attempt makes the reads
     # safe. It is second because it replaces loads of neighbors by gathers.
     for reads_again in (False, True):
@@ -142,9 +151,17 @@ def translated_form(parsed: ParsedSource, form: Region, settings: Settings) -> T
 def _without_walks(parsed: ParsedSource, region: Region, settings: Settings) -> Translation:
     """Translate a region after rewriting the pointers that walk through arrays."""
     numbers, pointers = parameters_of(region)
-    items = normalized(with_countdowns(region.items, numbers if region.is_function else {}))
+    numbers |= numbers_before(region)
+    ended = {name: type_ for name, type_ in numbers.items() if name in region.ended}
+    items = normalized(with_countdowns(region.items, ended))
+    pointers += [name for name in local_pointers(region.before) if name not in pointers]
     items = with_counted_pointers(items, pointers)
     walked = without_walks(items, pointers)
+    counted = without_counters(walked)
+    if counted != walked:
+        with contextlib.suppress(FrontendError):
+            found = _translated(parsed, replace(region, items=counted), settings)
+            return replace(found, form=region)
     try:
         found = _translated(parsed, replace(region, items=walked), settings)
         return replace(found, form=region)
@@ -204,7 +221,7 @@ class _Translator:
         choices = choices_of(parsed.tree, typedefs, parsed.source_map)
         items, returned = _without_return(region)
         usage = usage_of(items if returned is None else (*items, returned))
-        leaves = [name for size in region.derived.values() for name in names_in(size.node)]
+        leaves = [name for size in region.derived.values() for name in size.sizes]
         uses = integer_uses(items if returned is None else (*items, returned))
         self.usage = replace(usage, used=tuple(dict.fromkeys((*usage.used, *leaves))))
         self.pragmas = pragmas_of(parsed, region.function)
@@ -235,7 +252,7 @@ class _Translator:
             variable
             for variable in self.outside.sizes
             if variable.name in uses.affine
-            and variable.derived is None
+            and not isinstance(variable.derived, DerivedSize)
             and variable.type.dtype in (i64, u64)
         )
         self.result = None

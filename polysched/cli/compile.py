@@ -17,13 +17,16 @@ from polysched.cli.schedule_file import (
     load_scheduled_target,
     reading_options,
 )
+from polysched.cli.target import Target
 from polysched.cli.terminal import output, print_error
 from polysched.errors import FrontendError
 from polysched.frontends.scop.regions import Replacement
 from polysched.ir.isl.budget import time_budget, time_left
+from polysched.legality.verdicts.verdict import RefusedScheduleError
 from polysched.lower import export
+from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
-from polysched.runtime.export import export_files
+from polysched.runtime.export import ExportFiles, export_files
 
 
 @click.command("compile")
@@ -94,40 +97,45 @@ def compile_command(
     """
     files = export_files(file, header)
     machine = reading.machine or load_machine()
-    c_function = None
     try:
-        with time_budget(reading.time_limit()):
-            loaded = load_scheduled_target(target, reading)
-            seconds = time_left()
-        if loaded.program is not None:
-            c_function = loaded.program.c_function()
-    except FrontendError as error:
+        loaded = _whole(target, reading, files, machine, guard=guard)
+    except (FrontendError, RefusedScheduleError) as error:
         if not is_c_target(target):
             raise
-        refusal, regions = compile_regions(target, reading, files, machine, error)
-        output().print(f"{file}: {refusal.function} for {machine.name}")
+        function, regions = compile_regions(target, reading, files, machine, error)
+        output().print(f"{file}: {function} for {machine.name}")
         for region in regions:
             _print_region(region)
-        print_error(f"compiled by the C compiler, except for these loops: {refusal.error}")
+        print_error(f"compiled by the C compiler, except for these loops: {error}")
         hint_at_auto(False, reading)
         return
-    schedule = loaded.schedule
-    hint_at_auto(bool(schedule.steps), reading)
-    export(
-        schedule,
-        file,
-        header=header,
-        machine=machine,
-        guard=guard,
-        c_function=c_function,
-        seconds=seconds,
-    )
-    output().print(f"{file}: {schedule.kernel.name} for {machine.name}")
+    output().print(f"{file}: {loaded.schedule.kernel.name} for {machine.name}")
     if loaded.program is not None:
         for note in loaded.program.notes():
             output().print(note, highlight=False)
     if header is not None:
         output().print(f"{header}: header for C and C++")
+
+
+def _whole(
+    target: str, reading: Reading, files: ExportFiles, machine: Machine, *, guard: bool
+) -> Target:
+    """Compile a whole kernel, or a whole C function."""
+    with time_budget(reading.time_limit()):
+        loaded = load_scheduled_target(target, reading)
+        seconds = time_left()
+    c_function = None if loaded.program is None else loaded.program.c_function()
+    hint_at_auto(bool(loaded.schedule.steps), reading)
+    export(
+        loaded.schedule,
+        files.code,
+        header=files.header,
+        machine=machine,
+        guard=guard,
+        c_function=c_function,
+        seconds=seconds,
+    )
+    return loaded
 
 
 def _print_region(region: Replacement) -> None:

@@ -14,8 +14,8 @@ from pycparser import c_ast
 from polysched.cli.c_target import parted_c_target
 from polysched.cli.replaced_regions import file_text, proved_regions
 from polysched.cli.schedule_file import Reading
-from polysched.errors import FrontendError
-from polysched.frontends.scop.regions import Refusal, Replacement, replacements_of
+from polysched.errors import PolyschedError
+from polysched.frontends.scop.regions import Replacement, replacements_of
 from polysched.frontends.scop.rewriting import edited
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.ir.isl.budget import time_budget
@@ -26,8 +26,8 @@ from polysched.runtime.linker import compile_c, link_function, link_shared
 
 
 def compile_regions(
-    target: str, reading: Reading, files: ExportFiles, machine: Machine, refused: FrontendError
-) -> tuple[Refusal, list[Replacement]]:
+    target: str, reading: Reading, files: ExportFiles, machine: Machine, refused: PolyschedError
+) -> tuple[str, list[Replacement]]:
     """Compile a function whose loops are scheduled, and whose other statements are not.
 
     Args:
@@ -35,13 +35,13 @@ def compile_regions(
         reading: the options.
         files: the file to write.
         machine: the machine to schedule for.
-        refused: why the function has no translation as a whole.
+        refused: why the function has no translation as a whole, or no proof.
 
     Returns:
-        Why the function is not translated as a whole, and its regions.
+        The function's name and its regions.
 
     Raises:
-        FrontendError: the error `refused`, if the function has no region that can be replaced.
+        PolyschedError: the error `refused`, if the function has no region that can be replaced.
         ExportError: there is no C compiler, or it fails.
     """
     name, own = parted_c_target(target)
@@ -81,10 +81,10 @@ def compile_regions(
                 new.write_bytes(whole.read_bytes())
 
         write_file(files.code, write)
-    return Refusal(function, refused), regions
+    return function, regions
 
 
-def _require_no_state(parsed: ParsedSource, refused: FrontendError) -> None:
+def _require_no_state(parsed: ParsedSource, refused: PolyschedError) -> None:
     """Check that the function needs no variable of its file, of which the object has a copy."""
     for node in parsed.tree.ext:
         is_variable = isinstance(node, c_ast.Decl) and not isinstance(

@@ -8,7 +8,7 @@ from pathlib import Path
 from polysched.autoscheduler.driver import optimize_schedule
 from polysched.cli.schedule_file import Reading, with_floating_point
 from polysched.errors import PolyschedError, ScheduleError
-from polysched.frontends.scop.regions import Refusal, Replacement
+from polysched.frontends.scop.regions import Refusal, Replacement, parts_of
 from polysched.ir.isl.budget import time_budget
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.lower import proved
@@ -20,9 +20,15 @@ from polysched.schedule.schedule import Schedule
 def proved_regions(
     candidates: list[Replacement], refused: list[Refusal], reading: Reading, machine: Machine
 ) -> tuple[list[Replacement], list[LoopProgram]]:
-    """Generate the loops of the regions; those that are not proved correct are refused."""
-    replaced, programs = [], []
-    for one in candidates:
+    """Generate the loops of the regions; those that are not proved correct are refused.
+
+    Regions inside a whole function take its place.
+    """
+    replaced: list[Replacement] = []
+    programs: list[LoopProgram] = []
+    left = [*candidates]
+    while left:
+        one = left.pop(0)
         try:
             with time_budget(reading.time_limit()):  # a region does not take the time of the next
                 programs.append(_scheduled(one, reading, machine))
@@ -32,9 +38,17 @@ def proved_regions(
             location = one.program.parsed.source_map.span(one.program.region.node)
             reason = str(error).partition("\n")[0]
             refused.append(Refusal(one.program.region.name, location.error(reason)))
+            if one.program.region.is_function:
+                left = [*_parts(one, [other.symbol for other in (*replaced, *left)]), *left]
         else:
             replaced.append(one)
     return replaced, programs
+
+
+def _parts(one: Replacement, taken: list[str]) -> list[Replacement]:
+    program = one.program
+    path = Path(program.parsed.source.path)
+    return list(parts_of(program.parsed, program.region, path, taken, program.promises))
 
 
 def file_text(path: Path) -> str:

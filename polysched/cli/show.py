@@ -72,6 +72,7 @@ def show_command(
     carry            ... after keeping what the next iteration reads in registers
     transpose-tiles  ... after turning strided accesses into in-register transposes
     vectorize        the vector program: explicit vectors, masks and memory accesses
+    forward          ... after counting lanes upward where all vectors run backward
     interleave       ... after joining stores that together fill whole vectors
     windows          ... after replacing short literal distances by whole vectors and shuffles
     lookup           ... after replacing gathers from tables of 256 elements by shuffles

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polysched.library.attention.kernel import attention_kernel
-    from polysched.library.attention.schedule import attention_form, attention_schedule
+    from polysched.library.attention.kernel import attention_form, attention_kernel
+    from polysched.library.attention.schedule import attention_schedule
     from polysched.library.convolution.schedule import convolution_schedule
     from polysched.library.gemv import gemv_kernel, gemv_schedule
     from polysched.library.quantized import quantized_gemv_kernel, quantized_gemv_schedule
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LAZY = MappingProxyType(
     {
-        "attention_form": "attention.schedule",
+        "attention_form": "attention.kernel",
         "attention_kernel": "attention.kernel",
         "attention_schedule": "attention.schedule",
         "convolution_schedule": "convolution.schedule",

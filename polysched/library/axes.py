@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Kernel
@@ -19,9 +20,12 @@ from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.expressions import Index
 from polysched.library.extents import extents_of
 from polysched.library.folding import VECTORS, folded_together, in_vectors, vectors_for
+from polysched.library.on_demand import unscheduled
 from polysched.library.register_transpose import rows_as_lanes
 from polysched.machine.description import Machine
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 SHORT = 2
 """Transpose rows of at most this many vectors: reducing vectors would take longer."""
@@ -151,8 +155,8 @@ def along(kernel: Kernel, matrix: str, size: Size, rows: int = 1) -> Schedule:
         rows: results that are computed together; see :func:`along_last`.
     """
     if kernel.arrays[matrix].dimensions[-1] == "term":
-        return along_last(Schedule(kernel), size, rows)
-    return along_first(Schedule(kernel), size)
+        return along_last(unscheduled(kernel), size, rows)
+    return along_first(unscheduled(kernel), size)
 
 
 def along_last(schedule: Schedule, size: Size, rows: int = 1) -> Schedule:

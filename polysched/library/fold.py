@@ -7,6 +7,7 @@ so that enough independent additions are in flight.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from polysched.errors import KernelError
 from polysched.ir.core.kernel import Kernel
@@ -14,8 +15,11 @@ from polysched.ir.core.tree import path
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType
 from polysched.library.folding import VECTORS
+from polysched.library.on_demand import unscheduled
 from polysched.machine.description import Machine
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 
 def fold_kernel(extents: Sequence[int], kept: Sequence[bool], dtype: DType) -> Kernel:
@@ -76,7 +80,7 @@ def fold_schedule(kernel: Kernel, machine: Machine, threads: int = 1) -> Schedul
     indices = kernel.statements["update"].indices
     outer = [name for name in out.dimensions if name not in (row, column)]
     terms = [name for name in indices if name not in out.dimensions]
-    schedule = Schedule(kernel)
+    schedule = unscheduled(kernel)
     for loop, factor in ((row, rows), (column, wide * lanes)):
         schedule = schedule.split(f"update.{loop}", factor, into=(f"{loop}_tile", f"{loop}_in"))
     tiles = (*outer, f"{row}_tile", f"{column}_tile")

@@ -8,9 +8,12 @@ additions hide the latency. All steps are public primitives and need a reduction
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from polysched.library.register_transpose import transposed_in_registers
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 VECTORS = 8
 """Vectors of partial results: enough to keep two units with a latency of four cycles busy."""

@@ -7,6 +7,8 @@ of ``y``, so that the matrix is read row by row and ``y`` is seldom loaded and s
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType, f32
@@ -15,7 +17,9 @@ from polysched.library.axes import along, declare_reduction, size_of
 from polysched.library.extents import require_sizes
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 ROWS = 4
 """Rows of ``A x`` that are computed together, to share their loads of ``x``."""

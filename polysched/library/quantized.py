@@ -7,6 +7,8 @@ product of quantized language models. The codes are packed: a row of 4096 weight
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from polysched.errors import KernelError
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
@@ -17,7 +19,9 @@ from polysched.library.axes import along, declare_reduction, size_of
 from polysched.library.extents import require_sizes
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 
 def quantized_gemv_kernel(

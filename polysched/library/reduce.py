@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from polysched.errors import KernelError
 from polysched.ir.core.kernel import Kernel
@@ -23,7 +23,9 @@ from polysched.library.axes import along, declare_reduction, size_of
 from polysched.library.extents import require_sizes
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 
 class Combine(enum.Enum):

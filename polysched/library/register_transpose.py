@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import islpy as isl
 
 from polysched.ir.core.kernel import Access, Array, Statement
@@ -10,7 +12,9 @@ from polysched.ir.expr.dtypes import boolean
 from polysched.ir.expr.expressions import Constant
 from polysched.ir.expr.linear import linear_form
 from polysched.schedule.core.program import find_loop, largest_extent
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 FEWEST = 4
 """Smallest number of lanes, and of columns, of a tile that is transposed in registers.

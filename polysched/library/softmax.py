@@ -7,6 +7,7 @@ computed together with the exponentials, which are then multiplied by its recipr
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from polysched.errors import KernelError
 from polysched.ir.core.kernel import Kernel
@@ -17,10 +18,13 @@ from polysched.ir.expr.functions import exp, maximum
 from polysched.library.axes import Size, size_of
 from polysched.library.extents import require_sizes
 from polysched.library.folding import folded_together, in_vectors, vectors_for
+from polysched.library.on_demand import unscheduled
 from polysched.library.register_transpose import rows_as_lanes, transposed_in_registers
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 _TILED = 16
 """Vectors of a row up to which a tile of ``lanes`` rows fits the L1 cache twice."""
@@ -91,7 +95,7 @@ def softmax_schedule(
     machine = as_machine(machine)
     size = size_of(kernel, "x", "softmax_kernel", machine, threads, dimensions="row column")
     lanes = size.lanes
-    schedule = Schedule(kernel)
+    schedule = unscheduled(kernel)
     if size.is_empty:
         return schedule
     if size.block > 1 and size.terms <= _TILED * lanes:

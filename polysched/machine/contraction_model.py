@@ -182,8 +182,11 @@ def pays_packing(
     """Whether copying an operand into the order of its reads saves more time than it takes.
 
     It pays if enough rows read each element, and the operand exceeds L2, its steps share one cache
-    set, a panel would fit L1 but exceeds the ways of its sets, its rows are narrow pieces of the
-    operand's, or the operand touches more pages than the first-level TLB holds.
+    set, a panel would fit half of L1 but exceeds the ways of its sets, its rows are narrow pieces
+    of the operand's, or the operand touches more pages than the first-level TLB holds.
+
+    A packed panel of more than half of L1 does not stay there beside the other operand: with
+    AVX-512, 64 x 64 x 16384 takes 1.47 ms with panels of 32 KiB packed and 1.27 ms in place.
 
     Args:
         rows: how often each element is read.
@@ -194,11 +197,12 @@ def pays_packing(
         machine: the machine.
     """
     costs = machine.costs
-    conflicts, fits = is_conflicting(step_bytes, machine), panel_bytes <= machine.cache_bytes(1)
-    if fits and (conflicts or exceeds_sets(step_bytes, terms, machine)):
+    nearest, conflicts = machine.cache_bytes(1), is_conflicting(step_bytes, machine)
+    exceeds = panel_bytes <= nearest // 2 and exceeds_sets(step_bytes, terms, machine)
+    if exceeds or (conflicts and panel_bytes <= nearest):
         return rows >= costs.conflicting_packing_rows
     is_narrow = panel_bytes < terms * costs.narrow_panel < terms * step_bytes
-    if is_narrow and operand_bytes > 2 * machine.cache_bytes(1):
+    if is_narrow and operand_bytes > 2 * nearest:
         return rows >= costs.narrow_packing_rows
     if conflicts or operand_bytes > machine.cache_bytes(2):
         return rows >= costs.packing_rows

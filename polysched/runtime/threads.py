@@ -19,7 +19,7 @@ from typing import Any
 
 from polysched.errors import CallError
 from polysched.integers import as_integer
-from polysched.llvm.emit.regions import TEAM
+from polysched.llvm.team_function import TEAM
 from polysched.machine.detect import detect_host
 from polysched.runtime.jit import Entry, architecture, emit_object, load_object
 from polysched.runtime.team_sleep import FUTEX_CALLS

@@ -38,6 +38,8 @@ def as_array(value: object, subject: str) -> np.ndarray[Any, Any]:
     Raises:
         CallError: ``value`` is none of these; the message starts with ``subject``.
     """
+    if type(value) is np.ndarray:  # numpy imports its masked arrays when they are first named
+        return value.view()
     if isinstance(value, np.ma.MaskedArray):
         raise CallError(f"{subject} is a masked array, whose mask would be ignored; pass its .data")
     if isinstance(value, np.ndarray):

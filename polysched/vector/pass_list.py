@@ -15,6 +15,7 @@ from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
 from polysched.vector.ir import VectorProgram
 from polysched.vector.passes.carry import carry_values
+from polysched.vector.passes.forward import count_lanes_upward
 from polysched.vector.passes.interleave import interleave_stores
 from polysched.vector.passes.lookup import form_lookups
 from polysched.vector.passes.narrow import narrow_integers
@@ -87,6 +88,11 @@ PASSES = (
         "vectorize",
         "replace vector loops by vector statements, with classified accesses and masks",
         vectorize,
+    ),
+    Pass(
+        "forward",
+        "count lanes upward where all vectors of a statement run backward in memory",
+        lambda program, machine: count_lanes_upward(program),
     ),
     Pass(
         "interleave",

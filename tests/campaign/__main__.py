@@ -1,7 +1,7 @@
 """A campaign of random kernels, C and Python functions, judged without polysched's interpreter.
 
 ``python -m tests.campaign kernels --count 5000 --seed 0`` and ``python -m tests.campaign c``
-(or ``python``, ``printed``). The
+(or ``c-parts``, ``python``, ``printed``). The
 generators, the arithmetic and the judgment of orders are written apart from `polysched.fuzz` and
 the strategies of the other tests, so that a mistake made there is not repeated here.
 """
@@ -20,6 +20,7 @@ from tests.campaign.supervisor import campaign, work
 _PARTS = {
     "kernels": "tests.campaign.kernels",
     "c": "tests.campaign.c_functions",
+    "c-parts": "tests.campaign.c_parts",
     "printed": "tests.campaign.printed",
     "python": "tests.campaign.python_functions",
 }

@@ -29,7 +29,7 @@ from tests.campaign.schedules_grown import Steps
 
 GROUP = 10
 _SCHEDULES = 1
-_HEAD = """#include <math.h>
+HEAD = """#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ typedef double real;
 typedef struct { double d; float f, p[2]; int k; char c; unsigned u; } rec;
 typedef struct { float x; int n; } pair;
 """
-_GCC = ("gcc", "-std=c11", "-fwrapv", "-ffp-contract=off", "-shared", "-fPIC", "-w")
+GCC = ("gcc", "-std=c11", "-fwrapv", "-ffp-contract=off", "-shared", "-fPIC", "-w")
 _UNDEFINED = "-fsanitize=integer-divide-by-zero,float-cast-overflow,bounds,shift-exponent"
 _NUMPY: dict[str, Any] = {
     "int": "i4", "unsigned": "u4", "short": "i2", "unsigned short": "u2", "signed char": "i1",
@@ -90,10 +90,10 @@ def _judge(functions: list[Function], seed: int, folder: Path, outcome: Outcome,
     references = [_reference(whole, folder, level) for level in ("-O1", "-O0")]
     objects = [str(folder / f"{one.symbol}.o") for one in variants]
     own = folder / "own.so"
-    _tool("gcc", "-shared", "-o", str(own), *objects, "-lm", "-lgomp")
+    tool("gcc", "-shared", "-o", str(own), *objects, "-lm", "-lgomp")
     library = ctypes.CDLL(str(own))
     for one in variants:
-        fault = _differs(one.function, one.symbol, library, references, seed, outcome, at)
+        fault = differs(one.function, one.symbol, library, references, seed, outcome, at)
         if fault is not None:
             _record(one, fault, seed, outcome, at)
 
@@ -102,12 +102,12 @@ def _reference(text: str, folder: Path, level: str) -> ctypes.CDLL:
     # The loader knows a library by its path: a new text needs a new one.
     name = f"reference{abs(hash(text))}"
     source, library = folder / f"{name}.c", folder / f"{name}{level}.so"
-    source.write_text(_HEAD + text)
-    _tool(*_GCC, level, "-o", str(library), str(source), "-lm")
+    source.write_text(HEAD + text)
+    tool(*GCC, level, "-o", str(library), str(source), "-lm")
     return ctypes.CDLL(str(library))
 
 
-def _tool(*command: str) -> None:
+def tool(*command: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{command[0]}: {done.stderr[:3000]}")
@@ -116,9 +116,9 @@ def _tool(*command: str) -> None:
 # What polysched makes of it
 
 
-def _program(function: Function, folder: Path) -> Any:
+def program_of(function: Function, folder: Path) -> Any:
     path = folder / f"{function.name}.c"
-    path.write_text(_HEAD + function.text())
+    path.write_text(HEAD + function.text())
     return load_c(path, function.name)
 
 
@@ -127,7 +127,7 @@ def _variants(
 ) -> list[Variant]:
     at(f"read {function.name}")
     try:
-        program = guarded("reading C", lambda: _program(function, folder), ps.PolyschedError)
+        program = guarded("reading C", lambda: program_of(function, folder), ps.PolyschedError)
         guarded("its signature", program.c_function, ps.PolyschedError)
     except ps.PolyschedError as error:
         outcome.counts["refused: " + _shortened(str(error))] += 1
@@ -206,7 +206,7 @@ def _exported(
 # Running
 
 
-def _differs(
+def differs(
     function: Function,
     symbol: str,
     library: ctypes.CDLL,
@@ -372,7 +372,7 @@ def _shrunk(function: Function, still: Callable[[Function], bool], tries: int = 
 
 def _fails(function: Function, one: Variant, seed: int, folder: Path, at: At) -> bool:
     try:
-        program = _program(function, folder)
+        program = program_of(function, folder)
         schedule = ps.Schedule(replace(program.kernel, name=one.symbol))
         path = folder / f"{one.symbol}.o"
         if not _exported(schedule, program, path, (), Outcome(), at):
@@ -380,11 +380,11 @@ def _fails(function: Function, one: Variant, seed: int, folder: Path, at: At) ->
         references = [_reference(function.text(), folder, level) for level in ("-O1", "-O0")]
         own = folder / "own.so"
         own.unlink(missing_ok=True)
-        _tool("gcc", "-shared", "-o", str(own), str(path), "-lm", "-lgomp")
+        tool("gcc", "-shared", "-o", str(own), str(path), "-lm", "-lgomp")
     except (ps.PolyschedError, RuntimeError, Finding):
         return False
     library = ctypes.CDLL(str(own.rename(folder / f"own{abs(hash(function.text()))}.so")))
-    found = _differs(function, one.symbol, library, references, seed, Outcome(), at)
+    found = differs(function, one.symbol, library, references, seed, Outcome(), at)
     return found is not None
 
 
@@ -395,10 +395,10 @@ def _is_undefined(function: Function, folder: Path) -> bool:
     names = ", ".join(_argument(one, sizes) for one in function.arguments)
     source = folder / "undefined.c"
     source.write_text(
-        f"{_HEAD}{function.text()}int main(void) {{ {function.name}({names}); return 0; }}\n"
+        f"{HEAD}{function.text()}int main(void) {{ {function.name}({names}); return 0; }}\n"
     )
     program = folder / "undefined"
-    _tool("gcc", "-w", "-std=c11", "-fwrapv", _UNDEFINED, "-o", str(program), str(source), "-lm")
+    tool("gcc", "-w", "-std=c11", "-fwrapv", _UNDEFINED, "-o", str(program), str(source), "-lm")
     done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
     return "runtime error" in done.stderr
 

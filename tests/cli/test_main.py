@@ -12,6 +12,7 @@ from typing import IO
 import pytest
 
 from tests.cli.conftest import Polysched, WriteFile
+from tests.support.effort import sampled
 
 COMMANDS = ("bench", "check", "compile", "machine", "run", "show")
 
@@ -97,7 +98,7 @@ def test_an_output_that_nobody_reads_is_no_verdict(kernels: str, option: str) ->
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk at hand")
-@pytest.mark.parametrize("arguments", [("--help",), ("--version",)])
+@pytest.mark.parametrize("arguments", sampled([("--help",), ("--version",)], 2))
 def test_help_on_a_full_disk(arguments: Sequence[str]) -> None:
     with Path("/dev/full").open("w") as full:
         code, message = writing_into(full, *arguments)

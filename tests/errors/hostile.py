@@ -1,13 +1,13 @@
 """Hostile programs: each calls all functions of polysched, in a process of its own.
 
-Run as ``python -m tests.errors.hostile NAME``: it prints the errors that polysched raises. Any
-other outcome is a defect. ``python -m tests.errors.hostile NAME 0.1`` uses a tenth of isl's time
-limits; the limits on operations stay.
+Run as ``python -m tests.errors.hostile NAME...``: it prints the errors that polysched raises. Any
+other outcome is a defect. ``python -m tests.errors.hostile NAME... --share 0.1`` uses a tenth of
+isl's time limits; the limits on operations stay.
 """
 
 from __future__ import annotations
 
-import sys
+from argparse import ArgumentParser
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial, reduce
@@ -138,9 +138,9 @@ def shorten(share: float) -> None:
     quota.deadline = shorter
 
 
-def main(name: str, share: float = 1.0) -> None:
+def ask(name: str, share: float) -> None:
     """Ask everything of one case, with a share of the time."""
-    shorten(share)
+    print(f"case: {name}", flush=True)
     schedule = attempt(CASES[name])
     if isinstance(schedule, ps.Schedule):
         verdict = ps.check(schedule)
@@ -152,6 +152,17 @@ def main(name: str, share: float = 1.0) -> None:
             attempt(lambda: ps.compile(schedule))
 
 
-if __name__ == "__main__":
-    main(sys.argv[1], *map(float, sys.argv[2:]))
+def main() -> None:
+    """Ask everything of the cases that are named, one after another."""
+    parser = ArgumentParser()
+    parser.add_argument("names", nargs="+", choices=CASES)
+    parser.add_argument("--share", type=float, default=1.0)
+    given = parser.parse_args()
+    shorten(given.share)
+    for name in given.names:
+        ask(name, given.share)
     print("alive")
+
+
+if __name__ == "__main__":
+    main()

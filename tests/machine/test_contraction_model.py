@@ -104,3 +104,9 @@ def test_packing_pays_from_some_number_of_rows_on() -> None:
     narrow, wide = (pays_packing(40, 2000, 500, L2 // 2, 500 * row, AVX512) for row in (96, 256))
     assert narrow
     assert not wide
+
+
+def test_a_panel_of_more_than_half_of_l1_is_not_packed_for_its_sets() -> None:
+    step = AVX512.page_bytes // 16  # the lines of every panel exceed the ways of their sets
+    pays = [pays_packing(64, step, 256, L2 // 8, panel, AVX512) for panel in (NEAR, 2 * NEAR)]
+    assert pays == [True, False]

@@ -30,6 +30,7 @@ from tests.support.c_programs import (
     run_program,
 )
 from tests.support.differential import arguments
+from tests.support.effort import covering
 
 FAST = Schedule(kernels.scale()).vectorize("i", 16)
 THREADED = Schedule(kernels.grid()).parallel("i").vectorize("j", 8)
@@ -40,8 +41,7 @@ def needs_x86() -> None:
         pytest.skip("code for x86-64")
 
 
-@pytest.mark.parametrize("suffix", [".o", ".so", ".s", ".c"])
-@pytest.mark.parametrize("size", [0, 1, 1000])
+@covering(1, suffix=[".o", ".so", ".s", ".c"], size=[0, 1, 1000])
 def test_each_kind_of_code_computes_what_the_kernel_says(
     suffix: str, size: int, tmp_path: Path
 ) -> None:

@@ -51,12 +51,15 @@ def loops() -> LoopProgram:
     table = build.input("table", ps.i32, (256,))
     with build.loops(z=N) as z:
         seen[z] = table[byte[z]]
+    reverse = build.output("reverse", ps.f64, (N,))
+    with build.loops(d=(N - 1, -1, -1)) as d:
+        reverse[d] = line[d]
     squares = build.output("squares", ps.i32, (N, N))
     with build.loops(m=N, n=N) as (m, n), build.statement("clear"):
         squares[m, n] = 0
     schedule = ps.Schedule(build.kernel()).vectorize("i", N).unroll("t")
     schedule = schedule.vectorize("n", N).reorder("n", "m", "nv").tensorize("m", "tilezero")
-    schedule = schedule.vectorize("p", 8).vectorize("z", N)
+    schedule = schedule.vectorize("p", 8).vectorize("z", N).vectorize("d", 8)
     schedule = schedule.tensorize("iv", "vpdpbusd").vectorize("s", 8).vectorize("j", 16)
     schedule = schedule.vectorize("b", N).vectorize("c", N).unroll("r")
     return lower(schedule.transpose("cv", "r"))

@@ -120,7 +120,7 @@ class ArrayStores:
         """A new array, large enough for a shape at every index of the enclosing loops."""
         reader, scope = self.reader, self.reader.scope
         name = scope.fresh(hint)
-        is_output = name == hint and name in scope.results
+        is_output = name == hint and name in scope.results and scope.index_arrays is None
         make = reader.build.output if is_output else reader.build.temporary
         try:
             extents = tuple(_at_least_none(self._largest(extent)) for extent in shape)

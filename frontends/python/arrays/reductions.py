@@ -112,17 +112,18 @@ class Reductions:
         return self.stores.reader.calls
 
     def product(self, node: ast.AST, left: Operand, right: Operand, function: Any) -> Operand:
-        """``left @ right`` of arrays with one or two dimensions.
+        """``left @ right``, where ``right`` has one or two dimensions.
 
         Raises:
             KernelError: the operands are not such arrays, or their shapes do not fit.
         """
         if not isinstance(left, ArrayValue) or not isinstance(right, ArrayValue):
             raise KernelError("expected two arrays")
-        if not (1 <= left.rank <= 2 and 1 <= right.rank <= 2):
+        if not (left.rank >= 1 and 1 <= right.rank <= 2):
             raise KernelError(
                 f"a product of arrays with {left.rank} and {right.rank} dimensions is not "
-                "supported; expected one or two: write loops, or use polysched.einsum"
+                "supported; expected a second one with one or two: write loops, or use "
+                "polysched.einsum"
             )
         require_defined(left)
         require_defined(right)

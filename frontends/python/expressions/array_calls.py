@@ -73,6 +73,9 @@ class ArrayCalls:
         """
         if any(function is maker for maker in (*_FILLS, *_LIKE)):
             return self._filled(function, node)
+        ufunc = getattr(function, "__self__", None)
+        if isinstance(ufunc, np.ufunc) and function.__name__ == "outer":
+            return self._pairs(ufunc, node)
         table: Mapping[Any, Callable[..., Operand]] = {
             np.arange: self._arange,
             np.array: self._copy,
@@ -97,6 +100,16 @@ class ArrayCalls:
                     )
                 return translate(node, **arguments)
         return None
+
+    def _pairs(self, function: np.ufunc, node: ast.Call) -> Operand:
+        """``np.add.outer(a, b)``: a function of each element of one array with each of another."""
+        if len(node.args) != 2 or node.keywords:
+            raise self.source.error(node, "expected two arrays")
+        left, right = self.read(node.args[0]), self.read(node.args[1])
+        if isinstance(left, ArrayValue) and isinstance(right, ArrayValue):
+            rank, ones = left.rank, (Constant(1),) * right.rank
+            left = viewed(left, (*left.shape, *ones), lambda indices: indices[:rank])
+        return self.apply(function, [left, right], node)
 
     def method(self, name: str, array: ArrayValue, node: ast.Call) -> Operand:
         """The result of a method in `METHODS`.
@@ -170,6 +183,12 @@ class ArrayCalls:
             owner = self.read(node.value)
             if isinstance(owner, ArrayValue):
                 return owner.shape
+        if isinstance(node, ast.BinOp) and _is_tuple(node):
+            return (*self.shape(node.left), *self.shape(node.right))
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            ends = (node.slice.lower, node.slice.upper, node.slice.step)
+            literals = [None if end is None else self._literal(end) for end in ends]
+            return self.shape(node.value)[slice(*literals)]
         parts = node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
         return tuple(self._extent(part) for part in parts)
 
@@ -183,6 +202,13 @@ class ArrayCalls:
     def length(self, extent: Expression) -> Expression:
         """An extent as a program sees it: 0 instead of an extent below 0."""
         return extent if always(self.build, extent >= 0) else maximum(extent, 0)
+
+    def _literal(self, node: ast.expr) -> int:
+        value = self.read(node)
+        literal = value.literal if isinstance(value, Value) else None
+        if not isinstance(literal, int):
+            raise self.source.error(node, "expected a literal integer: the number of a dimension")
+        return literal
 
     def _extent(self, node: ast.expr) -> Expression:
         value = self.read(node)
@@ -250,11 +276,11 @@ class ArrayCalls:
         if step is not None:
             value = self.read(step)
             literal = value.literal if isinstance(value, Value) else None
-            if not isinstance(literal, int) or literal <= 0:
-                raise self.source.error(step, "expected a step that is a literal above 0")
+            if not isinstance(literal, int) or literal == 0:
+                raise self.source.error(step, "expected a step that is a literal other than 0")
             by = literal
-        length = tidy(upper - lower)
-        length = length if by == 1 else (length + (by - 1)) // by
+        length = tidy(upper - lower if by > 0 else lower - upper)
+        length = length if abs(by) == 1 else (length + (abs(by) - 1)) // abs(by)
         return ArrayValue((length,), i64, lambda indices: Value(cast(lower + by * indices[0], i64)))
 
     def _clip(
@@ -387,3 +413,15 @@ def _clipped_number(value: Value, low: Value, high: Value) -> Value:
         raise KernelError(f"np.clip of {dtype} is not supported; expected numbers")
     part, least, most = (converted(operand, dtype) for operand in (value, low, high))
     return Value(operation(Operator.MINIMUM, operation(Operator.MAXIMUM, part, least), most))
+
+
+def _is_tuple(node: ast.expr) -> bool:
+    """Whether an expression is a tuple of extents, such as ``(n,) + x.shape[1:]``."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _is_tuple(left) and _is_tuple(right)
+        case ast.Subscript(value=inner, slice=ast.Slice()):
+            return _is_tuple(inner)
+    return isinstance(node, ast.Tuple | ast.List) or (
+        isinstance(node, ast.Attribute) and node.attr == "shape"
+    )

@@ -93,8 +93,8 @@ _LOGICAL: Mapping[Any, Callable[..., Expression]] = MappingProxyType(
     }
 )
 SUPPORTED = (
-    "supported are min, max, abs, float, int, bool, np.where, numpy's number types, and functions "
-    "of one number of math and numpy such as sqrt, exp, log, sin"
+    "supported are min, max, abs, round, float, int, bool, np.where, numpy's number types, and "
+    "functions of one number of math and numpy such as sqrt, exp, log, sin"
 )
 
 
@@ -117,6 +117,10 @@ def call(function: Any, arguments: list[Value]) -> Value:
         if is_affine_number(only):  # max(x, -x) is affine, an absolute value is not
             return combine(Operator.MAXIMUM, only, combine(Operator.NEGATE, only))
         return combine(Operator.ABSOLUTE, only)
+    if function is round:
+        _require_count(arguments, 1)
+        (only,) = arguments
+        return only if only.dtype.is_integer else call(int, [call(np.rint, arguments)])
     if function is min or function is max:
         return _extreme(arguments, is_largest=function is max)
     if not callable(function):

@@ -20,7 +20,7 @@ from polysched.frontends.python.scope.bindings import RangeLearnedError
 from polysched.frontends.python.source.function_source import FunctionSource
 from polysched.frontends.python.values.value import Value
 from polysched.ir.declare.builder import KernelBuilder
-from polysched.ir.expr.dtypes import i64
+from polysched.ir.expr.dtypes import boolean, i64
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Load
 from polysched.ir.expr.functions import cast, maximum, select
 from polysched.ir.expr.traversal import loads
@@ -151,6 +151,12 @@ class Subscripting:
             raise RangeLearnedError(expression.array, extent)
 
     def _gather(self, part: ast.expr, operand: ArrayValue, extent: Expression) -> _Axis:
+        if operand.dtype == boolean:
+            raise self.source.error(
+                part,
+                "how many elements this mask selects depends on data; supported are x[m] = ..., "
+                "np.sum(x[m]), np.mean(x[m]) and np.where(m, x, y)",
+            )
         if not operand.dtype.is_integer:
             raise self.source.error(
                 part,

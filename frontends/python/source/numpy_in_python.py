@@ -14,6 +14,9 @@ from typing import Any
 
 import numpy as np
 
+_COUNT = type(np.count_nonzero(np.zeros(1)))
+"""The type of counts, which depends on numpy's version."""
+
 
 def average(a, axis=None, weights=None, keepdims=False):
     if weights is None:
@@ -56,7 +59,7 @@ def correlate(a, v, mode="valid"):
 
 
 def count_nonzero(a):
-    return int(np.sum(a != 0))
+    return _COUNT(np.sum(a != 0))
 
 
 def meshgrid(x, y, indexing="xy"):
@@ -99,6 +102,38 @@ def trapezoid(y, x=None, dx=1.0):
     return result
 
 
+def add_reduce(array, axis=0, keepdims=False):
+    return np.sum(array, axis=axis, keepdims=keepdims)
+
+
+def multiply_reduce(array, axis=0, keepdims=False):
+    return np.prod(array, axis=axis, keepdims=keepdims)
+
+
+def minimum_reduce(array, axis=0, keepdims=False):
+    return np.min(array, axis=axis, keepdims=keepdims)
+
+
+def maximum_reduce(array, axis=0, keepdims=False):
+    return np.max(array, axis=axis, keepdims=keepdims)
+
+
+def logical_and_reduce(array, axis=0, keepdims=False):
+    return np.all(array, axis=axis, keepdims=keepdims)
+
+
+def logical_or_reduce(array, axis=0, keepdims=False):
+    return np.any(array, axis=axis, keepdims=keepdims)
+
+
+def masked_sum(a, mask):
+    return np.sum(np.where(mask, a, 0))
+
+
+def masked_mean(a, mask):
+    return np.sum(np.where(mask, a, 0)) / np.sum(mask)
+
+
 def tril(m, k=0):
     out = np.zeros_like(m)
     for i in range(m.shape[0]):
@@ -130,12 +165,31 @@ _IN_PYTHON: Mapping[Any, Any] = MappingProxyType(
         np.triu: triu,
     }
 )
+_REDUCED: Mapping[np.ufunc, Any] = MappingProxyType(
+    {
+        np.add: add_reduce,
+        np.logical_and: logical_and_reduce,
+        np.logical_or: logical_or_reduce,
+        np.maximum: maximum_reduce,
+        np.minimum: minimum_reduce,
+        np.multiply: multiply_reduce,
+    }
+)
+_MASKED: Mapping[Any, Any] = MappingProxyType({np.sum: masked_sum, np.mean: masked_mean})
 _METHODS: Mapping[str, Any] = MappingProxyType({"trace": np.trace})
 
 
 def written_in_python(function: Any) -> Any:
     """The function that a function of numpy stands for; None if it has no such form."""
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, np.ufunc) and getattr(function, "__name__", "") == "reduce":
+        return _REDUCED.get(owner)
     return next((form for known, form in _IN_PYTHON.items() if known is function), None)
+
+
+def masked_in_python(function: Any) -> Any:
+    """The function of ``(x, m)`` that a reduction of ``x[m]`` with a mask stands for, or None."""
+    return next((form for known, form in _MASKED.items() if known is function), None)
 
 
 def method_in_python(name: str) -> Any:

@@ -40,9 +40,10 @@ from polysched.frontends.python.scope.bindings import (
 from polysched.frontends.python.source.annotations import dtype_named
 from polysched.frontends.python.source.liveness import is_changed, is_dead_after
 from polysched.frontends.python.source.stored_names import assignments_of
+from polysched.frontends.python.statements.guarded_values import guarded
 from polysched.frontends.python.values.affinity import is_affine_number
 from polysched.frontends.python.values.integer_ranges import Need
-from polysched.frontends.python.values.value import Value, bare, chosen, stored
+from polysched.frontends.python.values.value import Value, bare, stored
 from polysched.ir.core.kernel import Role
 from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.expr.dtypes import i64
@@ -448,8 +449,7 @@ class Assigner:
                 expression: Expression = stored(value, declared.dtype)
                 if guards and not is_new:
                     condition = Value(reduce(and_, (guard.expression for guard in guards)))
-                    kept = Value(array[subscripts])
-                    expression = chosen(condition, Value(expression), kept).expression
+                    expression = guarded(condition, expression, array[subscripts])
                 array[subscripts] = expression
             except KernelError as error:
                 raise self.reader.source.error(node, str(error)) from None

@@ -198,8 +198,9 @@ class ComputedSubscripts:
             is_outside = reduce(
                 and_, (guard.expression for guard in guards), not_equal(wrapped, handle[()])
             )
-            line = reader.source.first_line + getattr(node, "lineno", 1) - 1
+            line = reader.source.span(node).line
             found = maximum(scope.outside[()], select(is_outside, Constant(line), Constant(0)))
+            # One check for all subscripts of a statement ran at half to 0.9 of the speed.
             check = Value(found, is_weak=True)
             self.assigner.put(node, scope.outside, (), check, is_new=True)
         name = scope.variable("subscript")

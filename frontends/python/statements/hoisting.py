@@ -25,7 +25,11 @@ from polysched.frontends.python.scope.inlining import Renamer, bound_arguments, 
 from polysched.frontends.python.scope.specialized import static_value
 from polysched.frontends.python.source.function_source import FunctionSource, function_source
 from polysched.frontends.python.source.local_functions import signature_of
-from polysched.frontends.python.source.numpy_in_python import method_in_python, written_in_python
+from polysched.frontends.python.source.numpy_in_python import (
+    masked_in_python,
+    method_in_python,
+    written_in_python,
+)
 from polysched.frontends.python.statements.assignments import Assigner
 from polysched.frontends.python.statements.literal_loops import summed, summing
 from polysched.ir.declare.array_handle import ArrayHandle
@@ -108,7 +112,7 @@ class Hoister:
         if isinstance(result, ast.BinOp) and isinstance(result.op, ast.MatMult):
             replaced = self._product(result, statement)
         elif isinstance(result, ast.Call):
-            replaced = self._call(result, statement)
+            replaced = self._masked(result, statement) or self._call(result, statement)
         return replaced  # type: ignore[no-any-return]
 
     def _product(self, node: ast.BinOp, statement: ast.stmt) -> ast.expr:
@@ -161,6 +165,25 @@ class Hoister:
         except KernelError as error:
             raise reader.source.error(node, str(error)) from None
         return self._named(node, result)
+
+    def _masked(self, node: ast.Call, statement: ast.stmt) -> ast.expr | None:
+        """``np.sum(x[m])`` of the elements that a mask selects; None for other calls."""
+        reader, func, arguments = self.assigner.reader, node.func, node.args
+        if isinstance(func, ast.Attribute) and reader.is_inside(func.value):
+            function, arguments = reduction_named(func.attr), [func.value, *arguments]
+        elif isinstance(func, ast.Attribute):
+            function = reader.outer(func)
+        else:
+            return None
+        form = masked_in_python(function)
+        if form is None or len(arguments) != 1 or node.keywords:
+            return None
+        (part,) = arguments
+        if not isinstance(part, ast.Subscript) or self.assigner.masked.mask(part) is None:
+            return None
+        whole = copy(node)
+        whole.args = [part.value, part.slice]
+        return self._inline(whole, form, statement)
 
     def _sum(self, node: ast.Call, statement: ast.stmt) -> ast.expr:
         """``sum(x[i] for i in range(n))``."""

@@ -19,6 +19,7 @@ from polysched.frontends.scop.affine.integer_types import in_type
 from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.affine.subscripts import moved_pointer
 from polysched.frontends.scop.declare.variables import Origin, Outside, Variable
+from polysched.frontends.scop.rewrites.derived import DerivedSize
 from polysched.frontends.scop.rewrites.usage import Usage
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.pragmas import Pragmas, Shape
@@ -120,7 +121,7 @@ def _assume(scope: Scope, build: KernelBuilder, pragmas: Pragmas) -> None:
 def _relate(scope: Scope, build: KernelBuilder, sizes: Collection[Variable]) -> None:
     """Add the equations of the derived sizes that are affine."""
     for variable in sizes:
-        if variable.derived is None:
+        if not isinstance(variable.derived, DerivedSize):
             continue
         with contextlib.suppress(FrontendError, KernelError):
             holds = equal(Parameter(variable.name), affine(scope, variable.derived.node).value)

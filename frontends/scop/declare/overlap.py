@@ -18,8 +18,9 @@ def may_overlap(
 ) -> tuple[tuple[str, str], ...]:
     """Return the pairs of variables that C lets overlap, of which the kernel writes at least one.
 
-    C keeps two variables apart if one is a ``restrict`` pointer, if both are declared objects and
-    not pointers, or if their elements have types that may not alias (C11 6.5).
+    C keeps two variables apart if one is a ``restrict`` pointer, if one is a constant object, which
+    nothing may write (C11 6.7.3), if both are declared objects and not pointers, or if their
+    elements have types that may not alias (C11 6.5).
 
     Args:
         kernel: the kernel.
@@ -35,6 +36,7 @@ def may_overlap(
         for first, second in pairs
         if {first.name, second.name} & written
         and not (_is_restrict(first) or _is_restrict(second))
+        and not (_is_constant(first) or _is_constant(second))
         and not _is_same_struct(first, second)
         and (_is_pointer(first) or _is_pointer(second))
         and _is_reachable(first, addressed)
@@ -76,6 +78,12 @@ def _is_restrict(variable: Variable) -> bool:
     if place is not None and not place.member.is_pointer:
         return place.is_restrict
     return variable.type.is_restrict
+
+
+def _is_constant(variable: Variable) -> bool:
+    """Whether a variable is an array that is declared const, not a pointer to constants."""
+    is_object = variable.place is None and not _is_pointer(variable)
+    return is_object and bool(variable.type.dims) and variable.type.is_const
 
 
 def _is_same_struct(first: Variable, second: Variable) -> bool:

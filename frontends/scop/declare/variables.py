@@ -11,7 +11,7 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine.expressions import EXTREMA
-from polysched.frontends.scop.rewrites.derived import DerivedSize
+from polysched.frontends.scop.rewrites.derived import DerivedSize, EntryValue
 from polysched.frontends.scop.rewrites.region import Region
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.source.trees import walk
@@ -46,7 +46,7 @@ class Variable:
     type: CType
     origin: Origin
     place: MemberPlace | None = None
-    derived: DerivedSize | None = None
+    derived: DerivedSize | EntryValue | None = None
 
 
 def typedefs_of(tree: c_ast.FileAST, before: Collection[c_ast.Node] = ()) -> Typedefs:
@@ -124,6 +124,10 @@ def variables_of(
         node, place = member.declaration, member.place
         type_ = declared_type(node.type, typedefs, parsed.source_map, node)
         variables[name] = Variable(name, node, type_, origins[place.base], place)
+    for result in region.results:
+        node = c_ast.Decl(result.name, [], [], [], [], result.type, None, None, result.type.coord)
+        type_ = declared_type(result.type, typedefs, parsed.source_map, node)
+        variables[result.name] = Variable(result.name, node, type_, Origin.LOCAL)
     for name, size_ in region.derived.items():
         declaration = c_ast.Decl(name, [], [], [], [], None, None, None, size_.node.coord)
         variables[name] = Variable(

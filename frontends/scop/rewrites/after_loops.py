@@ -151,6 +151,13 @@ def _may_be_affine(node: c_ast.Node) -> bool:
     return not (isinstance(node, c_ast.UnaryOp) and node.op == "*")
 
 
+def exclusive_end(
+    cond: c_ast.Node | None, name: str, step: int, type_: c_ast.Node
+) -> c_ast.Node | None:
+    """Return the exclusive end of a variable, with operands of a type; None if unknown."""
+    return _end(cond, name, step, _Operands(type_))
+
+
 def _end(cond: c_ast.Node | None, name: str, step: int, operands: _Operands) -> c_ast.Node | None:
     """Return the exclusive end of a variable; None for other conditions."""
     if not isinstance(cond, c_ast.BinaryOp) or cond.op not in _MIRRORED:

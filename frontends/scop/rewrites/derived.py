@@ -64,6 +64,11 @@ class DerivedSize:
     dtype: DType
 
     @property
+    def sizes(self) -> list[str]:
+        """The parameters of the kernel that the expression uses."""
+        return names_in(self.node)
+
+    @property
     def value(self) -> Expression:
         """The expression over the parameters of the kernel, in 64 bits."""
         return _in_64_bits(self.node)
@@ -72,6 +77,31 @@ class DerivedSize:
     def text(self) -> str:
         """The expression in C, of type long."""
         return _in_long(self.node)
+
+
+@dataclass(frozen=True)
+class EntryValue:
+    """Integer that the code around a part of a function computes in C.
+
+    Attributes:
+        node: the expression in C.
+        dtype: its type.
+    """
+
+    node: c_ast.Node
+    dtype: DType
+    sizes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The expression in C, of type long."""
+        return f"(long)({c_text(self.node)})"
+
+
+def c_text(node: c_ast.Node) -> str:
+    """Return an expression as C text."""
+    text: str = _Text().visit(node)
+    return text
 
 
 @dataclass
@@ -109,8 +139,12 @@ class DerivedSizes:
         for node in declared:
             counts[node.name] = counts.get(node.name, 0) + 1
         for node in declared:
-            is_number = isinstance(node.type, c_ast.TypeDecl) and _is_int(node.type.type)
-            if is_number and node.init and counts[node.name] == 1 and node.name not in changed:
+            if (
+                _is_number(node)
+                and node.init
+                and counts[node.name] == 1
+                and node.name not in changed
+            ):
                 value = substituted(node.init, self._local)
                 if self._is_pure(value):
                     self._local[node.name] = value
@@ -176,6 +210,11 @@ class DerivedSizes:
                     name, node.quals, node.align, node.storage, node.funcspec, node.type,
                     self._name(init), node.bitsize, node.coord,
                 )  # fmt: skip
+            case c_ast.Decl(init=c_ast.Node() as init) if _is_number(node):
+                return c_ast.Decl(
+                    node.name, node.quals, node.align, node.storage, node.funcspec, node.type,
+                    self._bound(init), node.bitsize, node.coord,
+                )  # fmt: skip
             case c_ast.For():
                 init, cond, step = (
                     None if part is None else self._bound(part)
@@ -236,7 +275,7 @@ class DerivedSizes:
     def _name(self, node: c_ast.Node) -> c_ast.Node:
         """Return the name of a derived size."""
         value = substituted(node, self._local)
-        text = _Text().visit(value)
+        text = c_text(value)
         if text not in self._known:
             leaves = (one for one in walk(value) if isinstance(one, c_ast.ID | c_ast.Constant))
             words = [one.name if isinstance(one, c_ast.ID) else one.value for one in leaves]
@@ -271,6 +310,11 @@ def _is_exact(node: c_ast.Node, may_leave: bool) -> bool:
     if _is_unsigned(type_):
         return not may_leave
     return bool(set(getattr(type_, "names", ())) & {"ptrdiff_t", "ssize_t", "int64_t", "long"})
+
+
+def _is_number(node: c_ast.Decl) -> bool:
+    """Whether a declaration is that of a signed integer."""
+    return isinstance(node.type, c_ast.TypeDecl) and _is_int(node.type.type)
 
 
 def _is_unsigned(type_: c_ast.Node) -> bool:

@@ -8,10 +8,27 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, suggestion
-from polysched.frontends.scop.rewrites.derived import DerivedSize
+from polysched.frontends.scop.rewrites.derived import DerivedSize, EntryValue
 from polysched.frontends.scop.rewrites.usage import usage_of
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.types.struct_places import MemberVariable
+
+
+@dataclass(frozen=True)
+class LiveOut:
+    """Variable in which a region leaves a value for a variable of its function.
+
+    Attributes:
+        name: the new variable, which the code around the call declares.
+        type: its type.
+        target: the variable of the function.
+        operator: ``=`` or ``+=``: how the target is updated after the region.
+    """
+
+    name: str
+    type: c_ast.Node
+    target: str
+    operator: str
 
 
 @dataclass(frozen=True)
@@ -29,6 +46,9 @@ class Region:
             None for a whole function.
         members: the variables that stand for members of structs outside the region, by name.
         derived: the sizes that are computed from others at the entry, by name.
+        results: the variables that hold what the region leaves in counters and pointers.
+        ended: the variables of the function whose values after the region nothing reads.
+        hoisted: the declarations in C of the pointers that are read before the region.
     """
 
     function: c_ast.FuncDef
@@ -38,7 +58,10 @@ class Region:
     node: c_ast.Node
     end: c_ast.Node | None = None
     members: Mapping[str, MemberVariable] = field(default_factory=dict)
-    derived: Mapping[str, DerivedSize] = field(default_factory=dict)
+    derived: Mapping[str, DerivedSize | EntryValue] = field(default_factory=dict)
+    results: tuple[LiveOut, ...] = ()
+    ended: frozenset[str] = frozenset()
+    hoisted: tuple[str, ...] = ()
 
     @property
     def is_marked(self) -> bool:

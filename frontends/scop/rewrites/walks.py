@@ -18,12 +18,64 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
+from polysched.frontends.scop.rewrites.loop_ranges import (
+    ZERO,
+    NotUnderstoodError,
+    as_long,
+    combined,
+    counted,
+    is_zero,
+    times,
+)
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by
-from polysched.frontends.scop.source.trees import cast_to, loop_start, mapped, names_in, walk
+from polysched.frontends.scop.source.trees import (
+    Distance,
+    cast_to,
+    loop_start,
+    mapped,
+    names_in,
+    walk,
+)
 
 _MOVES = {"p++": "+", "++": "+", "p--": "-", "--": "-", "+=": "+", "-=": "-"}
-_ZERO = c_ast.Constant("int", "0")
+_WIDE = frozenset({"long", "size_t", "ptrdiff_t", "ssize_t", "int64_t", "uint64_t"})
+_EXACT = frozenset({*_WIDE, "int", "signed", "unsigned", "int32_t"})
 _LEAVING = c_ast.Continue | c_ast.Break | c_ast.Return | c_ast.Goto
+
+
+def without_counters(items: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
+    """Rewrite the local integers that walk through an array, as in ``x[k++]``."""
+    result = tuple(items)
+    for name, type_ in _subscript_counters(items):
+        try:
+            result, _ = _Walk(name, type_).items(result, _Offset(ZERO), ())
+        except NotUnderstoodError:
+            continue
+    return result
+
+
+def _subscript_counters(items: Sequence[c_ast.Node]) -> Iterator[tuple[str, c_ast.TypeDecl]]:
+    """Yield the local integers with a first value that are only counted, in subscripts too.
+
+    Narrow and unsigned ones may wrap around, except for those as wide as addresses.
+    """
+    nodes = [node for item in items for node in walk(item)]
+    subscripts = [node.subscript for node in nodes if isinstance(node, c_ast.ArrayRef)]
+    used = {name for subscript in subscripts for name in names_in(subscript)}
+    loops = {
+        start[0] for node in nodes if isinstance(node, c_ast.For) and (start := loop_start(node))
+    }
+    declared = [node for node in nodes if isinstance(node, c_ast.Decl)]
+    names = [node.name for node in declared]
+    for node in declared:
+        words = set(getattr(getattr(node.type, "type", None), "names", ()))
+        is_number = isinstance(node.type, c_ast.TypeDecl) and node.init is not None
+        is_number &= words <= _EXACT and (bool(words & _WIDE) or "unsigned" not in words)
+        moves = [move for move in nodes if _moves(move, node.name)]
+        is_counted = bool(moves) and all(getattr(move, "op", "") in _MOVES for move in moves)
+        is_single = names.count(node.name) == 1 and node.name not in loops
+        if is_number and is_single and is_counted and node.name in used:
+            yield node.name, node.type
 
 
 def without_walks(items: Sequence[c_ast.Node], pointers: Collection[str]) -> tuple[c_ast.Node, ...]:
@@ -39,8 +91,8 @@ def without_walks(items: Sequence[c_ast.Node], pointers: Collection[str]) -> tup
         moved = any(_moves(node, name) for item in result for node in walk(item))
         if moved and local.count(name) + (name in pointers) == 1:
             try:
-                result, _ = _Walk(name).items(result, _Offset(_ZERO), ())
-            except _NotUnderstoodError:
+                result, _ = _Walk(name).items(result, _Offset(ZERO), ())
+            except NotUnderstoodError:
                 continue
     return result
 
@@ -66,10 +118,6 @@ def moves_in(items: Sequence[c_ast.Node], pointers: Collection[str]) -> list[c_a
     ]
 
 
-class _NotUnderstoodError(Exception):
-    """The pointer moves in a way that has no subscript."""
-
-
 def _moves(node: c_ast.Node, name: str) -> bool:
     target = changed_by(node)
     return isinstance(target, c_ast.ID) and target.name == name
@@ -77,23 +125,45 @@ def _moves(node: c_ast.Node, name: str) -> bool:
 
 @dataclass(frozen=True)
 class _Offset:
-    """Distance from the start of the walk, valid inside certain loops only."""
+    """Distance from the start of the walk, valid inside certain loops only.
+
+    Attributes:
+        value: the distance.
+        inside: the loops.
+        anywhere: the distance that is valid anywhere; None for `value`.
+    """
 
     value: c_ast.Node
     inside: frozenset[int] = frozenset()
+    anywhere: c_ast.Node | None = None
 
-    def plus(self, other: c_ast.Node, inside: frozenset[int] = frozenset()) -> _Offset:
-        if _is_zero(other):
+    @property
+    def exact(self) -> c_ast.Node:
+        """The distance, with 0 in place of negative numbers of iterations; valid anywhere."""
+        return self.value if self.anywhere is None else self.anywhere
+
+    def plus(
+        self,
+        other: c_ast.Node,
+        inside: frozenset[int] = frozenset(),
+        exact: c_ast.Node | None = None,
+    ) -> _Offset:
+        if is_zero(other):
             return self
-        value = other if _is_zero(self.value) else _combined("+", self.value, other)
-        return _Offset(value, self.inside | inside)
+        value, anywhere = (
+            more if is_zero(before) else combined("+", before, more)
+            for before, more in ((self.value, other), (self.exact, exact or other))
+        )
+        is_same = self.anywhere is None and exact is None
+        return _Offset(value, self.inside | inside, None if is_same else anywhere)
 
 
 @dataclass(frozen=True)
 class _Walk:
-    """Rewriting of one pointer."""
+    """Rewriting of one pointer, or of an integer of a type."""
 
     name: str
+    type_: c_ast.TypeDecl | None = None
 
     def items(
         self, items: Sequence[c_ast.Node], offset: _Offset, loops: tuple[int, ...]
@@ -110,7 +180,7 @@ class _Walk:
         self, node: c_ast.Node, offset: _Offset, loops: tuple[int, ...]
     ) -> tuple[c_ast.Node | None, _Offset]:
         if isinstance(node, c_ast.Decl) and node.name == self.name:
-            return node, _Offset(_ZERO)
+            return node, _Offset(ZERO)
         if self.name not in names_in(node):
             return node, offset
         if not any(_moves(inner, self.name) for inner in walk(node)):
@@ -125,20 +195,20 @@ class _Walk:
                 return self.loop(node, offset, loops)
             case c_ast.Assignment() | c_ast.UnaryOp() | c_ast.Decl():
                 return self.moving(node, offset, loops)
-        raise _NotUnderstoodError
+        raise NotUnderstoodError
 
     def distance(self, move: c_ast.Node) -> c_ast.Node:
         """Return the number of elements by which a statement moves the pointer."""
         operator = _MOVES.get(move.op)
         if operator is None:
-            raise _NotUnderstoodError
+            raise NotUnderstoodError
         by = (
             move.rvalue
             if isinstance(move, c_ast.Assignment)
             else c_ast.Constant("int", "1", move.coord)
         )
         if self.name in names_in(by):
-            raise _NotUnderstoodError
+            raise NotUnderstoodError
         return by if operator == "+" else c_ast.UnaryOp("-", by, by.coord)
 
     def moving(
@@ -147,10 +217,10 @@ class _Walk:
         """Rewrite a statement with one ``*p++`` in it, which is always evaluated."""
         moves = [inner for inner in _evaluated(node) if _moves(inner, self.name)]
         if len(moves) != 1 or names_in(node).count(self.name) != 1:
-            raise _NotUnderstoodError
+            raise NotUnderstoodError
         (move,) = moves
         if not isinstance(move, c_ast.UnaryOp):
-            raise _NotUnderstoodError
+            raise NotUnderstoodError
         after = offset.plus(self.distance(move))
         used = offset if move.op.startswith("p") else after
         pointer = move.expr
@@ -165,18 +235,39 @@ class _Walk:
         if isinstance(node, c_ast.Decl) and node.name == self.name:
             return node
         if not offset.inside <= set(loops):
-            raise _NotUnderstoodError
+            has_distance = any(isinstance(inner, Distance) for inner in walk(node))
+            if not (has_distance or self.type_ is not None):
+                raise NotUnderstoodError
+            return self._read(node, _Offset(offset.exact))
         return self._read(node, offset)
 
     def _read(self, node: c_ast.Node, offset: _Offset) -> c_ast.Node:
         match node:
+            case Distance(name=name) if name == self.name:
+                return offset.exact
             case c_ast.UnaryOp(op="*", expr=c_ast.ID(name=name) as own) if name == self.name:
                 return c_ast.ArrayRef(own, offset.value, node.coord)
             case c_ast.ArrayRef(name=c_ast.ID(name=name) as own, subscript=by) if name == self.name:
                 return c_ast.ArrayRef(own, offset.plus(self._read(by, offset)).value, node.coord)
+            case c_ast.ArrayRef(subscript=by) if self.type_ is not None:
+                array = self._read(node.name, offset)
+                return c_ast.ArrayRef(array, self._moved(by, offset), node.coord)
+            case c_ast.ID(name=name) if name == self.name and self.type_ is not None:
+                own = c_ast.TypeDecl(None, [], None, self.type_.type)
+                return node if is_zero(offset.value) else cast_to(own, self._moved(node, offset))
             case c_ast.ID(name=name) if name == self.name:
-                return node if _is_zero(offset.value) else _combined("+", node, offset.value)
+                return self._moved(node, offset)
         return mapped(node, lambda child: self._read(child, offset))
+
+    def _moved(self, node: c_ast.Node, offset: _Offset) -> c_ast.Node:
+        """Add the offset to the uses of the variable in a sum; a subscript has 64 bits."""
+        match node:
+            case c_ast.ID(name=name) if name == self.name:
+                return node if is_zero(offset.value) else combined("+", node, offset.value)
+            case c_ast.BinaryOp(op="+" | "-" | "*" as operator, left=left, right=right):
+                sides = (self._moved(left, offset), self._moved(right, offset))
+                return c_ast.BinaryOp(operator, *sides, node.coord)
+        return self._read(node, offset)
 
     def loop(
         self, node: c_ast.For, offset: _Offset, loops: tuple[int, ...]
@@ -185,31 +276,31 @@ class _Walk:
         body, moves = node.stmt, node.next
         leaves = any(isinstance(inner, _LEAVING) for inner in walk(body))
         if leaves or any(self.name in names_in(part) for part in (node.init, node.cond) if part):
-            raise _NotUnderstoodError
+            raise NotUnderstoodError
         if any(isinstance(inner, c_ast.Decl) and inner.name == self.name for inner in walk(body)):
-            inner, _ = self.statement(body, _Offset(_ZERO), (*loops, id(node)))
+            inner, _ = self.statement(body, _Offset(ZERO), (*loops, id(node)))
             return c_ast.For(node.init, node.cond, moves, inner, node.coord), offset
-        variable, done, count, step_of_loop = _range(node)
         steps = moves.exprs if isinstance(moves, c_ast.ExprList) else [moves] if moves else []
         own = [step for step in steps if _moves(step, self.name)]
         others = [step for step in steps if step not in own]
-        counting = [step for step in others if _steps(step, variable)]
-        if [step.op[-2:] for step in counting] != ([] if step_of_loop is None else [step_of_loop]):
-            raise _NotUnderstoodError
+        variable, done, count = counted(node, others)
         block = c_ast.Compound([body, *own], body.coord)
         changed = {base_name(changed_by(inner) or node) for inner in walk(block)} - {""}
         inner_loops = tuple(id(inner) for inner in walk(node) if isinstance(inner, c_ast.For))
-        _, passed = self.statement(block, _Offset(_ZERO), loops + inner_loops)
+        _, passed = self.statement(block, _Offset(ZERO), loops + inner_loops)
         used = {*names_in(passed.value), *names_in(count)}
         declared = {inner.name for inner in walk(block) if isinstance(inner, c_ast.Decl)}
         if used & (changed | declared | {variable}):
-            raise _NotUnderstoodError
-        entered = offset.plus(_times(passed.value, done), passed.inside)
+            raise NotUnderstoodError
+        entered = offset.plus(times(passed.value, done), passed.inside, times(passed.exact, done))
         inner, _ = self.statement(block, entered, (*loops, id(node)))
         step = (others or [None])[0] if len(others) <= 1 else c_ast.ExprList(others)
         loop = c_ast.For(node.init, node.cond, step, inner, node.coord)
         inside = passed.inside | {id(node)}
-        return loop, offset.plus(_times(passed.value, count), inside)
+        is_run = c_ast.BinaryOp(">", count, ZERO, count.coord)
+        runs = c_ast.TernaryOp(is_run, count, ZERO, count.coord)
+        exact = times(as_long(passed.exact), runs)
+        return loop, offset.plus(times(passed.value, count), inside, exact)
 
 
 def _evaluated(node: c_ast.Node) -> Iterator[c_ast.Node]:
@@ -225,86 +316,3 @@ def _evaluated(node: c_ast.Node) -> Iterator[c_ast.Node]:
         case _:
             for _, child in node.children():
                 yield from _evaluated(child)
-
-
-def _times(left: c_ast.Node, right: c_ast.Node) -> c_ast.Node:
-    if _is_zero(left) or (isinstance(right, c_ast.Constant) and right.value == "1"):
-        return left
-    if isinstance(left, c_ast.Constant) and left.value == "1":
-        return right
-    return _combined("*", left, right)
-
-
-def _combined(operator: str, left: c_ast.Node, right: c_ast.Node) -> c_ast.BinaryOp:
-    return c_ast.BinaryOp(operator, left, right, left.coord or right.coord)
-
-
-def _is_zero(node: c_ast.Node) -> bool:
-    return isinstance(node, c_ast.Constant) and node.value == "0"
-
-
-def _range(node: c_ast.For) -> tuple[str, c_ast.Node, c_ast.Node, str | None]:
-    """Analyze a loop that counts up or down by 1.
-
-    Returns:
-        The variable, the number of iterations before the current one, the number of all
-        iterations, and the step; None instead of a step that the condition contains.
-    """
-    start = loop_start(node)
-    if start is None:
-        raise _NotUnderstoodError
-    name, first = start
-    index: c_ast.Node = c_ast.ID(name, node.coord)
-    match node.cond:
-        case c_ast.BinaryOp(op=relation, left=c_ast.ID(name=tested), right=end) if tested == name:
-            step: str | None = "++" if relation in ("<", "<=") else "--"
-        case (
-            c_ast.BinaryOp(
-                op=">", left=c_ast.UnaryOp(op="p--", expr=c_ast.ID(name=tested)), right=end
-            )
-            | c_ast.UnaryOp(op="p--", expr=c_ast.ID(name=tested) as end)
-        ) if tested == name and _is_signed(node.init):
-            relation, step = "--", None
-            end = end if isinstance(node.cond, c_ast.BinaryOp) else _ZERO
-        case _:
-            raise _NotUnderstoodError
-    if not _is_signed(node.init):  # products with the distance must not wrap around
-        index, first, end = (_as_long(part) for part in (index, first, end))
-    one = c_ast.Constant("int", "1", node.coord)
-    match relation:
-        case "<":
-            return name, _less(index, first), _less(end, first), step
-        case "<=":
-            return name, _less(index, first), _less(_combined("+", end, one), first), step
-        case ">":
-            return name, _less(first, index), _less(first, end), step
-        case ">=":
-            return name, _less(first, index), _less(_combined("+", first, one), end), step
-        case "--":
-            return name, _less(_less(first, one), index), _less(first, end), step
-    raise _NotUnderstoodError
-
-
-def _less(left: c_ast.Node, right: c_ast.Node) -> c_ast.Node:
-    return left if _is_zero(right) else _combined("-", left, right)
-
-
-def _is_signed(init: c_ast.Node) -> bool:
-    """Whether the header of a loop declares its variable with a plain signed type."""
-    match init:
-        case c_ast.DeclList(decls=[c_ast.Decl(type=c_ast.TypeDecl(type=type_))]):
-            return set(getattr(type_, "names", ())) <= {"int", "long", "short", "signed"}
-    return True
-
-
-def _as_long(node: c_ast.Node) -> c_ast.Node:
-    long = c_ast.TypeDecl(None, [], None, c_ast.IdentifierType(["long"]), node.coord)
-    return node if isinstance(node, c_ast.Constant) else cast_to(long, node)
-
-
-def _steps(step: c_ast.Node | None, variable: str) -> bool:
-    """Whether a node moves a variable by 1."""
-    match step:
-        case c_ast.UnaryOp(op="p++" | "++" | "p--" | "--", expr=c_ast.ID(name=name)):
-            return bool(name == variable)
-    return False

@@ -19,6 +19,10 @@ class StandIn(c_ast.ID):  # type: ignore[misc]  # pycparser is untyped
         self.source = source
 
 
+class Distance(c_ast.ID):  # type: ignore[misc]  # pycparser is untyped
+    """Number of elements by which a pointer has moved so far."""
+
+
 class SafeSubscript(c_ast.TernaryOp):  # type: ignore[misc]  # pycparser is untyped
     """Subscript of an element that exists in every iteration, also where C does not read it."""
 

@@ -19,7 +19,7 @@ from polysched.frontends.scop.inline.choices import Choice
 from polysched.frontends.scop.source.source_map import SourceMap
 from polysched.frontends.scop.types.c_types import c_name, common_type, declared_type, promoted
 from polysched.frontends.scop.types.excess_precision import rounded, unrounded
-from polysched.frontends.scop.types.functions import BUILTIN, FUNCTIONS, KNOWN
+from polysched.frontends.scop.types.functions import BUILTIN, FUNCTIONS, KNOWN, power
 from polysched.frontends.scop.types.literals import literal, narrowed_literal
 from polysched.ir.expr.dtypes import DType, NumberKind, boolean, i32, i64, u64
 from polysched.ir.expr.expressions import Constant, Expression, Operation, operation, typed
@@ -300,6 +300,8 @@ class Values:
         operands = [converted(self.value(argument), function.dtype) for argument in arguments]
         if function.operator is Operator.ABSOLUTE:
             return absolute(operands[0])
+        if function.operator is Operator.POWER:
+            return power(*operands)
         result = operation(function.operator, *operands)
         return result if function.result is None else converted(result, function.result)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from polysched.ir.expr.dtypes import DType, f32, f64, i32, i64
-from polysched.ir.expr.expressions import Constant
+from polysched.ir.expr.expressions import Constant, Expression, operation
 from polysched.ir.expr.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
 
 
@@ -79,3 +79,18 @@ BUILTIN: Mapping[str, Constant] = MappingProxyType(
 
 KNOWN = tuple(sorted({*_REAL, "abs", "lrint", "lround"}))
 """Functions that error messages list, without the variants for ``float`` and ``long``."""
+
+
+def power(base: Expression, exponent: Expression) -> Expression:
+    """Return ``pow(base, exponent)``, where optimizing C compilers multiply or divide if they may.
+
+    Those results are correctly rounded, as the C library's are in nearly all cases.
+    """
+    match exponent:
+        case Constant(value=2):
+            return operation(Operator.MULTIPLY, base, base)
+        case Constant(value=1):
+            return base
+        case Constant(value=-1):
+            return operation(Operator.DIVIDE, Constant(1.0, exponent.type), base)
+    return operation(Operator.POWER, base, exponent)

@@ -13,6 +13,7 @@ from polysched.ir.isl.quota import QuotaExceededError, operation_quota
 DECLARATION_QUOTA = 500_000
 """Maximum isl operations to declare or print one bound, condition, subscript or statement."""
 DECLARATION_SECONDS = 5.0
+"""Maximum processor time of the same, so that it does not depend on the load of the machine."""
 
 DEEPEST_NEST = 64
 """Maximum loops around a statement; deeper nests run into limits of Python, isl and LLVM."""
@@ -29,7 +30,7 @@ def limited(error: type[PolyschedError], message: str) -> Iterator[None]:
         message: the start of the exception's message: the failed action and its object.
     """
     try:
-        with operation_quota(DECLARATION_QUOTA, DECLARATION_SECONDS):
+        with operation_quota(DECLARATION_QUOTA, DECLARATION_SECONDS, of_processor=True):
             yield
     except QuotaExceededError:
         raise error(

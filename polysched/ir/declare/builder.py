@@ -216,6 +216,11 @@ class KernelBuilder:
         with self._symbols.located(location):
             yield
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no statement has been declared."""
+        return not self._statements
+
     def is_reached(self) -> bool:
         """Whether a statement declared here would have an instance for some parameter values."""
         with limited(KernelError, "the bounds and conditions here are too complex"):
@@ -229,7 +234,7 @@ class KernelBuilder:
             KernelError: there is no statement, no statement writes an output, the assumptions
                 contradict each other, or strides let two elements share memory.
         """
-        if not self._statements:
+        if self.is_empty:
             raise KernelError(
                 f"kernel '{self.name}' has no statements: it computes and stores nothing"
             )

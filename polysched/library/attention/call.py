@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polysched.ir.expr.dtypes import as_dtype, f32, f64
 from polysched.library.attention.arguments import Request, checked
-from polysched.library.attention.kernel import LOG2_E, PARAMETERS, Attention
-from polysched.library.attention.schedule import attention_form, attention_schedule
+from polysched.library.attention.kernel import LOG2_E, PARAMETERS, Attention, attention_form
 from polysched.library.matmul.generic.compiled import NativeCode, native_code, object_folder
 from polysched.machine.load import load_machine
 from polysched.runtime.bound_call import no_workspace
 from polysched.runtime.memory import aligned_copy
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 NumpyArray = np.ndarray[Any, Any]
 
@@ -49,6 +50,9 @@ class AttentionCode:
 
     def schedule(self) -> Schedule:
         """The schedule that a call compiles, to be shown, edited or exported."""
+        # Imported for a new kernel only, as in :mod:`polysched.library.on_demand`.
+        from polysched.library.attention.schedule import attention_schedule  # noqa: PLC0415
+
         return attention_schedule(self.form, self.parallel)
 
 

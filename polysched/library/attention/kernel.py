@@ -26,6 +26,8 @@ from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType, f32, f64
 from polysched.ir.expr.functions import equal, maximum, select
 from polysched.library.extents import require_sizes
+from polysched.machine.description import Machine
+from polysched.machine.load import as_machine
 
 LOG2_E = math.log2(math.e)
 
@@ -98,6 +100,23 @@ class Attention:
         """The name of the kernel."""
         form = "_causal" * self.causal + "_masked" * self.masked
         return f"attention_{self.width}x{self.columns}_{self.dtype}{form}"
+
+
+def attention_form(
+    width: int,
+    columns: int,
+    *,
+    dtype: DType = f32,
+    causal: bool = False,
+    masked: bool = False,
+    machine: Machine | str | None = None,
+) -> Attention:
+    """The kernel with the vectors and register tiles of a machine; see :class:`Attention`."""
+    machine = as_machine(machine)
+    # The sums of a tile share the registers with a vector of each panel and a broadcast element.
+    most = (machine.vector_registers - VECTORS - 1) // VECTORS
+    rows = max(rows for rows in range(1, most + 1) if BLOCK_VECTORS * VECTORS % rows == 0)
+    return Attention(width, columns, machine.lanes(dtype.bits), rows, dtype, causal, masked)
 
 
 def attention_kernel(form: Attention) -> Kernel:  # noqa: PLR0915  (one nest, in its order)

@@ -7,33 +7,18 @@ result are transposed, once for each block of queries.
 
 from __future__ import annotations
 
-from polysched.ir.expr.dtypes import DType, f32
-from polysched.library.attention.kernel import BLOCK_VECTORS, VECTORS, Attention, attention_kernel
+from typing import TYPE_CHECKING
+
+from polysched.library.attention.kernel import Attention, attention_kernel
 from polysched.library.matmul.schedule.tiling import loops_around
+from polysched.library.on_demand import unscheduled
 from polysched.library.register_transpose import transposed_in_registers
-from polysched.machine.description import Machine
-from polysched.machine.load import as_machine
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 _OF_ROWS = ("no_maximum", "no_total", "keep", "factor", "rescale_total", "invert")
 """The statements that run once for each query, or once for each query and block of keys."""
-
-
-def attention_form(
-    width: int,
-    columns: int,
-    *,
-    dtype: DType = f32,
-    causal: bool = False,
-    masked: bool = False,
-    machine: Machine | str | None = None,
-) -> Attention:
-    """The kernel with the vectors and register tiles of a machine; see :class:`Attention`."""
-    machine = as_machine(machine)
-    # The sums of a tile share the registers with a vector of each panel and a broadcast element.
-    most = (machine.vector_registers - VECTORS - 1) // VECTORS
-    rows = max(rows for rows in range(1, most + 1) if BLOCK_VECTORS * VECTORS % rows == 0)
-    return Attention(width, columns, machine.lanes(dtype.bits), rows, dtype, causal, masked)
 
 
 def attention_schedule(form: Attention, parallel: str | None = None) -> Schedule:
@@ -44,7 +29,7 @@ def attention_schedule(form: Attention, parallel: str | None = None) -> Schedule
         parallel: the loop that threads share: ``"head"``, ``"rows"`` (over blocks of queries), or
             None for one thread.
     """
-    schedule = _in_blocks(Schedule(attention_kernel(form)), form)
+    schedule = _in_blocks(unscheduled(attention_kernel(form)), form)
     if parallel is not None:
         schedule = schedule.parallel(parallel)
     return _in_vectors(_products(_with_buffers(schedule), form), form)

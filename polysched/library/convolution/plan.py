@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from itertools import chain, count
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,7 +36,9 @@ from polysched.machine.load import load_machine
 from polysched.runtime.array_layout import Layout, layout_of
 from polysched.runtime.bound_call import no_workspace
 from polysched.runtime.memory import aligned_copy
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import TYPE_CHECKING
 
 from polysched.errors import ScheduleError
 from polysched.instructions.lookup import sum_of_products
@@ -17,9 +18,12 @@ from polysched.ir.core.tree import path
 from polysched.ir.expr.dtypes import DType
 from polysched.library.convolution.size import AXES
 from polysched.library.extents import extents_of
+from polysched.library.on_demand import unscheduled
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ def convolution_schedule(
             f"{tile.channels}, the channels of a register tile of {target.name}"
         )
     order = _order(axes, groups, has_loop)
-    schedule = _tiled(Schedule(kernel), tile, order, names, terms)
+    schedule = _tiled(unscheduled(kernel), tile, order, names, terms)
     copies = [name for name in _COPIES if name in kernel.statements]
     inner = {
         statement: [f"{statement}.{loop}" for loop in _inside(schedule, statement, names, terms)]

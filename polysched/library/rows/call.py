@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from polysched.errors import CallError
 from polysched.integers import as_integer
 from polysched.ir.expr.dtypes import DType, as_dtype
+from polysched.library.matmul.generic.compiled import NativeCode, native_code, object_folder
 from polysched.library.rows.kernels import (
     LONG_VECTORS,
     layer_norm_rows_kernel,
@@ -17,15 +19,16 @@ from polysched.library.rows.kernels import (
     softmax_rows_kernel,
     softmax_rows_schedule,
 )
-from polysched.lower import compile
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE, fault_of_output
-from polysched.runtime.kernel import CompiledKernel
-from polysched.runtime.memory import aligned_copy, share_memory
+from polysched.runtime.bound_call import no_workspace
+from polysched.runtime.memory import address, aligned_copy, share_memory
 from polysched.runtime.threads import number_of_threads, usable_threads
 from polysched.runtime.views import as_array
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 NumpyArray = np.ndarray[Any, Any]
 
@@ -128,30 +131,59 @@ def _run(
     machine, columns = load_machine(None), x.shape[-1]
     is_short = columns < LONG_VECTORS * machine.lanes(dtype.bits)
     is_parallel = threads > 1 and x.size >= machine.costs.parallel_elements
-    kernel = row_kernel(name, dtype, is_short=is_short, is_parallel=is_parallel)
-    options = {"threads": threads} if is_parallel else {}
-    kernel(x.reshape(-1, columns), *further, out.reshape(-1, columns), **options)
+    native = _native(name, dtype, is_short=is_short, is_parallel=is_parallel)
+    addresses = [
+        address(array, array.flags.num & _IN_PLACE == _IN_PLACE) for array in (x, *further, out)
+    ]
+    if native.run(addresses, (x.size // columns, columns), threads):
+        raise no_workspace(name)
+
+
+@dataclass(frozen=True)
+class RowCode:
+    """A kernel of rows, whose machine code is kept on disk.
+
+    Attributes:
+        function: ``"softmax"`` or ``"layer_norm"``.
+        dtype: the element type.
+        is_short: whether it is for all numbers of columns, not only for long rows.
+        is_parallel: whether threads share the rows.
+        machine: the machine that the schedule is for.
+    """
+
+    function: str
+    dtype: DType
+    is_short: bool
+    is_parallel: bool
+    machine: Machine = field(repr=False)
+    parameters: ClassVar[tuple[str, ...]] = ("rows", "columns")
+
+    @property
+    def name(self) -> str:
+        """The name of the kernel."""
+        return f"{self.function}_rows_{self.dtype}"
+
+    @property
+    def arrays(self) -> int:
+        """The number of arrays of the kernel."""
+        return 2 if self.function == "softmax" else 6
+
+    def schedule(self) -> Schedule:
+        """The schedule that a call compiles, to be shown, edited or exported."""
+        vectors = 1 if self.is_short else LONG_VECTORS
+        fewest = 1 if self.is_short else LONG_VECTORS * self.machine.lanes(self.dtype.bits)
+        if self.function == "softmax":
+            kernel = softmax_rows_kernel(self.dtype, fewest)
+            return softmax_rows_schedule(kernel, self.machine, vectors, parallel=self.is_parallel)
+        kernel = layer_norm_rows_kernel(self.dtype, fewest)
+        return layer_norm_rows_schedule(kernel, self.machine, vectors, parallel=self.is_parallel)
 
 
 @cache
-def row_kernel(name: str, dtype: DType, *, is_short: bool, is_parallel: bool) -> CompiledKernel:
-    """The kernel of ``"softmax"`` or ``"layer_norm"``, proved for all sizes and compiled."""
+def _native(name: str, dtype: DType, *, is_short: bool, is_parallel: bool) -> NativeCode:
     machine = load_machine(None)
-    schedule = row_schedule(name, dtype, machine, is_short=is_short, is_parallel=is_parallel)
-    return compile(schedule, machine)
-
-
-def row_schedule(
-    name: str, dtype: DType, machine: Machine, *, is_short: bool = False, is_parallel: bool = False
-) -> Schedule:
-    """The schedule that :func:`row_kernel` compiles, to be shown, edited or exported."""
-    vectors = 1 if is_short else LONG_VECTORS
-    fewest = 1 if is_short else LONG_VECTORS * machine.lanes(dtype.bits)
-    if name == "softmax":
-        kernel = softmax_rows_kernel(dtype, fewest)
-        return softmax_rows_schedule(kernel, machine, vectors, parallel=is_parallel)
-    kernel = layer_norm_rows_kernel(dtype, fewest)
-    return layer_norm_rows_schedule(kernel, machine, vectors, parallel=is_parallel)
+    code = RowCode(name, dtype, is_short, is_parallel, machine)
+    return native_code(code, machine, object_folder())
 
 
 def _floats(who: str, x: Any) -> tuple[NumpyArray, DType]:

@@ -6,14 +6,19 @@ are computed in several vectors, whose lanes are combined at the end of the row.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.functions import sqrt
 from polysched.library.folding import in_vectors
+from polysched.library.on_demand import unscheduled
 from polysched.library.softmax import declare_softmax
 from polysched.machine.description import Machine
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 LONG_VECTORS = 4
 """Vectors of partial results of a long row; a row with fewer elements than they hold is short."""
@@ -102,7 +107,7 @@ def layer_norm_rows_schedule(
 
 def _rows(kernel: Kernel, temporaries: tuple[str, ...], *, parallel: bool) -> Schedule:
     """Run rows in parallel, with their temporaries in registers."""
-    schedule = Schedule(kernel)
+    schedule = unscheduled(kernel)
     if parallel:
         schedule = schedule.parallel("row")
     for temporary in temporaries:

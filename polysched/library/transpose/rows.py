@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from polysched.errors import KernelError
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType
-from polysched.user import Schedule
+from polysched.library.on_demand import unscheduled
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 
 def rows_kernel(order: Sequence[int], dtype: DType) -> Kernel:
@@ -59,7 +63,7 @@ def rows_schedule(
         is_shared: whether threads share the first dimension of the result.
     """
     *outer, last = kernel.statements["rows"].indices
-    schedule = Schedule(kernel)
+    schedule = unscheduled(kernel)
     if is_far:
         near = f"d{len(outer) - 1}"
         schedule = schedule.split(near, BLOCK, into=("block", "of_block"))
@@ -85,6 +89,6 @@ def copy_kernel(dtype: DType) -> Kernel:
 
 def copy_schedule(kernel: Kernel, lanes: int) -> Schedule:
     """Schedule a kernel of :func:`copy_kernel` in vectors of ``lanes``."""
-    schedule = Schedule(kernel).split("index", VECTORS * lanes, into=("run", "of_run"))
+    schedule = unscheduled(kernel).split("index", VECTORS * lanes, into=("run", "of_run"))
     schedule = schedule.split("of_run", lanes, into=("vector", "lane"))
     return schedule.vectorize("lane", lanes).unroll("vector")

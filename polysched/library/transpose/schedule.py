@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.core.tree import TransposeStrategy
+from polysched.library.on_demand import unscheduled
 from polysched.machine.description import Machine
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 EDGE = 16
 """Rows and columns of the edge tiles, at most: edge tiles are masked."""
@@ -155,7 +159,7 @@ def transpose_schedule(kernel: Kernel, tile: int, tile_order: TileOrder) -> Sche
         tile: the tile size that the kernel was declared with.
         tile_order: the order of the tiles.
     """
-    schedule = Schedule(kernel)
+    schedule = unscheduled(kernel)
     schedule = schedule.split("tiles.across", tile_order.rows, into=("row_block", "row_tile"))
     schedule = schedule.split(
         "tiles.along", tile_order.columns, into=("column_block", "column_tile")

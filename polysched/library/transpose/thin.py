@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from polysched.errors import KernelError
 from polysched.ir.core.kernel import Kernel
@@ -10,8 +11,11 @@ from polysched.ir.core.tree import TransposeStrategy
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Expression, Index
+from polysched.library.on_demand import unscheduled
 from polysched.library.transpose.axes import Movement
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 MOST_COLUMNS = 16
 """Split whole vectors for at most this many columns; for more, row-wise loads measured faster."""
@@ -144,7 +148,7 @@ def thin_schedule(kernel: Kernel, lanes: int, block_order: BlockOrder) -> Schedu
         lanes: the lanes that the kernel was declared with.
         block_order: the order of the blocks.
     """
-    schedule = Schedule(kernel)
+    schedule = unscheduled(kernel)
     for statement in ("blocks", "last"):
         row, column = f"{statement}.row", f"{statement}.column"
         schedule = schedule.reorder(column, row).vectorize(row, lanes).unroll(column)

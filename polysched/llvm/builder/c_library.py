@@ -31,4 +31,8 @@ def library_call(builder: ir.IRBuilder, name: str, operands: list[Any]) -> Any:
 
 def _function(module: ir.Module, name: str, type_: Any, operands: int) -> ir.Function:
     suffix = "f" if isinstance(type_, ir.FloatType) else ""
-    return declared(module, name + suffix, ir.FunctionType(type_, [type_] * operands))
+    function = declared(module, name + suffix, ir.FunctionType(type_, [type_] * operands))
+    # As with -fno-math-errno: equal calls are made once, and unused ones not at all.
+    for attribute in ("nounwind", "readnone"):
+        function.attributes.add(attribute)
+    return function

@@ -48,9 +48,6 @@ _SLOT = 8  # bytes of a pointer or an i64
 CHUNKS_A_THREAD = 8
 """More chunks balance delayed threads better; fewer chunks have longer runs of iterations."""
 
-TEAM = "GOMP_parallel"
-"""The name of the team's function in OpenMP runtimes."""
-
 
 @dataclass(frozen=True, eq=False)
 class Team:

@@ -25,8 +25,9 @@ from polysched.errors import ExportError
 from polysched.ir.core.kernel import Role
 from polysched.llvm.builder.functions import compile_for, new_function
 from polysched.llvm.emit.module import build_module
-from polysched.llvm.emit.regions import PARALLEL, TEAM
+from polysched.llvm.emit.regions import PARALLEL
 from polysched.llvm.export.processor_check import BASELINE, ProcessorCheck, emit_processor_check
+from polysched.llvm.team_function import TEAM
 from polysched.llvm.values.expressions import INDEX
 from polysched.loops.analysis.parallel import parallel_loops
 from polysched.loops.ir.nodes import LoopProgram

@@ -11,6 +11,7 @@ import polysched as ps
 from polysched.errors import CallError, FrontendError
 from tests.frontends.python.programs import box_blur, histogram, programs, softmax
 from tests.frontends.python.same_results import require_same_results
+from tests.support.effort import EFFORT
 
 
 def scaled(x, factor, y):
@@ -183,7 +184,7 @@ def test_an_annotated_kernel_runs_compiled() -> None:
         dot(x, x, "a")
 
 
-@pytest.mark.parametrize("position", [3, 6, 9, 19])
+@pytest.mark.parametrize("position", [3, 6, 19] if EFFORT == 1 else range(20))
 def test_programs(position: int) -> None:
     function, arguments = programs(np.random.default_rng(0))[position]
     given = [np.copy(value) for value in arguments]
@@ -280,6 +281,22 @@ def test_the_prange_of_numba_counts_as_range_does() -> None:
         return x
 
     require_same_results(doubled, doubled.python, np.arange(5.0))
+
+
+def test_a_call_may_do_nothing() -> None:
+    def backward(x: Any) -> Any:
+        for i in range(len(x) - 1, 0, -1):
+            x[i] -= 0.5 * x[i - 1]
+        return x
+
+    def empty(x: Any) -> None:
+        pass
+
+    fast = ps.jit(backward)
+    for count in (1, 2, 17):
+        values = np.arange(count, dtype=float)
+        assert np.array_equal(fast(values.copy()), backward(values))
+    assert ps.jit(empty)(np.ones(3)) is None
 
 
 def test_sizes_that_do_not_fit_the_first_call() -> None:

@@ -133,8 +133,8 @@ def ragged(x):
 @pytest.mark.parametrize(
     ("function", "arguments", "message"),
     [
-        (selected, (X,), "this is an array of bool; expected integers"),
-        (other_mask, (X, Y), "this is an array of bool; expected integers"),
+        (selected, (X,), "how many elements this mask selects"),
+        (other_mask, (X, Y), "how many elements this mask selects"),
         (mask_of_another_shape, (X, Y), "a mask of shape"),
         (narrower, (X, np.zeros(5, np.int64)), "the result is f64, and out= is an array of i64"),
         (out_in_an_expression, (X, Y), "with out= in a statement of its own"),
@@ -145,3 +145,61 @@ def test_what_is_refused(function, arguments, message) -> None:
     with pytest.raises(FrontendError, match=message) as raised:
         ps.jit(function)(*arguments)
     assert "^" in str(raised.value)
+
+
+@ps.jit
+def shapes(x):
+    first = np.zeros(x.shape[:2])
+    second = np.ones((3,) + x.shape[1:])  # noqa: RUF005
+    third = np.zeros(len(x) + 2)
+    return first, second, third, np.dot(x, np.array([0.5, 0.25, 0.125]))
+
+
+@ps.jit
+def ufunc_methods(x, y):
+    return (
+        np.minimum.reduce(x, axis=1),
+        np.maximum.reduce(x),
+        np.subtract.outer(x[0], y),
+        np.add.outer(x, y),
+    )
+
+
+@ps.jit
+def selected_elements(x, top):
+    m = x > top
+    return np.sum(x[m]), x[m].mean(), np.count_nonzero(m), np.arange(9, -3, -2)
+
+
+@ps.jit
+def halves(x):
+    return (x[0::2][: len(x) // 2] + x[1::2]) / 2
+
+
+def rounded(x):
+    out = np.empty(len(x), np.int64)
+    for i in range(len(x)):
+        out[i] = round(x[i])
+    return out
+
+
+def test_shapes_in_parts_and_products_with_vectors() -> None:
+    require_same_results(shapes, shapes.python, np.arange(60.0).reshape(4, 5, 3))
+
+
+def test_methods_of_ufuncs() -> None:
+    x = np.arange(20.0).reshape(4, 5) % 7
+    require_same_results(ufunc_methods, ufunc_methods.python, x, np.arange(3.0))
+
+
+def test_reductions_of_the_elements_that_a_mask_selects() -> None:
+    require_same_results(selected_elements, selected_elements.python, np.arange(8.0), 2.5)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 9])
+def test_a_function_of_which_nothing_is_left_for_small_arrays(n) -> None:
+    require_same_results(halves, halves.python, np.arange(float(n)))
+
+
+def test_round_goes_to_even() -> None:
+    require_same_results(ps.jit(rounded), rounded, np.array([0.5, 1.5, -2.5, 2.6, -0.2]))

@@ -78,6 +78,15 @@ def test_restrict_on_either_pointer_is_enough(dim: str, quals: str) -> None:
     parse_c(text).c_function()
 
 
+def test_nothing_overlaps_an_array_that_is_declared_const() -> None:
+    text = """
+    extern const unsigned char table[];
+    void f(int n, unsigned char *x) { for (int i = 0; i < n; i++) x[i] = table[x[i]]; }
+    """
+    assert parse_c(text).apart == ()
+    assert parse_c(text.replace("table[]", "*table")).apart == (("table", "x"),)
+
+
 def test_pointers_that_may_overlap_are_checked_at_each_call() -> None:
     program = parse_c(ALIASING.format("n", ""))
     assert program.apart == (("x", "y"),)

@@ -22,6 +22,7 @@ from tests.frontends.scop.calling import (
     needs_gcc,
     random_arguments,
 )
+from tests.support.effort import covering
 
 FOLDER = Path(__file__).parent / "programs" / "whole"
 FLAGS = ("-w", "-O1", "-ffp-contract=off", "-fwrapv", f"-I{FOLDER}")
@@ -36,10 +37,11 @@ def printed(files: Sequence[Path], program: Path) -> str:
     return subprocess.run([program], check=True, capture_output=True, text=True).stdout
 
 
-@pytest.mark.parametrize(
-    ("name", "regions"), [("suite", 8), ("functions", 13), ("walks", 11), ("histograms", 6)]
+@covering(
+    1,
+    has_object=[True, False],
+    **{"name, regions": [("suite", 8), ("functions", 13), ("walks", 13), ("histograms", 6)]},
 )
-@pytest.mark.parametrize("has_object", [True, False])
 def test_a_rewritten_program_prints_the_same(
     name: str, regions: int, has_object: bool, tmp_path: Path
 ) -> None:
@@ -213,6 +215,22 @@ def test_a_loop_variable_that_is_read_after_its_region(tmp_path: Path) -> None:
     path.write_text(
         "int f(int n, double x[n]) {\n  int i;\n#pragma scop\n  for (i = 0; i < n; i++) x[i] = 0;\n"
         "#pragma endscop\n  return i;\n}\n"
+    )
+    rewritten = tmp_path / "out.c"
+    result = CliRunner().invoke(main, ["rewrite", str(path), "-o", str(rewritten)])
+    assert result.exit_code == 0, result.output
+    library = compiled_by_gcc(rewritten, tmp_path)
+    for n in (0, 1, 9, -3):
+        x = np.ones(max(n, 0))
+        assert library.f(n, ctypes.c_void_p(x.ctypes.data)) == max(n, 0)
+        assert not x.any()
+
+
+def test_a_loop_variable_of_the_file_that_is_read_after_its_region(tmp_path: Path) -> None:
+    path = tmp_path / "after.c"
+    path.write_text(
+        "static int i;\nint f(int n, double x[n]) {\n#pragma scop\n"
+        "  for (i = 0; i < n; i++) x[i] = 0;\n#pragma endscop\n  return i;\n}\n"
     )
     result = CliRunner().invoke(main, ["rewrite", str(path), "-o", str(tmp_path / "out.c")])
     assert result.exit_code == 2

@@ -16,6 +16,7 @@ from polysched.ir.expr.dtypes import DType, f32, i8, i64, u8
 from polysched.ir.expr.expressions import Expression, Index
 from polysched.ir.expr.functions import cast, maximum
 from polysched.ir.expr.operators import Operator
+from tests.support.effort import covering
 
 
 def reduction_of(build_value: Callable[..., object], order: str = "exact") -> Reduction | None:
@@ -171,8 +172,7 @@ def test_nested_and_repeated_statement_names() -> None:
 OPERATORS = (python.xor, python.and_, python.or_, python.add, python.sub, python.mul)
 
 
-@pytest.mark.parametrize("dtype", [ps.u8, ps.i8, ps.u16])
-@pytest.mark.parametrize("operator", OPERATORS)
+@covering(1, dtype=[ps.u8, ps.i8, ps.u16], operator=OPERATORS)
 def test_updates_of_narrow_integers_computed_as_in_c(
     dtype: ps.DType, operator: Callable[[Any, Any], Any]
 ) -> None:

@@ -23,6 +23,7 @@ from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import loads
 from polysched.ir.expr.value_ranges import Range, Write, temporary_ranges, type_range, value_range
 from polysched.ir.semantics.scalar import evaluate
+from tests.support.effort import cases
 
 TYPES = (ps.u8, ps.i8, ps.u16, ps.i16, ps.i32, ps.u32)
 WIDE = (ps.i16, ps.u16, ps.i32, ps.u32, ps.i64)
@@ -84,7 +85,7 @@ def _edges(choose: random.Random, dtype: DType) -> int:
 @pytest.mark.parametrize("seed", range(8))
 def test_random_values(seed: int) -> None:
     choose, narrower = random.Random(seed), 0
-    for _ in range(250):
+    for _ in range(cases(125)):
         target = choose.choice(TYPES)
         value = Cast(_random(choose, choose.choice(WIDE), 4), target)
         scalars = frozenset({"i320", "u320"}) if choose.randrange(2) else frozenset()
@@ -99,7 +100,7 @@ def test_random_values(seed: int) -> None:
             expected = _evaluated(value, content)
             assert found[0] <= expected <= found[1], value
             assert _evaluated(narrow, content) == expected, value
-    assert narrower > 25
+    assert narrower > cases(12)
 
 
 def _evaluated(value: Expression, content: dict[str, Any]) -> int:

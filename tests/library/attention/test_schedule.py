@@ -6,8 +6,8 @@ import pytest
 
 import polysched as ps
 from polysched.errors import KernelError
-from polysched.library.attention.kernel import attention_kernel
-from polysched.library.attention.schedule import attention_form, attention_schedule
+from polysched.library.attention.kernel import attention_form, attention_kernel
+from polysched.library.attention.schedule import attention_schedule
 
 
 @pytest.mark.parametrize(

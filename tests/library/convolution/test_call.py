@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -14,6 +15,7 @@ from polysched.legality.check import check
 from polysched.library.convolution.arguments import Options
 from polysched.library.convolution.call import convolution_code
 from polysched.library.convolution.plan import GENERIC_CALLS, SPECIALIZER, planned
+from tests.support.effort import covering
 
 NumpyArray = np.ndarray[Any, Any]
 
@@ -62,74 +64,101 @@ def exact(
 
 
 CONVOLUTIONS: dict[int, Any] = {3: ps.conv1d, 4: ps.conv2d, 5: ps.conv3d}
+CLOSE = {"f4": 4e-5, "f8": 1e-12}
 CHANNELS_FIRST = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
 
 
 def assert_right(
     x: NumpyArray, weight: NumpyArray, bias: NumpyArray | None = None, **options: Any
 ) -> None:
-    """Weights as they are and prepared, both layouts, and a given ``out``."""
+    """In both layouts."""
+    assert_channels_last(x, weight, bias, **options)
+    assert_channels_first(x, weight, bias, **options)
+
+
+def is_specialized(x: NumpyArray) -> bool:
+    """Only images of an even number of rows run the code for any size: it compiles slowly."""
+    return bool(x.shape[1] % 2)
+
+
+def assert_channels_last(
+    x: NumpyArray, weight: NumpyArray, bias: NumpyArray | None = None, **options: Any
+) -> None:
+    """Weights as they are and prepared, and a given ``out``."""
     right = exact(x, weight, 0 if bias is None else bias, **options)
-    call, layout = CONVOLUTIONS[x.ndim], CHANNELS_FIRST[x.ndim]
-    groups = options.get("groups", 1)
-    packed = ps.prepare(weight, groups=groups)
-    # Only images of an even number of rows run the code for any size: it compiles slowly.
-    is_specialized = bool(x.shape[1] % 2)
-    options["specialize"] = is_specialized
-    close = 4e-5 if x.dtype == np.float32 else 1e-12
-    for given, specialize in ((weight, is_specialized), (packed, True)):
+    call = CONVOLUTIONS[x.ndim]
+    packed = ps.prepare(weight, groups=options.get("groups", 1))
+    options["specialize"] = is_specialized(x)
+    for given, specialize in ((weight, is_specialized(x)), (packed, True)):
         found = call(x, given, bias, **{**options, "specialize": specialize})
         assert found.dtype == x.dtype
-        np.testing.assert_allclose(found, right, rtol=0, atol=close)
+        np.testing.assert_allclose(found, right, rtol=0, atol=CLOSE[x.dtype.str[1:]])
     out = np.full(right.shape, np.nan, x.dtype)
     assert call(x, weight, bias, out=out, **options) is out
     np.testing.assert_array_equal(out, call(x, weight, bias, **options))
+
+
+def assert_channels_first(
+    x: NumpyArray, weight: NumpyArray, bias: NumpyArray | None = None, **options: Any
+) -> None:
+    """The same arrays in the other layout, which a call is given in this one."""
+    right = exact(x, weight, 0 if bias is None else bias, **options)
+    call, layout = CONVOLUTIONS[x.ndim], CHANNELS_FIRST[x.ndim]
+    close = {"rtol": 0, "atol": CLOSE[x.dtype.str[1:]]}
+    options["specialize"] = is_specialized(x)
     if "residual" in options:
         options["residual"] = np.ascontiguousarray(np.moveaxis(options["residual"], -1, 1))
     images = np.ascontiguousarray(np.moveaxis(x, -1, 1))
     filters = np.ascontiguousarray(np.moveaxis(weight, (-1, -2), (0, 1)))
     out = np.full(np.moveaxis(right, -1, 1).shape, np.nan, x.dtype)
-    prepared = ps.prepare(filters, groups=groups, layout=layout)
-    for weights, specialize in ((filters, is_specialized), (prepared, True)):
+    prepared = ps.prepare(filters, groups=options.get("groups", 1), layout=layout)
+    for weights, specialize in ((filters, is_specialized(x)), (prepared, True)):
         given = {**options, "layout": layout, "specialize": specialize}
         assert call(images, weights, bias, out=out, **given) is out
-        np.testing.assert_allclose(np.moveaxis(out, 1, -1), right, rtol=0, atol=close)
+        np.testing.assert_allclose(np.moveaxis(out, 1, -1), right, **close)
     found = call(images, filters, bias, layout=layout, **options)
     np.testing.assert_array_equal(found, call(images, filters, bias, layout=layout, **options))
-    np.testing.assert_allclose(np.moveaxis(found, 1, -1), right, rtol=0, atol=close)
+    np.testing.assert_allclose(np.moveaxis(found, 1, -1), right, **close)
 
 
-@pytest.mark.parametrize(
-    ("shape", "filter", "options"),
-    [
-        ((1, 9, 11, 5), (3, 3, 5, 20), {"padding": ((1, 1), (1, 1)), "activation": "relu"}),
-        ((2, 8, 7, 3), (7, 7, 3, 70), {"padding": ((3, 3), (3, 3)), "stride": (2, 2)}),
-        ((2, 9, 5, 16), (1, 1, 16, 100), {"activation": "silu"}),
-        ((1, 8, 8, 4), (1, 1, 4, 17), {"stride": (2, 3)}),
-        ((1, 12, 10, 24), (3, 3, 1, 24), {"groups": 24, "padding": ((1, 1), (1, 1))}),
-        ((1, 5, 10, 6), (3, 1, 2, 9), {"groups": 3, "padding": ((0, 2), (1, 0))}),
-        ((1, 9, 9, 8), (3, 2, 8, 12), {"dilation": (2, 3), "padding": ((4, 1), (0, 5))}),
-        ((1, 2, 2, 1), (1, 1, 1, 1), {"padding": ((3, 3), (3, 3)), "stride": (4, 4)}),
-        (
-            (1, 1, 25, 2),
-            (2, 1, 1, 4),
-            {"padding": ((3, 2), (4, 0)), "groups": 2, "dilation": (2, 2)},
-        ),
-        ((2, 1, 1, 8), (3, 3, 8, 16), {"padding": ((1, 1), (1, 1))}),
-        ((2, 4, 6, 20), (1, 1, 5, 8), {"padding": ((2, 1), (0, 0)), "groups": 4}),
-        ((2, 19, 5), (4, 5, 20), {"padding": ((1, 2),), "stride": (2,), "activation": "relu"}),
-        ((3, 9, 16), (1, 16, 40), {}),
-        ((1, 12, 24), (3, 1, 24), {"groups": 24, "dilation": (2,), "padding": ((2, 2),)}),
-        ((1, 4, 5, 6, 3), (3, 3, 3, 3, 20), {"padding": ((1, 1),) * 3, "stride": (1, 2, 1)}),
-        ((2, 3, 4, 5, 8), (1, 1, 1, 8, 12), {"activation": "silu"}),
-        ((1, 2, 4, 7, 8), (2, 1, 3, 2, 8), {"groups": 4, "padding": ((1, 0), (0, 0), (2, 1))}),
-        ((1, 1, 2, 2, 4), (3, 3, 3, 4, 8), {"padding": ((1, 1), (1, 1), (1, 1))}),
-    ],
+CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
+    ((1, 9, 11, 5), (3, 3, 5, 20), {"padding": ((1, 1), (1, 1)), "activation": "relu"}),
+    ((2, 8, 7, 3), (7, 7, 3, 70), {"padding": ((3, 3), (3, 3)), "stride": (2, 2)}),
+    ((2, 9, 5, 16), (1, 1, 16, 100), {"activation": "silu"}),
+    ((1, 8, 8, 4), (1, 1, 4, 17), {"stride": (2, 3)}),
+    ((1, 12, 10, 24), (3, 3, 1, 24), {"groups": 24, "padding": ((1, 1), (1, 1))}),
+    ((1, 5, 10, 6), (3, 1, 2, 9), {"groups": 3, "padding": ((0, 2), (1, 0))}),
+    ((1, 9, 9, 8), (3, 2, 8, 12), {"dilation": (2, 3), "padding": ((4, 1), (0, 5))}),
+    ((1, 2, 2, 1), (1, 1, 1, 1), {"padding": ((3, 3), (3, 3)), "stride": (4, 4)}),
+    (
+        (1, 1, 25, 2),
+        (2, 1, 1, 4),
+        {"padding": ((3, 2), (4, 0)), "groups": 2, "dilation": (2, 2)},
+    ),
+    ((2, 1, 1, 8), (3, 3, 8, 16), {"padding": ((1, 1), (1, 1))}),
+    ((2, 4, 6, 20), (1, 1, 5, 8), {"padding": ((2, 1), (0, 0)), "groups": 4}),
+    ((2, 19, 5), (4, 5, 20), {"padding": ((1, 2),), "stride": (2,), "activation": "relu"}),
+    ((3, 9, 16), (1, 16, 40), {}),
+    ((1, 12, 24), (3, 1, 24), {"groups": 24, "dilation": (2,), "padding": ((2, 2),)}),
+    ((1, 4, 5, 6, 3), (3, 3, 3, 3, 20), {"padding": ((1, 1),) * 3, "stride": (1, 2, 1)}),
+    ((2, 3, 4, 5, 8), (1, 1, 1, 8, 12), {"activation": "silu"}),
+    ((1, 2, 4, 7, 8), (2, 1, 3, 2, 8), {"groups": 4, "padding": ((1, 0), (0, 0), (2, 1))}),
+    ((1, 1, 2, 2, 4), (3, 3, 3, 4, 8), {"padding": ((1, 1), (1, 1), (1, 1))}),
+]
+
+
+@covering(
+    1,
+    check_layout=[assert_channels_last, assert_channels_first],
+    **{"shape, filter, options": CASES},
 )
 def test_sizes_and_options(
-    shape: tuple[int, ...], filter: tuple[int, ...], options: dict[str, Any]
+    check_layout: Callable[..., None],
+    shape: tuple[int, ...],
+    filter: tuple[int, ...],
+    options: dict[str, Any],
 ) -> None:
-    assert_right(numbers(*shape), numbers(*filter), numbers(filter[-1]), **options)
+    check_layout(numbers(*shape), numbers(*filter), numbers(filter[-1]), **options)
 
 
 def test_double_precision_with_a_residual() -> None:

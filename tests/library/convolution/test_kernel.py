@@ -18,7 +18,7 @@ from polysched.lower import compile, show
 from polysched.machine.load import load_machine
 from polysched.user import Schedule
 from tests.support.differential import NO_CACHE
-from tests.support.effort import covering
+from tests.support.effort import covering, sampled
 
 MACHINE = load_machine("skylake-avx512")
 
@@ -106,8 +106,7 @@ def test_filters_strides_and_dilations(filter: tuple[int, int], stride: int, dil
     assert_right(planar(2, 5, 9, 3, 20, *filter, stride, dilation), bias=True, relu=True)
 
 
-@pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("relu", [False, True])
+@covering(1, bias=[False, True], relu=[False, True])
 def test_bias_and_relu(bias: bool, relu: bool) -> None:
     assert_right(planar(2, 3, 11, 5, 70), bias=bias, relu=relu)
 
@@ -148,8 +147,7 @@ def test_groups(channels_in: int, channels_out: int, groups: int, relu: bool) ->
     assert_right(size, bias=not relu, relu=relu)
 
 
-@pytest.mark.parametrize(("stride", "dilation"), [(2, 1), (1, 2), (2, 3)])
-@pytest.mark.parametrize("groups", [2, 18])
+@covering(1, groups=[2, 18], **{"stride, dilation": [(2, 1), (1, 2), (2, 3)]})
 def test_groups_with_strides_and_dilations(groups: int, stride: int, dilation: int) -> None:
     assert_right(planar(1, 4, 7, 18, 36, 3, 3, stride, dilation, groups), bias=True)
 
@@ -187,8 +185,7 @@ def test_one_and_three_dimensions(size: Convolution) -> None:
         assert_right(size, bias=True, relu=True, threads=threads)
 
 
-@pytest.mark.parametrize("groups", [1, 32])
-@pytest.mark.parametrize("pixels", [(9000,), (6, 30, 30)])
+@covering(1, groups=[1, 32], pixels=[(9000,), (6, 30, 30)])
 def test_threads_in_one_and_three_dimensions(groups: int, pixels: tuple[int, ...]) -> None:
     size = Convolution(2, pixels, 32, 64, (3,) * len(pixels), groups=groups)
     assert_right(size, relu=True, threads=2)
@@ -200,7 +197,7 @@ def test_double_precision() -> None:
     assert_right(planar(1, 5, 7, 3, 37), bias=True, relu=True, dtype=f64)
 
 
-@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("relu", sampled([True, False], 2))
 def test_threads(relu: bool) -> None:
     size = planar(2, 21, 30, 16, 70)
     assert_right(size, relu=relu, threads=2)

@@ -7,7 +7,8 @@ import pytest
 
 import polysched as ps
 from polysched.errors import CallError
-from polysched.library.rows.call import row_schedule
+from polysched.ir.core.kernel import Role
+from polysched.library.rows.call import RowCode
 from polysched.machine.load import load_machine
 from tests.support.effort import covering
 
@@ -48,9 +49,12 @@ def test_schedules_are_proved_for_all_sizes(
 ) -> None:
     for is_short in (False, True):
         target = load_machine(machine)
-        schedule = row_schedule(name, dtype, target, is_short=is_short, is_parallel=is_parallel)
+        code = RowCode(name, dtype, is_short, is_parallel, target)
+        schedule = code.schedule()
         assert schedule.check().is_legal
-        assert schedule.kernel.parameters == ("rows", "columns")
+        assert schedule.kernel.parameters == code.parameters == ("rows", "columns")
+        arguments = [a for a in schedule.kernel.arrays.values() if a.role is not Role.TEMPORARY]
+        assert (schedule.kernel.name, len(arguments)) == (code.name, code.arrays)
 
 
 @covering(1, threads=[1, 2], dtype=["f4", "f8"])

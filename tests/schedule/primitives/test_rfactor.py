@@ -24,7 +24,7 @@ from polysched.schedule.schedule import Schedule
 from tests.support import kernels
 from tests.support.analyzed import as_declared, assert_dependences_are_those_of_a_new_analysis
 from tests.support.differential import NO_CACHE, assert_agrees, spread
-from tests.support.effort import cases
+from tests.support.effort import cases, covering
 from tests.support.showing import before_and_after
 
 SIZES = (0, 1, 4, 7, 8, 9)
@@ -160,8 +160,7 @@ def test_every_loop(loop: str, triangular: bool) -> None:
     assert_agrees(schedule, *spread("n", "m", values=SIZES))
 
 
-@pytest.mark.parametrize("loop", ["update.i", "update.j", "lo", "li"])
-@pytest.mark.parametrize("triangular", [False, True])
+@covering(1, loop=["update.i", "update.j", "lo", "li"], triangular=[False, True])
 def test_matrix_product(loop: str, triangular: bool) -> None:
     schedule = Schedule(kernels.matmul(triangular=triangular)).split("l", 4).rfactor("update", loop)
     assert_dependences_are_those_of_a_new_analysis(schedule.program)

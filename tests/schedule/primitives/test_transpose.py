@@ -11,6 +11,7 @@ from polysched.schedule.primitives.transpose import Transpose
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
 from tests.support.differential import assert_agrees
+from tests.support.effort import covering
 from tests.support.showing import before_and_after
 
 STRATEGIES = ("eltwise", "shuffle_1d", "gather", "network")
@@ -35,24 +36,25 @@ def test_loops(check_golden: Callable[[str, str], None]) -> None:
     check_golden("schedule/transpose.txt", before_and_after(tiled(4, "network")))
 
 
-@pytest.mark.parametrize("stores", [False, True])
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@covering(1, stores=[False, True], strategy=STRATEGIES)
 def test_strategies(strategy: str, stores: bool) -> None:
     sizes = [{"n": n, "m": m} for n, m in product((0, 7, 8, 9), (3, 17))]
     assert_agrees(tiled(8, strategy, stores=stores), *sizes, interpreted=strategy == "network")
 
 
-@pytest.mark.parametrize("stores", [False, True])
-@pytest.mark.parametrize(
-    ("machine", "dtype", "lanes"),
-    [
-        (None, i8, 16),
-        (None, f64, 8),
-        ("haswell-avx2", i16, 16),
-        ("haswell-avx2", f64, 4),
-        ("generic", f32, 4),
-        ("generic", f32, 8),
-    ],
+@covering(
+    1,
+    stores=[False, True],
+    **{
+        "machine, dtype, lanes": [
+            (None, i8, 16),
+            (None, f64, 8),
+            ("haswell-avx2", i16, 16),
+            ("haswell-avx2", f64, 4),
+            ("generic", f32, 4),
+            ("generic", f32, 8),
+        ]
+    },
 )
 def test_types_and_machines(machine: str | None, dtype: DType, lanes: int, stores: bool) -> None:
     schedule = tiled(lanes, "network", dtype, stores=stores)

@@ -9,6 +9,7 @@ from polysched.ir.expr.functions import not_equal
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
 from tests.support.differential import assert_agrees, spread
+from tests.support.effort import covering
 from tests.support.showing import before_and_after
 
 SIZES = (0, 1, 7, 8, 9, 17)
@@ -25,8 +26,7 @@ def test_parametric(lanes: int) -> None:
     assert_agrees(schedule, *spread("n", values=(*SIZES, 63, 64, 65)))
 
 
-@pytest.mark.parametrize("dtype", [f32, f64, i8, i64, u16], ids=str)
-@pytest.mark.parametrize("loop", ["i", "j"])
+@covering(1, dtype=[f32, f64, i8, i64, u16], loop=["i", "j"])
 def test_rows_and_columns(loop: str, dtype: DType) -> None:
     schedule = Schedule(kernels.grid(dtype=dtype)).vectorize(loop, 8)
     assert_agrees(schedule, *spread("n", "m", values=SIZES))

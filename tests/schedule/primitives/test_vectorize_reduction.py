@@ -12,6 +12,7 @@ from polysched.ir.expr.functions import maximum
 from polysched.machine.load import load_machine
 from polysched.schedule.schedule import Schedule
 from tests.support.differential import assert_agrees, spread
+from tests.support.effort import covering
 from tests.support.showing import before_and_after
 
 SIZES = (0, 1, 3, 4, 5, 8, 11, 12, 13, 25)
@@ -39,8 +40,7 @@ def test_loops(check_golden: Callable[[str, str], None]) -> None:
     check_golden("schedule/vectorize_reduction.txt", before_and_after(schedule))
 
 
-@pytest.mark.parametrize("accumulators", [1, 2, 3])
-@pytest.mark.parametrize("dtype", [f64, i32, i16], ids=str)
+@covering(1, accumulators=[1, 2, 3], dtype=[f64, i32, i16])
 def test_sums(dtype: DType, accumulators: int) -> None:
     schedule = Schedule(sums(dtype)).vectorize_reduction("S", "k", 4, accumulators)
     assert schedule.program.statements["S"].reduction is not None

@@ -10,6 +10,7 @@ import pytest
 import polysched as ps
 from tests.library.transpose.fenced import fenced
 from tests.support.differential import assert_agrees
+from tests.support.effort import covering
 
 
 def _pixels(parts: int, dtype: ps.DType, order: tuple[int, ...]) -> ps.Kernel:
@@ -24,8 +25,11 @@ def _pixels(parts: int, dtype: ps.DType, order: tuple[int, ...]) -> ps.Kernel:
     return build.kernel()
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0), (2, 0, 1), (0, 1, 2, 3), (3, 1, 2, 0)])
-@pytest.mark.parametrize(("dtype", "lanes"), [(ps.u8, 64), (ps.i16, 8), (ps.f32, 16)])
+@covering(
+    1,
+    order=[(0, 1), (1, 0), (2, 0, 1), (0, 1, 2, 3), (3, 1, 2, 0)],
+    **{"dtype, lanes": [(ps.u8, 64), (ps.i16, 8), (ps.f32, 16)]},
+)
 def test_every_remainder(order: tuple[int, ...], dtype: ps.DType, lanes: int) -> None:
     parts = len(order)
     schedule = ps.Schedule(_pixels(parts, dtype, order)).vectorize("i", lanes)

@@ -92,12 +92,15 @@ def _box(taps: int, start: int) -> ps.Kernel:
 def test_sums_of_a_literal_number_of_bytes(taps: int, start: int, bits: int) -> None:
     """A sum starts where its variable is born, or where it is overwritten in a larger lifetime."""
     declared = ps.Schedule(_box(taps, start))
-    optimized = ps.optimize(declared, "znver4", sizes={"n": 400})
-    for schedule in (declared.privatize("total", at="j"), optimized):
+    privatized = declared.privatize("total", at="j")
+    schedules = [privatized]
+    if taps != 16:  # as 17, which is one sum that is too large
+        schedules.append(ps.optimize(declared, "znver4", sizes={"n": 400}))
+    for schedule in schedules:
         loops = narrow_integers(lower(schedule))
         statements = [node for node in walk(loops.body) if isinstance(node, Assign)]
         totals = {name for node in statements for name in node.arrays if "total" in name}
-        if taps == 3 or schedule is not optimized:
+        if taps == 3 or schedule is privatized:
             assert {loops.arrays[name].dtype.bits for name in totals} == {bits}
         x = np.full((20 + taps, 20 + taps), 255, "u1")
         x[:9] = np.random.default_rng(0).integers(0, 256, (9, 20 + taps))

@@ -14,6 +14,7 @@ from polysched.inspect.assembly import parse
 from polysched.instructions.lookup import sum_of_products
 from polysched.machine.load import load_machine
 from tests.support.differential import AnyArray, assert_agrees
+from tests.support.effort import covering
 
 VNNI_MACHINE = "zen4"
 LANES = {VNNI_MACHINE: 16, "skylake-avx512": 16, "haswell-avx2": 8, "generic": 4}
@@ -91,8 +92,7 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize("machine", LANES)
-@pytest.mark.parametrize(("x_type", "y_type", "together"), FORMS)
+@covering(1, machine=LANES, **{"x_type, y_type, together": FORMS})
 def test_values(x_type: ps.DType, y_type: ps.DType, together: int, machine: str) -> None:
     """Whole vectors and a part of one, with numbers whose products wrap."""
     lanes, features = LANES[machine], load_machine(machine).enabled_features

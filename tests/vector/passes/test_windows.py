@@ -14,6 +14,7 @@ from polysched.frontends.scop import parse_c
 from polysched.lower import show
 from tests.library.transpose.fenced import fenced
 from tests.support.differential import assert_agrees
+from tests.support.effort import covering
 
 PLACES: dict[str, Callable[[Any], Any]] = {
     "every second": lambda i: 2 * i + 1,
@@ -35,11 +36,9 @@ def _gathering(place: Callable[[Any], Any], dtype: ps.DType, count: int) -> ps.K
     return build.kernel()
 
 
-@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
-@pytest.mark.parametrize("lanes", [4, 16])
-@pytest.mark.parametrize("dtype", [ps.f32, ps.f64, ps.i16])
-def test_values(place: Callable[[Any], Any], lanes: int, dtype: ps.DType) -> None:
-    x = np.arange(1024).astype(dtype.numpy())
+@covering(2, name=PLACES, lanes=[4, 16], dtype=[ps.f32, ps.f64, ps.i16])
+def test_values(name: str, lanes: int, dtype: ps.DType) -> None:
+    place, x = PLACES[name], np.arange(1024).astype(dtype.numpy())
     run = ps.Schedule(_gathering(place, dtype, 100)).vectorize("i", lanes).compile()
     np.testing.assert_array_equal(run(x), x[[place(i) for i in range(100)]])
 
@@ -96,13 +95,9 @@ def _scattering(place: Callable[[Any], Any], dtype: ps.DType, count: int) -> ps.
     return build.kernel()
 
 
-@pytest.mark.parametrize("place", SCATTERED.values(), ids=SCATTERED)
-@pytest.mark.parametrize("lanes", [4, 16])
-@pytest.mark.parametrize("dtype", [ps.f32, ps.f64, ps.i16, ps.u8])
-def test_stores_leave_what_lies_between(
-    place: Callable[[Any], Any], lanes: int, dtype: ps.DType
-) -> None:
-    x = np.arange(100).astype(dtype.numpy())
+@covering(2, name=SCATTERED, lanes=[4, 16], dtype=[ps.f32, ps.f64, ps.i16, ps.u8])
+def test_stores_leave_what_lies_between(name: str, lanes: int, dtype: ps.DType) -> None:
+    place, x = SCATTERED[name], np.arange(100).astype(dtype.numpy())
     out = np.arange(1024, 0, -1).astype(dtype.numpy())
     wanted = out.copy()
     for i in range(100):
@@ -269,9 +264,12 @@ void f(int n, const {element} x[restrict {step} * n + 9], {sum} y[restrict n], {
 """
 
 
-@pytest.mark.parametrize(("step", "lanes"), [(2, 16), (3, 8), (4, 4)])
-@pytest.mark.parametrize("element", ["unsigned char", "signed char", "unsigned short", "short"])
-@pytest.mark.parametrize("total", ["short", "float"])
+@covering(
+    2,
+    element=["unsigned char", "signed char", "unsigned short", "short"],
+    total=["short", "float"],
+    **{"step, lanes": [(2, 16), (3, 8), (4, 4)]},
+)
 def test_every_second_element_is_half_of_a_wider_one(
     step: int, lanes: int, element: str, total: str
 ) -> None:

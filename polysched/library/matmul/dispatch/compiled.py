@@ -12,13 +12,11 @@ from polysched.library.matmul.kernel.operands import ComputedOperand
 from polysched.library.matmul.plan.planner import plan
 from polysched.library.matmul.plan.problem import Problem
 from polysched.library.matmul.plan.vnni import vnni_layout_of
-from polysched.library.matmul.schedule.build import matmul_schedule
-from polysched.lower import compile
+from polysched.library.on_demand import compiled, unscheduled
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.collection import collection_paused
 from polysched.runtime.kernel import CompiledKernel
-from polysched.user import Schedule
 
 _KERNELS = 128
 
@@ -36,6 +34,9 @@ def product_kernel(
     A computed operand that is packed is computed for each packed block. If it is not packed, all of
     ``a`` is computed first, and ``b`` is computed in registers.
     """
+    # Imported for a new kernel only, as in :mod:`polysched.library.on_demand`.
+    from polysched.library.matmul.schedule.build import matmul_schedule  # noqa: PLC0415
+
     machine = machine or host()
     with collection_paused():
         sizes, config = problem.sizes, plan(problem, machine, threads)
@@ -52,7 +53,7 @@ def product_kernel(
             strides_out=problem.strides_out,
             vnni=vnni_layout_of(problem, machine),
         )
-        return compile(matmul_schedule(kernel, config, machine), machine)
+        return compiled(matmul_schedule(kernel, config, machine), machine)
 
 
 @lru_cache(maxsize=_KERNELS)
@@ -61,8 +62,8 @@ def epilogue_only(
 ) -> CompiledKernel:
     """Compile the kernel of a product without terms: the epilogue of sums that are 0."""
     machine = host()
-    schedule = Schedule(epilogue_kernel(epilogue, sizes, dtype, result))
-    return compile(schedule.vectorize("n", machine.lanes(dtype.bits)), machine)
+    schedule = unscheduled(epilogue_kernel(epilogue, sizes, dtype, result))
+    return compiled(schedule.vectorize("n", machine.lanes(dtype.bits)), machine)
 
 
 @cache

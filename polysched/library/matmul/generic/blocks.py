@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from polysched.ir.core.cache_lines import LINE_BYTES
 from polysched.ir.core.kernel import Kernel
@@ -26,7 +26,10 @@ from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Expression
 from polysched.library.matmul.schedule.dot import FEW_LANES
 from polysched.library.matmul.schedule.tiling import loops_around, transpose_tiles
-from polysched.user import Schedule
+from polysched.library.on_demand import unscheduled
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class TileBlock:
     def schedule(self) -> Schedule:
         """The kernel's schedule: panels of columns, in them tiles of rows, in these the terms."""
         schedule = (
-            Schedule(self._kernel())
+            unscheduled(self._kernel())
             .split("update.m", self.rows, into=("im", "rm"))
             .split("update.n", self.columns, into=("in", "rn"))
             .reorder("in", "im", "k", "rm", "rn")
@@ -122,7 +125,7 @@ class StreamBlock:
     def schedule(self) -> Schedule:
         """The kernel's schedule: groups of terms, in them panels of columns."""
         schedule = (
-            Schedule(self._kernel())
+            unscheduled(self._kernel())
             .split("update.k", self.group, into=("ok", "rk"))
             .split("update.n", self.columns, into=("in", "rn"))
             .reorder("ok", "in", "rk", "update.m", "rn")
@@ -171,7 +174,7 @@ class DotBlock:
     def schedule(self) -> Schedule:
         """The kernel's schedule; the lanes of a sum are reduced to ``FEW_LANES``, then to one."""
         schedule = (
-            Schedule(self._kernel())
+            unscheduled(self._kernel())
             .split("update.m", self.rows, into=("im", "rm"))
             .split("update.n", self.columns, into=("in", "rn"))
             .reorder("in", "im", "k", "rm", "rn")
@@ -232,7 +235,7 @@ class TransposeBlock:
 
     def schedule(self) -> Schedule:
         """The kernel's schedule."""
-        return transpose_tiles(Schedule(self._kernel()), "copy", ("k", "n"), self.lanes)
+        return transpose_tiles(unscheduled(self._kernel()), "copy", ("k", "n"), self.lanes)
 
     def _kernel(self) -> Kernel:
         build = KernelBuilder(self.name)

@@ -11,20 +11,17 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from polysched.ir.isl.budget import SAFETY_SECONDS, time_budget
 from polysched.library.matmul.generic.steps import step_runner
-from polysched.llvm.emit.module import emit_module
-from polysched.loops.analysis.parallel import parallel_loops
-from polysched.lower import proved
 from polysched.machine.description import Machine
 from polysched.runtime.cache import ENVIRONMENT_VARIABLE, ObjectCache, cache_key, default_cache
-from polysched.runtime.collection import collection_paused
-from polysched.runtime.jit import Entry, emit_object, load_object, versions
+from polysched.runtime.jit import Entry, load_object, versions
 from polysched.runtime.package_state import package_state
 from polysched.runtime.threads import run_on_team
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 
 class Code(Protocol):
@@ -121,7 +118,10 @@ def native_code(block: Code, machine: Machine, folder: ObjectCache) -> NativeCod
     key = _key(block, machine)
     code = folder.load(key)
     if code is None:
-        code = _compiled(block, machine)
+        # Imports the checker and the passes, which takes longer than a call that finds its code.
+        from polysched.library.matmul.generic.building import built  # noqa: PLC0415
+
+        code = built(block, machine)
         folder.store(key, code)
     return _loaded(code, block, machine)
 
@@ -134,23 +134,6 @@ def _loaded(code: bytes, block: Code, machine: Machine) -> NativeCode:
     is_threaded = bool(code[0])
     entry = Entry(block.name, block.arrays + is_threaded, len(block.parameters) + is_threaded)
     return NativeCode(load_object(code[1:], entry, machine).call, is_threaded)
-
-
-def _compiled(block: Code, machine: Machine) -> bytes:
-    """Prove and compile a block; raises as :func:`polysched.lower.compile`.
-
-    Returns:
-        one byte that tells whether the loops are threaded, and the object code. A schedule cannot
-        tell: a parallel loop with one iteration is no loop.
-    """
-    with collection_paused():
-        with time_budget(SAFETY_SECONDS):
-            schedule = block.schedule()
-            assert schedule.kernel.parameters == block.parameters
-            loops = proved(schedule, machine, guard=False)
-        is_threaded = bool(parallel_loops(loops.body))
-        code = emit_object(emit_module(loops, machine), block.name, machine)
-    return bytes([is_threaded]) + code
 
 
 def object_folder() -> ObjectCache:

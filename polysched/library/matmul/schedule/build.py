@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from polysched.errors import ScheduleError
 from polysched.instructions.lookup import sum_of_products
@@ -44,10 +45,13 @@ from polysched.library.matmul.schedule.tiling import (
     tiled,
     transpose_tiles,
 )
+from polysched.library.on_demand import unscheduled
 from polysched.library.register_transpose import FEWEST, transposed_in_registers
 from polysched.machine.description import Machine
 from polysched.schedule.core.program import find_loop, largest_extent
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 LANES_OF_ROW = 4
 """Lanes of the vectors that add up a row of ``a`` for the VNNI correction.
@@ -89,7 +93,7 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
         schedule = _with_partial_sums(kernel, config)
         first, total = "update_init", f"{sums.name}_partial"
     else:
-        schedule, first, total = Schedule(kernel), "init", sums.name
+        schedule, first, total = unscheduled(kernel), "init", sums.name
     # In VNNI layout the loop over the terms is innermost, so that groups of terms are adjacent.
     inside = "mnk" if "vnni_b" in kernel.statements else "kmn"
     finished = tuple(takewhile(lambda loop: "k" not in loop.dimensions, loops))
@@ -133,7 +137,7 @@ def _with_partial_sums(kernel: Kernel, config: Config) -> Schedule:
     """Divide ``k`` among threads, inside the batch loops; each part has its own partial sums."""
     batch = [f"update.{index}" for index in stack_loops(kernel)]
     return (
-        Schedule(kernel)
+        unscheduled(kernel)
         .divide("update.k", config.k_threads, unit_of(config, "k"), into="pk")
         .reorder(*batch, "pk", *(f"update.{index}" for index in "mnk"))
         .rfactor("update", "pk")

@@ -12,6 +12,7 @@ unrolled reductions (``notes/performance.md``): a third of the code at 0.9 to 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Kernel
@@ -25,8 +26,11 @@ from polysched.library.matmul.schedule.tiling import (
     tiled,
     transpose_tiles,
 )
+from polysched.library.on_demand import unscheduled
 from polysched.library.register_transpose import transposed_in_registers
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 FEW_LANES = 4
 """Lanes to which partial sums are reduced by vector additions, before they are added one by one.
@@ -64,7 +68,7 @@ def dot_schedule(kernel: Kernel, config: Config, lanes: int) -> Schedule:
             "matmul config: dot_form=True reads b once and in place; leave blocks and k_threads "
             "away, and set pack_b to False"
         )
-    schedule, terms = Schedule(kernel), "k"
+    schedule, terms = unscheduled(kernel), "k"
     if config.pack_a:
         schedule, terms = _with_rows_of_a(schedule, lanes), "terms"
     schedule = tiled(schedule, "update", config, loops)

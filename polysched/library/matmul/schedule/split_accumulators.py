@@ -7,6 +7,8 @@ turn and are added at the end.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Kernel
 from polysched.library.matmul.kernel.declare import stack_loops
@@ -18,7 +20,10 @@ from polysched.library.matmul.schedule.tiling import (
     remaining_loops,
     tiled,
 )
-from polysched.user import Schedule
+from polysched.library.on_demand import unscheduled
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 _TILE_STATEMENTS = ("init", "update_init", "update", "update_combine")
 _UNROLLED = ("each_accumulator", "accumulator", *remaining_loops("m", "n"))
@@ -37,7 +42,7 @@ def split_accumulators_schedule(kernel: Kernel, config: Config, lanes: int) -> S
             "register tile with operands read in place; leave blocks, threads and packing away, or "
             "set split_accumulators to 1"
         )
-    schedule = tiled(Schedule(kernel), "update", config, loops)
+    schedule = tiled(unscheduled(kernel), "update", config, loops)
     around = loops_around(schedule, "update")
     inside = [loop for loop in remaining_loops("m", "n") if loop in around]
     target = kernel.arrays[kernel.statements["update"].target.array]

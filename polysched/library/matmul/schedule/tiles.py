@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from polysched.instructions.amx import TILE_ROWS, amx_product
 from polysched.ir.expr.linear import linear_form
 from polysched.library.matmul.plan.tiles import LANES
 from polysched.library.matmul.schedule.tiling import loops_around, remaining_loops
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 ZEROS = frozenset({"init", "update_init"})
 """The statements that clear the sums."""

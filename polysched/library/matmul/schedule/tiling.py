@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from polysched.ir.core.tree import path
 from polysched.library.matmul.plan.config import DIMENSIONS, Config, TileLoop, unit_of
 from polysched.library.register_transpose import transposed_in_registers
-from polysched.user import Schedule
+
+if TYPE_CHECKING:
+    from polysched.user import Schedule
 
 
 def tiled(

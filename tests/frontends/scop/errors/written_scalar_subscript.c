@@ -3,6 +3,7 @@ void f(int n, double x[n]) {
   for (int i = 0; i < n; i++) {
     if (x[i] < 0)
       x[k] = 0;
-    k += 2;
+    if (x[i] > 1)
+      k += 2;
   }
 }

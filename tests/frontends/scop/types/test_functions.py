@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from polysched.frontends.scop import parse_c
 from polysched.frontends.scop.types.functions import FUNCTIONS
 from polysched.ir.expr.operators import Operator
 from polysched.ir.semantics.scalar import scalar_function
@@ -34,3 +35,19 @@ def test_a_function_is_that_of_the_c_library(name: str) -> None:
         expected = library(*operands)
         assert found == expected or (math.isnan(found) and math.isnan(expected)), operands
         assert math.isnan(found) or math.copysign(1, found) == math.copysign(1, expected), operands
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("powf(x[i], 2)", "(x[i] * x[i])"),
+        ("pow(x[i], 2.0)", "f32((f64(x[i]) * f64(x[i])))"),
+        ("powf(x[i], 1)", "x[i]"),
+        ("powf(x[i], -1)", "(1.0 / x[i])"),
+        ("powf(x[i], 3)", "pow(x[i], 3.0)"),
+    ],
+)
+def test_small_powers_are_products_and_quotients(call: str, expected: str) -> None:
+    text = f"void f(float *x, int n) {{ for (int i = 0; i < n; i++) x[i] = {call}; }}"
+    (statement,) = parse_c(text).kernel.statements.values()
+    assert str(statement.value) == expected

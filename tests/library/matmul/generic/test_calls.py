@@ -13,7 +13,7 @@ import polysched as ps
 from polysched.errors import CallError
 from polysched.library.matmul.dispatch import call
 from polysched.library.matmul.dispatch.compiled import host
-from polysched.library.matmul.generic import calls, compiled
+from polysched.library.matmul.generic import building, calls
 from polysched.library.matmul.generic.blocks import TransposeBlock
 from polysched.library.matmul.generic.calls import GENERIC_CALLS, GenericCalls
 from polysched.library.matmul.generic.compiled import KernelLoader
@@ -188,7 +188,7 @@ def test_empty_negative_and_zero_strides_give_the_right_result() -> None:
 def test_code_on_disk_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = ObjectCache(tmp_path / "cache")
     KernelLoader(host(), folder).load(TransposeBlock(ps.f32, 16))
-    monkeypatch.setattr(compiled, "_compiled", None)
+    monkeypatch.setattr(building, "built", None)
     KernelLoader(host(), folder).load(TransposeBlock(ps.f32, 16))
     with pytest.raises(TypeError):
         KernelLoader(host(), folder).load(TransposeBlock(ps.f64, 8))

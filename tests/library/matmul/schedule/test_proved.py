@@ -36,5 +36,6 @@ def test_uneven_parts(sizes: Sizes, config: Config) -> None:
     *size, batch = sizes
     kernel = matmul_kernel(*size, batch=batch if batch > 1 else None)
     schedule = matmul_schedule(kernel, config, load_machine("skylake-avx512"))
-    verdict = check(schedule, quota=OPERATIONS)
+    # No limit of wall time: a busy machine must not decide.
+    verdict = check(schedule, quota=OPERATIONS, seconds=0)
     assert verdict.is_legal, verdict.reason

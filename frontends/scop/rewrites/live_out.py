@@ -1,0 +1,167 @@
+"""Values that a region leaves in counters and pointers of its function.
+
+::
+
+    for (; i + 4 <= n; i += 4) f(i);        int i_own = i;
+                                            for (; i_own + 4 <= n; i_own += 4) f(i_own);
+                                            i_after = i_own;               and then i = i_after;
+
+    for (k = 0; k < n; k++) *d++ = 0;       for (k = 0; k < n; k++) *d++ = 0;
+                                            d_moved = distance of d;       and then d += d_moved;
+
+The translated region has no loop variables or moving pointers of the function: it stores what it
+leaves in variables of its own, and the code after its call puts it where it belongs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pycparser import c_ast
+
+from polysched.frontends.scop.rewrites.region import LiveOut, Region
+from polysched.frontends.scop.rewrites.usage import base_name, changed_by
+from polysched.frontends.scop.source.names import Names
+from polysched.frontends.scop.source.trees import LOOPS, Distance, names_in, substituted, walk
+
+
+def with_values_after(region: Region, original: Region) -> Region:
+    """Let a part of a function store the values that counters and pointers have after it.
+
+    Args:
+        region: the part, as other rewriting has left it.
+        original: the part with the statements of the source.
+    """
+    if region.is_function:
+        return replace(region, ended=frozenset(name for name, _ in _declared_around(region)))
+    declared = dict(_declared_around(region))
+    changed = {base_name(target) for target in _targets(region) if isinstance(target, c_ast.ID)}
+    counters = set(_counters(region))
+    taken = {*names_in(region.function.body), *declared}
+    taken |= {node.name for node in walk(region.function.body) if isinstance(node, c_ast.Decl)}
+    names = Names(frozenset(taken))
+    ended = frozenset(name for name in declared if not leaves_value(original, name))
+    region = replace(region, ended=ended)
+    for name, type_ in declared.items():
+        if name not in changed or name in ended:
+            continue
+        if isinstance(type_, c_ast.PtrDecl):
+            region = _with_distance(region, name, names)
+        elif isinstance(type_, c_ast.TypeDecl) and name in counters:
+            region = _with_copy(region, name, type_, names)
+    return region
+
+
+def leaves_value(region: Region, name: str) -> bool:
+    """Whether the value of a variable after a region may be read, also by the region itself."""
+    is_repeated = _is_repeated(region)
+    uses = uses_outside(region.function.body, name, set(map(id, region.items)))
+    is_used = any(is_repeated or _is_after(use, region) for use in uses)
+    return is_used or (is_repeated and not _is_set_first(region, name))
+
+
+def _is_after(node: c_ast.Node, region: Region) -> bool:
+    """Whether a node outside a region follows it in the text."""
+    at, start = node.coord, region.node.coord
+    return at is None or (at.line, at.column or 0) > (start.line, start.column or 0)
+
+
+def uses_outside(node: c_ast.Node, name: str, inside: set[int]) -> Iterator[c_ast.Node]:
+    """Yield the uses of a variable outside a region, except in loops that set it themselves."""
+    if id(node) in inside:
+        return
+    if isinstance(node, c_ast.ID) and node.name == name:
+        yield node
+    if isinstance(node, c_ast.For) and _sets(node.init, name):
+        return
+    for _, child in node.children():
+        yield from uses_outside(child, name, inside)
+
+
+def _sets(init: c_ast.Node | None, name: str) -> bool:
+    match init:
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=own)):
+            return bool(own == name)
+        case c_ast.DeclList(decls=declarations):
+            return any(declaration.name == name for declaration in declarations)
+    return False
+
+
+def _is_repeated(region: Region) -> bool:
+    """Whether a region is inside a loop of its function, or may be reached by a ``goto``."""
+    if any(isinstance(one, c_ast.Goto) for one in walk(region.function.body)):
+        return True
+    loops = (one for one in walk(region.function.body) if isinstance(one, LOOPS))
+    return any(node is region.node for loop in loops for node in walk(loop) if node is not loop)
+
+
+def _is_set_first(region: Region, name: str) -> bool:
+    """Whether a region sets a variable before it reads it."""
+    for item in region.items:
+        if name not in names_in(item):
+            continue
+        match item:
+            case c_ast.For(init=c_ast.Assignment(rvalue=value) as init) if _sets(init, name):
+                return name not in names_in(value)
+            case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=own), rvalue=value) if own == name:
+                return name not in names_in(value)
+        return False
+    return False
+
+
+def _declared_around(region: Region) -> Iterator[tuple[str, c_ast.Node]]:
+    """Yield the variables of the function around a region, with their types."""
+    arguments = region.function.decl.type.args
+    inside = {
+        node.name for item in region.items for node in walk(item) if isinstance(node, c_ast.Decl)
+    }
+    for node in (*([] if arguments is None else arguments.params), *region.before):
+        if isinstance(node, c_ast.Decl) and node.name not in inside:
+            yield node.name, node.type
+
+
+def _targets(region: Region) -> Iterator[c_ast.Node]:
+    for item in region.items:
+        for node in walk(item):
+            target = changed_by(node)
+            if target is not None:
+                yield target
+
+
+def _counters(region: Region) -> Iterator[str]:
+    """Yield the names in the headers of loops and in subscripts."""
+    for item in region.items:
+        for node in walk(item):
+            parts: list[c_ast.Node | None] = []
+            if isinstance(node, LOOPS):
+                parts = [node.cond, getattr(node, "init", None), getattr(node, "next", None)]
+            elif isinstance(node, c_ast.ArrayRef):
+                parts = [node.subscript]
+            yield from (name for part in parts if part is not None for name in names_in(part))
+
+
+def _with_copy(region: Region, name: str, type_: c_ast.TypeDecl, names: Names) -> Region:
+    """Let a region count with a variable of its own."""
+    own, after = names.fresh(f"{name}_own"), names.fresh(f"{name}_after")
+    coord = region.items[0].coord
+    first = None if _is_set_first(region, name) else c_ast.ID(name, coord)
+    renamed = c_ast.TypeDecl(own, [], None, type_.type, coord)
+    copy = c_ast.Decl(own, [], [], [], [], renamed, first, None, coord)
+    items = [substituted(item, {name: c_ast.ID(own, coord)}) for item in region.items]
+    store = c_ast.Assignment("=", c_ast.ID(after, coord), c_ast.ID(own, coord), coord)
+    result = LiveOut(after, c_ast.TypeDecl(after, [], None, type_.type, coord), name, "=")
+    return _with_result(replace(region, items=(copy, *items)), store, result)
+
+
+def _with_distance(region: Region, name: str, names: Names) -> Region:
+    """Let a region store by how many elements it moves a pointer."""
+    after = names.fresh(f"{name}_moved")
+    coord = region.items[0].coord
+    store = c_ast.Assignment("=", c_ast.ID(after, coord), Distance(name, coord), coord)
+    long = c_ast.TypeDecl(after, [], None, c_ast.IdentifierType(["long"]), coord)
+    return _with_result(region, store, LiveOut(after, long, name, "+="))
+
+
+def _with_result(region: Region, store: c_ast.Node, result: LiveOut) -> Region:
+    return replace(region, items=(*region.items, store), results=(*region.results, result))
