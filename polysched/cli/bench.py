@@ -22,7 +22,7 @@ from polysched.cli.bench_programs import programs
 from polysched.cli.bench_python import python
 from polysched.cli.bench_report import report
 from polysched.cli.bench_transpose import transpose
-from polysched.cli.commands import Invocation
+from polysched.cli.commands import Invocation, summaries
 from polysched.cli.options import racing_machine_option
 from polysched.cli.terminal import output, progress
 from polysched.machine.description import Machine
@@ -70,6 +70,11 @@ class _Benches(click.Group):
     """The benches; the old name of one is an error that gives the new name."""
 
     RENAMED: ClassVar = {"bitcast": "pack-bits"}
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the benches with their whole summaries."""
+        with formatter.section("Commands"):
+            formatter.write_dl(summaries(self, ctx, self.list_commands(ctx)))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -25,6 +25,18 @@ class Invocation:
     is_process: bool
 
 
+LONGEST_SUMMARY = 200
+"""Most characters of a command's summary in the list of commands, which wraps it."""
+
+
+def summaries(
+    group: click.Group, ctx: click.Context, names: Iterable[str]
+) -> list[tuple[str, str]]:
+    """Return the subcommands of a group, each with the first sentence of its help."""
+    commands = [(name, group.get_command(ctx, name)) for name in names]
+    return [(name, one.get_short_help_str(LONGEST_SUMMARY)) for name, one in commands if one]
+
+
 class CommandsByName(ReportingGroup):
     """A command group whose subcommands are imported on demand.
 
@@ -41,19 +53,12 @@ class CommandsByName(ReportingGroup):
         self.places = {name: place for group in places.values() for name, place in group.items()}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the subcommands with their summaries, grouped by task."""
+        """Write the subcommands with their whole summaries, grouped by task."""
         longest = max(map(len, self.places))
-        limit = formatter.width - 6 - longest
         for task, group in self.tasks.items():
-            commands = [(name, self.get_command(ctx, name)) for name in group]
             with formatter.section(task):
-                formatter.write_dl(
-                    [
-                        (name.ljust(longest), command.get_short_help_str(limit))
-                        for name, command in commands
-                        if command is not None
-                    ]
-                )
+                rows = summaries(self, ctx, group)
+                formatter.write_dl([(name.ljust(longest), text) for name, text in rows])
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         """Run the command on the given arguments; without any, on those of the process."""

@@ -97,6 +97,7 @@ def test_every_benchmark_with_records_has_a_section() -> None:
         "programs",
         "python",
         "matmul",
+        "attention",
         "conv",
         "transpose",
         "pack-bits",

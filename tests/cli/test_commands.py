@@ -4,10 +4,12 @@ import subprocess
 import sys
 
 import click
+import pytest
 from click.testing import CliRunner
 
 from polysched.cli.commands import CommandsByName
 from polysched.cli.main import main
+from tests.cli.conftest import Polysched
 
 
 def test_every_command_is_where_it_is_said_to_be() -> None:
@@ -58,3 +60,10 @@ def test_the_help_groups_commands_by_task() -> None:
         "Measure:",
         "This machine:",
     ]
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("bench", "--help")])
+def test_summaries_of_commands_are_whole(polysched: Polysched, arguments: tuple[str, ...]) -> None:
+    _, _, listed = polysched(*arguments).stdout.partition("Options:")
+    assert "This machine:" in listed or "Commands:" in listed
+    assert "..." not in listed
