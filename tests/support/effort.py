@@ -50,8 +50,10 @@ def covering(together: int, /, **axes: Iterable[object]) -> pytest.MarkDecorator
     )
 
 
-def _name(value: object) -> str:
-    return str(getattr(value, "__name__", value))
+def _name(value: object) -> str | None:
+    """The value's part of a test's name; pytest numbers the values whose text is long."""
+    text = str(getattr(value, "__name__", value))
+    return text if len(text) <= 60 else None
 
 
 def _cover(rows: list[tuple[int, ...]], together: int) -> list[tuple[int, ...]]:
