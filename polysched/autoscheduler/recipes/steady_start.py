@@ -22,14 +22,8 @@ def steady_start(program: Program, statement: str, loop: str) -> tuple[Skew, ...
     The first value has to be a multiple of the value of one outer loop, plus a number or a
     parameter.
     """
-    around = path(program.tree, statement)
-    names = [outer.name for outer in around]
-    position = names.index(loop)
-    reached = prefix_map(program.statements[statement], around[: position + 1], []).range()
-    inside = isl.Map.from_range(reached).move_dims(
-        isl.dim_type.in_, 0, isl.dim_type.out, 0, position
-    )
-    pieces = inside.dim_min(0).get_pieces()
+    names, pieces = _first_values(program, statement, loop)
+    position = len(names)
     if len(pieces) != 1 or pieces[0][1].dim(isl.dim_type.div):
         return ()
     first = pieces[0][1]
@@ -41,3 +35,23 @@ def steady_start(program: Program, statement: str, loop: str) -> tuple[Skew, ...
         return ()
     by, factor = moving[0]
     return (Skew(f"{statement}.{loop}", f"{statement}.{by}", -factor.to_python()),)
+
+
+def starts_at_one_value(program: Program, statement: str, loop: str) -> bool:
+    """Return whether the first value of a loop does not depend on the loops around it."""
+    names, pieces = _first_values(program, statement, loop)
+    return not any(first.involves_dims(isl.dim_type.in_, 0, len(names)) for _, first in pieces)
+
+
+def _first_values(
+    program: Program, statement: str, loop: str
+) -> tuple[list[str], list[tuple[isl.Set, isl.Aff]]]:
+    """Return the names of the loops around a loop, and the pieces of its first value."""
+    around = path(program.tree, statement)
+    names = [outer.name for outer in around]
+    position = names.index(loop)
+    reached = prefix_map(program.statements[statement], around[: position + 1], []).range()
+    inside = isl.Map.from_range(reached).move_dims(
+        isl.dim_type.in_, 0, isl.dim_type.out, 0, position
+    )
+    return names[:position], inside.dim_min(0).get_pieces()
