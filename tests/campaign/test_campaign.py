@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import polysched as ps
-from tests.campaign import c_functions, kernels, printed, python_functions
+from tests.campaign import c_functions, c_parts, kernels, printed, python_functions
 from tests.campaign.c_statements import grown_function
 from tests.campaign.c_text import smaller
 from tests.campaign.declaring import declaration
@@ -59,6 +59,13 @@ def _exchanged() -> tuple[Program, Oracle, ps.Schedule]:
 @pytest.mark.parametrize("seed", [2, 4, 5])
 def test_kernels(seed: int) -> None:
     assert kernels.judge_seed(seed, lambda _: None, schedules=2).findings == []
+
+
+def test_c_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(c_parts, "GROUP", 3)
+    outcome = c_parts.judge_seed(0, lambda _: None)
+    assert outcome.findings == []
+    assert outcome.counts["regions"] > 0
 
 
 def test_c_functions(monkeypatch: pytest.MonkeyPatch) -> None:
