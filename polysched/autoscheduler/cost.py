@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts
+from polysched.autoscheduler.operations import Operations
 from polysched.autoscheduler.traffic import iterations, memory_cycles
 from polysched.ir.core.tree import LoopKind
 from polysched.machine.description import Machine
@@ -123,9 +124,27 @@ def with_traffic(
     """Add the traffic between the caches to the cost of a statement in the core."""
     level, memory = memory_cycles(facts, machine, beside)
     stalls = core.cycles - core.compute
-    cycles = max(core.compute, memory) + 0.2 * min(core.compute, memory) + stalls
+    cycles = overlapped(core.compute, memory) + stalls
     bound = core.bound if core.compute >= memory else level
     return Cost(cycles, core.compute, memory, bound, core.registers)
+
+
+def overlapped(compute: float, memory: float) -> float:
+    """Return the cycles of computation and traffic together, which overlap for the most part."""
+    return max(compute, memory) + 0.2 * min(compute, memory)
+
+
+def least_arithmetic(facts: StatementFacts, machine: Machine) -> float:
+    """Return the cycles of the operations of a statement if all lanes of all vectors are used."""
+    lanes = max(1, machine.vector_bits // facts.element_bits)
+    return facts.instances * _arithmetic(facts.operations, machine) / lanes
+
+
+def _arithmetic(operations: Operations, machine: Machine) -> float:
+    """Return the cycles of the operations of one instance, or of one vector of instances."""
+    costs = machine.costs
+    slow = operations.slow * costs.division + operations.calls * costs.vector_function
+    return operations.arithmetic / machine.fma_units + slow
 
 
 def core_cost(
@@ -253,12 +272,8 @@ class _Body:
 
     def resources(self) -> dict[str, float]:
         """Cycles of each resource."""
-        operations = self.facts.operations
-        registers = self.copies * self.width
-        units, costs = self.machine.fma_units, self.machine.costs
-        arithmetic = registers * operations.arithmetic / units
-        arithmetic += registers * operations.slow * costs.division
-        arithmetic += registers * operations.calls * costs.vector_function
+        units = self.machine.fma_units
+        arithmetic = self.copies * self.width * _arithmetic(self.facts.operations, self.machine)
         loads = stores = 0.0
         for access in _unique(self.facts.accesses):
             copies = self.copies if self.passes_through_memory(access) else self.distinct(access)
