@@ -32,7 +32,7 @@ rewrite it, and :mod:`polysched.llvm.emit.nodes` translates it to LLVM IR node b
     address   = Address(array, terms, constant, scaled, unit, phase)
     movement  = BROADCAST | CONTIGUOUS | REVERSED
               | Offsets(distances) | Window(distances, reach)
-              | Strided(steps, literal) | Gather(subscripts)
+              | RuntimeStride(steps, literal) | Gather(subscripts)
               | Lookup(subscripts)
 
 A scalar operand of a vector operation is broadcast to all lanes. A statement reads all operands

@@ -44,7 +44,7 @@ from polysched.vector.values import (
     Movement,
     Offsets,
     Register,
-    Strided,
+    RuntimeStride,
     Sum,
     Uniform,
     Unit,
@@ -164,7 +164,7 @@ class Lowering:
             steps = stride_steps(self.strides[name], subscripts, offset, lane)
             if steps is None:
                 return self.gather(name, subscripts, lanes)
-            return Access(self.address(name, offset), Strided(*steps), size)
+            return Access(self.address(name, offset), RuntimeStride(*steps), size)
         least, distances = lane_offsets
         return Access(self.address(name, least), Offsets(distances), size)
 

@@ -62,8 +62,8 @@ from polysched.vector.values import (
     Predicate,
     Range,
     Register,
+    RuntimeStride,
     Shuffle,
-    Strided,
     Sum,
     Uniform,
     Unit,
@@ -217,7 +217,7 @@ def _access(access: Access) -> str:
             return f"offsets({address}, {list(distances)})"
         case Offsets(stride=stride):
             return f"strided({address}, {stride})"
-        case Strided(steps=steps, literal=literal):
+        case RuntimeStride(steps=steps, literal=literal):
             name = access.address.array
             strides = tuple([(Index(f"{name}.stride{at}"), factor) for at, factor in steps])
             distance = LinearForm(strides, literal).expression()

@@ -56,7 +56,7 @@ class Window(Offsets):
 
 
 @dataclass(frozen=True)
-class Strided:
+class RuntimeStride:
     """Each lane accesses the element at a distance from that of the lane before, known at run time.
 
     Attributes:
@@ -80,7 +80,7 @@ class Lookup(Gather):
     """A gather from a table of 256 elements, which registers hold, numbered by a byte."""
 
 
-Movement: TypeAlias = Uniform | Offsets | Strided | Gather
+Movement: TypeAlias = Uniform | Offsets | RuntimeStride | Gather
 
 
 class Unit(Enum):

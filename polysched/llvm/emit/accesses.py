@@ -43,7 +43,7 @@ from polysched.vector.values import (
     Gather,
     Lookup,
     Offsets,
-    Strided,
+    RuntimeStride,
     Uniform,
     Window,
 )
@@ -284,7 +284,7 @@ class Accesses:
             case Offsets(distances=distances):
                 base = self.addresses.address(storage, access.address, is_accessed=False)
                 distance = integers(64, tuple([size * elements for elements in distances]))
-            case Strided(steps=steps, literal=literal):
+            case RuntimeStride(steps=steps, literal=literal):
                 base = self.addresses.address(storage, access.address, is_accessed=False)
                 distance = self._multiples(storage, steps, literal, count)
             case Gather(subscripts=subscripts):
