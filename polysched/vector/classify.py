@@ -241,6 +241,31 @@ def lane_distances(
     return Offset(LinearForm(start.terms, least), scaled, None), distances
 
 
+def stride_steps(
+    strides: Strides, subscripts: Sequence[Expression], offset: Offset, lane: str
+) -> tuple[tuple[tuple[int, int], ...], int] | None:
+    """The factors of run-time strides in the distance between lanes, and its literal part.
+
+    Args:
+        strides: the strides of the array.
+        subscripts: the subscripts of the access.
+        offset: the `element_offset` of the access.
+        lane: the lane variable.
+
+    Returns:
+        None if the distance depends on data or differs from lane to lane.
+    """
+    if offset.is_data_dependent:
+        return None
+    literal, scaled = _distance(strides, subscripts, {})
+    _, own = _without_lane(literal, lane)
+    factors = [(dimension, _without_lane(form, lane)[1]) for dimension, form in scaled]
+    steps = [(dimension, factor) for dimension, factor in factors if factor]
+    if own is None or any(factor is None for _, factor in factors):
+        return None
+    return tuple(steps), own
+
+
 def _distance(
     strides: Strides, subscripts: Sequence[Expression], known: Intervals
 ) -> tuple[LinearForm, tuple[tuple[int, LinearForm], ...]]:

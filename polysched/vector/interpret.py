@@ -358,6 +358,15 @@ class _Machine:
                 return lambda variables, lane: start(variables) + count - 1 - lane
             case vector.Offsets(distances=distances):
                 return lambda variables, lane: start(variables) + distances[lane]
+            case vector.RuntimeStride(steps=steps, literal=literal):
+                return lambda variables, lane: (
+                    start(variables)
+                    + lane
+                    * (
+                        literal
+                        + sum(self.memory[name].strides[at] * factor for at, factor in steps)
+                    )
+                )
 
     def distance(self, access: vector.Access, count: int) -> Callable[[Variables], int]:
         """The distance of the address from the first element, in elements, or in bits if packed.

@@ -31,7 +31,8 @@ rewrite it, and :mod:`polysched.llvm.emit.nodes` translates it to LLVM IR node b
     access    = Access(address, movement, alignment, private)
     address   = Address(array, terms, constant, scaled, unit, phase)
     movement  = BROADCAST | CONTIGUOUS | REVERSED
-              | Offsets(distances) | Window(distances, reach) | Gather(subscripts)
+              | Offsets(distances) | Window(distances, reach)
+              | RuntimeStride(steps, literal) | Gather(subscripts)
               | Lookup(subscripts)
 
 A scalar operand of a vector operation is broadcast to all lanes. A statement reads all operands

@@ -28,6 +28,7 @@ from polysched.vector.classify import (
     element_offset,
     lane_distances,
     literal_strides,
+    stride_steps,
 )
 from polysched.vector.frames import kernel_frame, literal_elements
 from polysched.vector.ir import Layout
@@ -43,6 +44,7 @@ from polysched.vector.values import (
     Movement,
     Offsets,
     Register,
+    RuntimeStride,
     Sum,
     Uniform,
     Unit,
@@ -159,7 +161,10 @@ class Lowering:
             return self.whole(array, reversed_, Uniform.REVERSED, lanes.count)
         lane_offsets = lane_distances(self.strides[name], subscripts, offset, lane, lanes.count)
         if lane_offsets is None:
-            return self.gather(name, subscripts, lanes)
+            steps = stride_steps(self.strides[name], subscripts, offset, lane)
+            if steps is None:
+                return self.gather(name, subscripts, lanes)
+            return Access(self.address(name, offset), RuntimeStride(*steps), size)
         least, distances = lane_offsets
         return Access(self.address(name, least), Offsets(distances), size)
 

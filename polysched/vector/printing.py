@@ -62,6 +62,7 @@ from polysched.vector.values import (
     Predicate,
     Range,
     Register,
+    RuntimeStride,
     Shuffle,
     Sum,
     Uniform,
@@ -216,6 +217,11 @@ def _access(access: Access) -> str:
             return f"offsets({address}, {list(distances)})"
         case Offsets(stride=stride):
             return f"strided({address}, {stride})"
+        case RuntimeStride(steps=steps, literal=literal):
+            name = access.address.array
+            strides = tuple([(Index(f"{name}.stride{at}"), factor) for at, factor in steps])
+            distance = LinearForm(strides, literal).expression()
+            return f"strided({address}, {format_expression(distance)})"
         case Gather(subscripts=subscripts):
             indices = ", ".join(map(format_value, subscripts))
             how = "lookup" if isinstance(access.movement, Lookup) else "gather"

@@ -56,6 +56,19 @@ class Window(Offsets):
 
 
 @dataclass(frozen=True)
+class RuntimeStride:
+    """Each lane accesses the element at a distance from that of the lane before, known at run time.
+
+    Attributes:
+        steps: pairs (dimension, factor): the distance contains the dimension's stride so often.
+        literal: the elements that the distance contains beside them.
+    """
+
+    steps: tuple[tuple[int, int], ...]
+    literal: int
+
+
+@dataclass(frozen=True)
 class Gather:
     """Each lane computes the subscripts of its element."""
 
@@ -67,7 +80,7 @@ class Lookup(Gather):
     """A gather from a table of 256 elements, which registers hold, numbered by a byte."""
 
 
-Movement: TypeAlias = Uniform | Offsets | Gather
+Movement: TypeAlias = Uniform | Offsets | RuntimeStride | Gather
 
 
 class Unit(Enum):

@@ -159,6 +159,8 @@ class _Verifier:
             _require(len(movement.subscripts) == rank, f"gather of '{name}' with other dimensions")
             for subscript in movement.subscripts:
                 self.value(subscript, lanes, names)
+        if isinstance(movement, vector.RuntimeStride):
+            _require(bool(movement.steps), f"literal distances of '{name}' as known at run time")
         if isinstance(movement, vector.Offsets) and lanes is not None:
             _require(len(movement.distances) == lanes.count, f"offsets of '{name}' for other lanes")
             is_shared = isinstance(movement, vector.Window) and movement.reach is not None

@@ -43,6 +43,7 @@ from polysched.vector.values import (
     Gather,
     Lookup,
     Offsets,
+    RuntimeStride,
     Uniform,
     Window,
 )
@@ -283,6 +284,9 @@ class Accesses:
             case Offsets(distances=distances):
                 base = self.addresses.address(storage, access.address, is_accessed=False)
                 distance = integers(64, tuple([size * elements for elements in distances]))
+            case RuntimeStride(steps=steps, literal=literal):
+                base = self.addresses.address(storage, access.address, is_accessed=False)
+                distance = self._multiples(storage, steps, literal, count)
             case Gather(subscripts=subscripts):
                 base = storage.base
                 elements = lane_offsets(builder, subscripts, storage.strides, lanes, self.value_of)
@@ -293,6 +297,17 @@ class Accesses:
         for lane in range(count):  # without a scatter instruction each lane is a separate access
             self.addresses.pace.touch(access, lane)
         return pointers
+
+    def _multiples(
+        self, storage: Storage, steps: tuple[tuple[int, int], ...], literal: int, count: int
+    ) -> ir.Value:
+        """The distance in bytes of each lane from the first; it does not change in loops."""
+        builder, size = self.builder, storage.array.dtype.bytes
+        step: ir.Value = INDEX(literal * size)
+        for dimension, factor in steps:
+            scaled = builder.mul(storage.strides[dimension], INDEX(factor * size))
+            step = builder.add(step, scaled)
+        return builder.mul(splat(builder, step, count), integers(64, tuple(range(count))))
 
 
 def from_memory(builder: ir.IRBuilder, loaded: ir.Value, dtype: DType) -> ir.Value:

@@ -42,6 +42,13 @@ def test_lanes_that_are_columns_of_a_row_major_array() -> None:
     assert_agrees(schedule, *sizes(1, 7, 8))
 
 
+def test_the_distance_of_lanes_in_a_column_is_computed_outside_of_the_loops() -> None:
+    schedule = Schedule(product()).vectorize("update.i", 8)
+    assert "strided(a[k + 8*i*a.stride0], a.stride0)" in show(schedule, "vector", MACHINE)
+    # Two arrays in the whole vectors, and two in the last one.
+    assert show(schedule, "asm", MACHINE).count("vpmullq") <= 4
+
+
 def test_in_parallel() -> None:
     schedule = Schedule(product()).parallel("start.i0").parallel("update.i")
     assert_agrees(schedule, *sizes(1, 5))
