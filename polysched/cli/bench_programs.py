@@ -117,7 +117,8 @@ def _table(
     comparisons: Sequence[Comparison], means: dict[str, float], others: Sequence[str]
 ) -> Table:
     table = Table(box=SIMPLE_HEAD)
-    table.add_column("program")
+    longest = max((len(comparison.program) for comparison in comparisons), default=0)
+    table.add_column("program", min_width=longest)
     for name in (*others, BEST, "seconds"):
         table.add_column(name, justify="right")
     for comparison in comparisons:
