@@ -1,4 +1,4 @@
-"""Compile a C function of which only regions have a translation, with the help of a C compiler.
+"""Compile a C function that has a translation of some regions only, with the help of a C compiler.
 
 The C compiler gets the file with calls in place of the regions, as ``polysched rewrite`` writes it.
 Its object and that of the generated functions are linked to one, which defines the function alone.
@@ -85,7 +85,7 @@ def compile_regions(
 
 
 def _require_no_state(parsed: ParsedSource, refused: PolyschedError) -> None:
-    """Check that the function needs no variable of its file, of which the object has a copy."""
+    """Check that the function uses no file-scope variable: the object would have its own copy."""
     for node in parsed.tree.ext:
         is_variable = isinstance(node, c_ast.Decl) and not isinstance(
             node.type, c_ast.FuncDecl | c_ast.Struct | c_ast.Union | c_ast.Enum

@@ -117,7 +117,7 @@ class Costs:
     far_page: float = 6.0
     """Cycles of an access whose address is in no TLB.
 
-    Measured as `near_page` is: 3000 rows take 8.5 cycles, of which memory explains 1.5.
+    Measured in the same way as `near_page`: 3000 rows take 8.5 cycles, and memory explains 1.5.
     """
 
     gathered_lane: float = 1.4

@@ -13,17 +13,16 @@ end, as Python does at the access.
 from __future__ import annotations
 
 import ast
-from copy import copy
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import and_
-from typing import TypeVar
 
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.python.expressions.translate import Reader
 from polysched.frontends.python.scope.array_values import ArrayValue, always
 from polysched.frontends.python.scope.bindings import ComputedLearnedError
 from polysched.frontends.python.scope.periodic import assumed_remainders
+from polysched.frontends.python.source.changed_nodes import NodeT, with_fields
 from polysched.frontends.python.statements.assignments import Assigner
 from polysched.frontends.python.values.value import Value, bare
 from polysched.ir.core.data_dependent import is_bounded
@@ -34,7 +33,6 @@ from polysched.ir.expr.functions import cast, maximum, minimum, not_equal, selec
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import loads, walk
 
-NodeT = TypeVar("NodeT", bound=ast.AST)
 Conditions = tuple[ast.expr, ...]
 
 
@@ -63,18 +61,10 @@ class ComputedSubscripts:
             return node
         match node:
             case ast.If():
-                return self._with(node, test=self._visited(node.test, ()))
+                return with_fields(node, test=self._visited(node.test, ()))
             case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.Expr():
                 return self._visited(node, ())
         return node
-
-    def _with(self, node: NodeT, **changed: object) -> NodeT:
-        if all(getattr(node, name) is value for name, value in changed.items()):
-            return node
-        result = copy(node)
-        for name, value in changed.items():
-            setattr(result, name, value)
-        return result
 
     def _visited(self, node: NodeT, conditions: Conditions) -> NodeT:
         """Replace the subscripts in a node, the inner ones first.
@@ -88,7 +78,7 @@ class ComputedSubscripts:
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 test = self._visited(test, conditions)
                 otherwise = (*conditions, _inverse(test))
-                return self._with(
+                return with_fields(
                     node,
                     test=test,
                     body=self._visited(body, (*conditions, test)),
@@ -101,7 +91,7 @@ class ComputedSubscripts:
                     is_or = isinstance(op, ast.Or)
                     conditions = (*conditions, _inverse(parts[-1]) if is_or else parts[-1])
                 same = all(one is other for one, other in zip(parts, values, strict=True))
-                return node if same else self._with(node, values=parts)
+                return node if same else with_fields(node, values=parts)
             case ast.Tuple(ctx=ast.Store()):
                 return node  # its targets may change what their subscripts read
         changed: dict[str, object] = {}
@@ -115,7 +105,7 @@ class ComputedSubscripts:
                 ]
                 same = all(one is other for one, other in zip(items, value, strict=True))
                 changed[name] = value if same else items
-        result = self._with(node, **changed)
+        result = with_fields(node, **changed)
         if isinstance(result, ast.Subscript):
             return self._subscripted(result, conditions)  # type: ignore[return-value]
         return result
@@ -137,10 +127,10 @@ class ComputedSubscripts:
         if all(one is other for one, other in zip(new, parts, strict=True)):
             return node
         index = ast.copy_location(ast.Tuple(new, ast.Load()), node.slice) if is_tuple else new[0]
-        return self._with(node, slice=index)
+        return with_fields(node, slice=index)
 
     def _part(self, node: ast.expr, extent: Expression, conditions: Conditions) -> ast.expr:
-        """The name of a stored subscript; the subscript as it is if it is not computed."""
+        """Return the variable that stores a computed subscript; other subscripts unchanged."""
         if any(isinstance(part, Index | Load) for part in walk(extent)):
             return node
         try:

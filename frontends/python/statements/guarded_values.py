@@ -14,8 +14,8 @@ from polysched.ir.expr.operators import Operator
 def guarded(condition: Value, value: Expression, own: Load) -> Expression:
     """The value of an element after ``if condition: element = value``.
 
-    An update ``own op e`` becomes ``own op (e if condition else neutral)``, which is a reduction;
-    ``own op e if condition else own`` is none. The neutral element keeps every number bit for bit.
+    An update ``own op e`` becomes ``own op (e if condition else neutral)``, which is a reduction.
+    ``own op e if condition else own`` is not a reduction. The neutral element keeps all bits.
 
     Args:
         condition: the condition, over data.

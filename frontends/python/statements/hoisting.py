@@ -12,7 +12,7 @@ from collections.abc import Callable
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from polysched.frontends.python.arrays.reductions import Reductions, is_reductio
 from polysched.frontends.python.scope.array_values import ArrayValue, Operand
 from polysched.frontends.python.scope.inlining import Renamer, bound_arguments, inlined_body
 from polysched.frontends.python.scope.specialized import static_value
+from polysched.frontends.python.source.changed_nodes import NodeT, with_fields
 from polysched.frontends.python.source.function_source import FunctionSource, function_source
 from polysched.frontends.python.source.local_functions import signature_of
 from polysched.frontends.python.source.numpy_in_python import (
@@ -34,7 +35,6 @@ from polysched.frontends.python.statements.assignments import Assigner
 from polysched.frontends.python.statements.literal_loops import summed, summing
 from polysched.ir.declare.array_handle import ArrayHandle
 
-NodeT = TypeVar("NodeT", bound=ast.AST)
 DEEPEST_CALLS = 16
 
 
@@ -73,20 +73,12 @@ class Hoister:
         """
         match node:
             case ast.For():
-                return self._with(node, iter=self._visit(node.iter, node))
+                return with_fields(node, iter=self._visit(node.iter, node))
             case ast.If():
-                return self._with(node, test=self._visit(node.test, node))
+                return with_fields(node, test=self._visit(node.test, node))
             case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.Expr():
                 return self._visit(node, node)
         return node
-
-    def _with(self, node: NodeT, **changed: ast.AST) -> NodeT:
-        if all(getattr(node, name) is value for name, value in changed.items()):
-            return node
-        result = copy(node)
-        for name, value in changed.items():
-            setattr(result, name, value)
-        return result
 
     def _visit(self, node: NodeT, statement: ast.stmt) -> NodeT:
         """Replace the calls in a node, the inner ones first."""

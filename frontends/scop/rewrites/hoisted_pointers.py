@@ -9,7 +9,7 @@
         e->items[i].x += 1;                      for (i = 0; i < e->count; i++) e_items[i].x += 1;
 
 A row pointer is read before its loops only if they certainly read it. A store through a pointer to
-characters may change a pointer, so there is none.
+characters may change a pointer, so regions with such stores stay unchanged.
 """
 
 from __future__ import annotations
