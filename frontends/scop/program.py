@@ -9,6 +9,7 @@ from pathlib import Path
 
 from polysched.frontends.reductions import with_free_extrema, with_order
 from polysched.frontends.scop.declare.overlap import addressed_names, may_overlap
+from polysched.frontends.scop.declare.shapes import UNKNOWN
 from polysched.frontends.scop.declare.variables import Origin, Outside, Variable, typedefs_of
 from polysched.frontends.scop.inline.choices import choices_of
 from polysched.frontends.scop.inline.value_calls import formulas_of
@@ -22,7 +23,6 @@ from polysched.frontends.scop.source.text import (
     source_text,
     with_assumptions,
 )
-from polysched.frontends.scop.statements.computed_subscripts import UNKNOWN_EXTENT
 from polysched.frontends.scop.translation import Settings, Translation, translated, translated_form
 from polysched.ir.core.kernel import Kernel, Order
 from polysched.ir.core.printing import format_expression
@@ -177,17 +177,16 @@ class CProgram:
         names = dict.fromkeys(name for pair in self.apart for name in pair)
         arrays = self.kernel.arrays
         return tuple(
-            name
-            for name in names
-            if name in arrays and arrays[name].shape[:1] == (Constant(UNKNOWN_EXTENT),)
+            name for name in names if name in arrays and arrays[name].shape[:1] == (UNKNOWN,)
         )
 
     def notes(self) -> list[str]:
         """Return what the kernel relies on beyond the text of the file, one line each."""
         lines = [
-            f"inferred: {name}{''.join(map(_extent_text, shape))}, from its subscripts"
+            f"inferred: {name}{''.join(map(_extent_text, shape.extents))}, from its subscripts"
+            + ("; only elements that the data selects are accessed" if shape.guarded else "")
             for name, shape in self.translation.shapes.items()
-            if shape[:1] != (Constant(UNKNOWN_EXTENT),)
+            if not shape.is_unknown
         ]
         lines += map(str, self.translation.assumptions)
         loaded = {

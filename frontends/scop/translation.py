@@ -21,6 +21,7 @@ from polysched.frontends.scop.declare.declarations import (
 )
 from polysched.frontends.scop.declare.integer_uses import integer_uses
 from polysched.frontends.scop.declare.roles import with_outputs
+from polysched.frontends.scop.declare.shapes import Shapes
 from polysched.frontends.scop.declare.variables import (
     Outside,
     Variable,
@@ -55,7 +56,7 @@ from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.source.pragmas import pragmas_of
 from polysched.frontends.scop.source.trees import SafeSubscript, walk
 from polysched.frontends.scop.statements.assumptions import Assumption, inferred_assumptions
-from polysched.frontends.scop.statements.extents import Shapes, inferred_shapes
+from polysched.frontends.scop.statements.extents import inferred_shapes
 from polysched.frontends.scop.statements.translate import Statements
 from polysched.frontends.scop.types.c_types import declared_type
 from polysched.ir.core.kernel import Kernel
@@ -276,7 +277,16 @@ class _Translator:
         location = self.parsed.source_map.location(self.region.node)
         with self.build.located(location):
             kernel = self.build.kernel()
-        kernel = replace(kernel, fp_contract=self.pragmas.fp_contract, location=location)
+        arrays = {
+            name: replace(array, guarded=name in self.scope.guarded)
+            for name, array in kernel.arrays.items()
+        }
+        kernel = replace(
+            kernel,
+            arrays=MappingProxyType(arrays),
+            fp_contract=self.pragmas.fp_contract,
+            location=location,
+        )
         return Translation(
             kernel if self.settings.may_overlap else with_outputs(kernel),
             self.outside,

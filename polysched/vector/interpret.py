@@ -8,6 +8,7 @@ program declares them dead.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
 
@@ -302,6 +303,12 @@ class _Machine:
                 )
             case vector.Register(array=array, number=number, is_vector=is_vector):
                 return lambda variables, lane: self.registers[array][number][lane * is_vector]
+            case vector.Load(where=where) if where is not None:
+                runs, load = self.value(where), self.value(replace(value, where=None))
+                unknown = _undefined(self.program.arrays[value.access.address.array])
+                return lambda variables, lane: (
+                    load(variables, lane) if runs(variables, lane) else unknown
+                )
             case vector.Load(access=access) | vector.Unpack(access=access):
                 name, distance_of = access.address.array, self._place(access)
                 return lambda variables, lane: self.memory[name].read(distance_of(variables, lane))

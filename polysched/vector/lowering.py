@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from polysched.errors import LoweringError
+from polysched.ir.core.guards import reads_guarded
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.core.packing import Rows
 from polysched.ir.expr.dtypes import DType, NumberKind, boolean
@@ -20,6 +21,7 @@ from polysched.ir.expr.expressions import (
 )
 from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.linear_form import UNBOUNDED, Intervals, LinearForm
+from polysched.ir.expr.operators import Operator
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
 from polysched.vector.classify import (
@@ -68,6 +70,7 @@ class Lowering:
         known: intervals of the parameters and variables in scope.
         frame: the frame of the function in scope.
         lane: the variable of the vector loop in scope.
+        guard: the condition under which the current operand is evaluated; None if it always is.
     """
 
     def __init__(self, program: LoopProgram, machine: Machine) -> None:
@@ -75,6 +78,7 @@ class Lowering:
         self.registers = frozenset(program.registers)
         self.known: Intervals = program.ranges
         self.lane: str | None = None
+        self.guard: Value | None = None
         self.fp_contract = contraction(program, self.registers, machine.fma_latency)
         in_memory = [name for name in program.arrays if name not in self.registers]
         self.strides = {
@@ -114,16 +118,33 @@ class Lowering:
             case Load(array=array, subscripts=subscripts):
                 dtype = self.arrays[array].dtype
                 access = self.access(array, subscripts, lanes)
+                if self.arrays[array].guarded and self.guard is not None:
+                    if lanes is not None and access.movement is Uniform.BROADCAST:
+                        access = self.gather(array, subscripts, lanes)
+                    return VectorLoad(access, dtype, self.guard)
                 if not self.arrays[array].is_packed:
                     return VectorLoad(access, dtype)
                 return Convert(Unpack(access, _lane_type(dtype.container.bits)), dtype)
             case Cast(operand=operand, type=dtype):
                 return Convert(self._converted(operand, dtype, lanes), dtype)
             case Operation(operator=operator, operands=operands):
+                if operator is Operator.SELECT and reads_guarded(expression, self.arrays):
+                    return self._selection(expression, lanes)
                 values = tuple([self.value(operand, lanes) for operand in operands])
                 contract = self.fp_contract.joins(expression)
                 return Apply(operator, values, expression.dtype, contract)
         raise LoweringError(f"expression {expression} has no machine code")
+
+    def _selection(self, expression: Operation, lanes: LanesOrNone) -> Value:
+        """Lower a selection; only the lanes that choose a side load its guarded arrays."""
+        chosen, *sides = expression.operands
+        outer, holds = self.guard, self.value(chosen, lanes)
+        values = [holds]
+        for side, runs in zip(sides, (holds, _applied(Operator.NOT, holds)), strict=True):
+            self.guard = runs if outer is None else _applied(Operator.AND, outer, runs)
+            values.append(self.value(side, lanes))
+        self.guard = outer
+        return Apply(expression.operator, tuple(values), expression.dtype, False)
 
     def _converted(self, operand: Expression, target: DType, lanes: LanesOrNone) -> Value:
         """Lower the operand of a conversion; unpack packed elements to the width of the result."""
@@ -229,6 +250,10 @@ class Lowering:
         form = self.index(atom)
         is_atom = form.constant == 0 and [factor for _, factor in form.terms] == [1]
         return form.terms[0][0] if is_atom else form
+
+
+def _applied(operator: Operator, *operands: Value) -> Value:
+    return Apply(operator, operands, boolean, False)
 
 
 def _lane_type(bits: int) -> DType:

@@ -255,8 +255,9 @@ def _expression(value: Value) -> Expression:
             return Cast(_expression(operand), dtype)
         case Lane():
             return Index("lane")
-        case Load(access=access):
-            return Index(_access(access))
+        case Load(access=access, where=where):
+            condition = "" if where is None else f" where {format_value(where)}"
+            return Index(f"{_access(access)}{condition}")
         case Unpack(access=access, dtype=dtype):
             return Index(f"unpack({_access(access)}, {dtype})")
         case Register():

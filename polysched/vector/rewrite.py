@@ -44,6 +44,8 @@ def operands(value: Value) -> tuple[Value, ...]:
             return inner
         case Convert(operand=inner_value) | First(element=inner_value):
             return (inner_value,)
+        case Load(access=access, where=where) if where is not None:
+            return (*access_operands(access), where)
         case Load(access=access) | Unpack(access=access):
             return access_operands(access)
         case Sum(terms=terms):
@@ -130,6 +132,9 @@ def map_value(value: Value, rule: Rule) -> Value:
             moved = _map_access(access, rule)
             if moved is not access:
                 value = replace(value, access=moved)
+            if isinstance(value, Load) and value.where is not None:
+                where = map_value(value.where, rule)
+                value = value if where is value.where else replace(value, where=where)
     return rule(value)
 
 

@@ -227,10 +227,17 @@ class Convert:
 
 @dataclass(frozen=True)
 class Load:
-    """Load elements of an unpacked array; a scalar if all lanes read the same element."""
+    """Load elements of an unpacked array; a scalar if all lanes read the same element.
+
+    Attributes:
+        access: the elements.
+        dtype: their type.
+        where: the condition under which a lane loads its element; other lanes have any value.
+    """
 
     access: Access
     dtype: DType
+    where: Value | None = None
 
 
 @dataclass(frozen=True)

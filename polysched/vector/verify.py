@@ -138,6 +138,8 @@ class _Verifier:
                 is_packed = self.program.arrays[access.address.array].is_packed
                 is_unpack = isinstance(value, vector.Unpack)
                 _require(is_packed == is_unpack, f"{format_value(value)} of the other layout")
+                if isinstance(value, vector.Load) and value.where is not None:
+                    self.value(value.where, lanes, names)
                 return
         for operand in operands(value):
             self.value(operand, lanes, names)

@@ -24,8 +24,10 @@ from polysched.frontends.scop.source.source_map import SourceMap
 from polysched.frontends.scop.types.c_types import Typedefs
 from polysched.ir.core.limits import limited
 from polysched.ir.expr.affine import instance_space, to_set
-from polysched.ir.expr.expressions import Expression, Index
-from polysched.ir.expr.functions import equal
+from polysched.ir.expr.dtypes import boolean
+from polysched.ir.expr.expressions import Constant, Expression, Index
+from polysched.ir.expr.functions import equal, select
+from polysched.ir.expr.traversal import loads
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,8 @@ class Scope:
         self._domain: isl.Set | None = None
         self._depth = 0
         self.accesses: list[LoggedAccess] = []
+        self.guarded: set[str] = set()
+        """The guarded arrays of the kernel, by their names in it."""
 
     @property
     def indices(self) -> tuple[str, ...]:
@@ -172,6 +176,21 @@ class Scope:
             yield
         finally:
             self._names.pop()
+
+    def both(self, left: Expression, right: Expression) -> Expression:
+        """``left && right``; the right side reads guarded arrays only if the left side holds."""
+        if self._reads_guarded(right):
+            return select(left, right, Constant(False, boolean))
+        return left & right
+
+    def either(self, left: Expression, right: Expression) -> Expression:
+        """``left || right``; the right side reads guarded arrays only if the left side is false."""
+        if self._reads_guarded(right):
+            return select(left, Constant(True, boolean), right)
+        return left | right
+
+    def _reads_guarded(self, expression: Expression) -> bool:
+        return any(load.array in self.guarded for load in loads(expression))
 
     @contextmanager
     def depending_on_data(self) -> Iterator[None]:

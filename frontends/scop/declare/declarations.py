@@ -18,6 +18,7 @@ from polysched.frontends.scop.affine.expressions import affine, condition
 from polysched.frontends.scop.affine.integer_types import in_type
 from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.affine.subscripts import moved_pointer
+from polysched.frontends.scop.declare.shapes import InferredShape
 from polysched.frontends.scop.declare.variables import Origin, Outside, Variable
 from polysched.frontends.scop.rewrites.size_values import DerivedSize
 from polysched.frontends.scop.rewrites.usage import Usage
@@ -42,7 +43,7 @@ def declare_outside(
     variables: Mapping[str, Variable],
     usage: Usage,
     pragmas: Pragmas,
-    shapes: Mapping[str, tuple[Expression, ...] | None],
+    shapes: Mapping[str, InferredShape | None],
     compared: Collection[str] = (),
 ) -> Outside:
     """Declare the outside variables that a region uses; written arrays become inout.
@@ -189,16 +190,21 @@ def _declare_inferred(
     names: Names,
     variable: Variable,
     usage: Usage,
-    shape: tuple[Expression, ...] | None,
+    shape: InferredShape | None,
 ) -> None:
     """Declare an array without declared extents; without a shape, with any, for a draft."""
     is_draft = shape is None
     rank = len(variable.type.dims)
     if shape is None:
         inner = tuple(_extent(scope, variable, dim, usage) for dim in variable.type.dims[1:])
-        shape = (Constant(1), *inner)
-    is_flat = rank == 1 and (is_draft or len(shape) > 1)
-    _bind_array(scope, build, names, variable, usage, shape, is_flat=is_flat, is_draft=is_draft)
+        shape = InferredShape((Constant(1), *inner))
+    is_flat = rank == 1 and (is_draft or len(shape.extents) > 1)
+    _bind_array(
+        scope, build, names, variable, usage, shape.extents, is_flat=is_flat, is_draft=is_draft
+    )
+    binding = scope.find(variable.name)
+    if shape.guarded and isinstance(binding, ArrayBinding):
+        scope.guarded.add(binding.array.name)
 
 
 def _bind_array(

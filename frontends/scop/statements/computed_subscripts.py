@@ -22,13 +22,11 @@ from polysched.frontends.scop.affine.linearized import polynomial_value
 from polysched.frontends.scop.affine.rows import RowBinding
 from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.affine.subscripts import data_subscript
+from polysched.frontends.scop.declare.shapes import UNKNOWN
 from polysched.frontends.scop.rewrites.usage import base_name
 from polysched.frontends.scop.source.trees import SafeSubscript, StandIn, mapped, walk
 from polysched.frontends.scop.statements.values import Values, c_type_of
-from polysched.ir.expr.expressions import Constant, Expression
-
-UNKNOWN_EXTENT = 2**31 - 1
-"""Extent of an array whose size is unknown."""
+from polysched.ir.expr.expressions import Expression
 
 Declare = Callable[[c_ast.Node, Expression], str]
 """Declares an index variable with a value below an extent; returns its name."""
@@ -95,7 +93,7 @@ def _extent(scope: Scope, node: c_ast.ArrayRef) -> tuple[Expression, bool] | Non
     if not isinstance(array, c_ast.ID) or position >= binding.rank:
         return None
     if binding.is_draft and position == 0:
-        return Constant(UNKNOWN_EXTENT), binding.is_flat
+        return UNKNOWN, binding.is_flat
     if binding.is_flat:
         return None  # a declared shape of several dimensions
     return binding.array.shape[len(binding.array.shape) - binding.rank + position], False

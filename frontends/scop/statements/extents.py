@@ -2,9 +2,10 @@
 
 C declares ``float *x`` without an extent. A draft translation records every access. Elements that
 the function certainly accesses lie in the object that the pointer leads to, so the largest of their
-subscripts gives the extent. Products in subscripts give the row lengths, as in ``A[i*m + j]``
-(Grosser, Ramanujam, Pouchet, Sadayappan, Pop: Optimistic Delinearization of Parametrically Sized
-Arrays, ICS 2015).
+subscripts gives the extent. If conditions on data or subscripts from data may lead further, the
+extent is only an upper bound and the array is guarded (:mod:`polysched.ir.core.guards`). Products
+in subscripts give the row lengths, as in ``A[i*m + j]`` (Grosser, Ramanujam, Pouchet, Sadayappan,
+Pop: Optimistic Delinearization of Parametrically Sized Arrays, ICS 2015).
 """
 
 from __future__ import annotations
@@ -18,17 +19,12 @@ import islpy as isl
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.affine.linearized import Monomial, Polynomial, divided, polynomial_of
 from polysched.frontends.scop.affine.scope import LoggedAccess, Scope
-from polysched.frontends.scop.declare.declarations import no_extent
-from polysched.frontends.scop.statements.computed_subscripts import UNKNOWN_EXTENT
-from polysched.ir.core.data_dependent import is_data_dependent
+from polysched.frontends.scop.declare.shapes import UNKNOWN, UNKNOWN_EXTENT, InferredShape, Shapes
+from polysched.ir.core.data_dependent import is_data_dependent, may_relation
 from polysched.ir.core.limits import limited
 from polysched.ir.expr.affine import from_pw_aff, instance_space, to_pw_aff, weighted_sum
 from polysched.ir.expr.expressions import Constant, Expression, Parameter
 from polysched.ir.expr.functions import maximum
-from polysched.ir.expr.traversal import loads
-
-Shapes = Mapping[str, tuple[Expression, ...]]
-"""Inferred shapes by array name; the extents of one dimension for a linearized array."""
 
 
 def inferred_shapes(scope: Scope) -> Shapes:
@@ -68,14 +64,13 @@ def _siblings(
 
 def _shape(
     scope: Scope, name: str, accesses: list[LoggedAccess], siblings: list[LoggedAccess]
-) -> tuple[Expression, ...]:
+) -> InferredShape:
     inner: tuple[Expression, ...] = ()
-    if any(_is_computed(access) for access in accesses):
-        return (Constant(UNKNOWN_EXTENT), *accesses[0].binding.array.shape[1:])
-    everything = accesses
-    accesses = [access for access in accesses if not is_data_dependent(access.subscripts)]
-    if not accesses:
-        raise no_extent(scope, everything[0].node, name)
+    led = [access for access in accesses if is_data_dependent(access.subscripts)]
+    bound = _bound(led)
+    if len(led) == len(accesses) or bound == UNKNOWN:
+        return InferredShape((bound, *accesses[0].binding.array.shape[1:]), guarded=True)
+    accesses = [access for access in accesses if access not in led]
     if accesses[0].binding.is_flat:
         strides = _strides(scope, name, accesses)
         inner = _row_lengths(scope, name, accesses, strides)
@@ -85,32 +80,29 @@ def _shape(
         rows = [(access, access.subscripts[0]) for access in accesses]
     certain = [(access, row) for access, row in rows if access.is_certain]
     certain += [(access, access.subscripts[0]) for access in siblings]
-    if not certain:
-        raise scope.error(
-            accesses[0].node,
-            f"the extent of '{name}' is not declared, and every access to it depends on data, so "
-            f"its extent cannot be inferred; write it as in '{name}[n]', or put '#pragma polysched "
-            f"shape {name}[n]' before the loops",
-        )
-    outer, largest = _outer(scope, name, certain)
-    for access, row in rows:
-        if not access.is_certain and not _is_covered(scope, access, row, largest):
-            raise scope.error(
-                access.node,
-                f"the extent of '{name}' is not declared, and whether this access is performed "
-                f"depends on data, so its extent cannot be inferred; write it as in '{name}[n]', "
-                f"or put '#pragma polysched shape {name}[n]' before the loops",
-            )
-    return (outer, *inner)
+    if certain and not led:
+        outer, largest = _outer(scope, name, certain)
+        if all(
+            access.is_certain or _is_covered(scope, access, row, largest) for access, row in rows
+        ):
+            return InferredShape((outer, *inner))
+    outer, _ = _outer(scope, name, [*certain, *rows])
+    return InferredShape((maximum(outer, bound) if led else outer, *inner), guarded=True)
 
 
-def _is_computed(access: LoggedAccess) -> bool:
-    """Whether the outermost subscript is an index variable, whose range is unknown."""
-    unknown = Constant(UNKNOWN_EXTENT)
-    return any(
-        load.values is not None and load.values[1] == unknown
-        for load in loads(access.subscripts[0])
-    )
+def _bound(accesses: list[LoggedAccess]) -> Constant:
+    """Return a literal that no subscript reaches; `UNKNOWN` if there is none."""
+    largest = 0
+    for access in accesses:
+        try:
+            with limited(KernelError, "the subscripts are too intricate"):
+                reached = may_relation(access.domain, access.subscripts[:1]).range().dim_max_val(0)
+        except (KernelError, isl.Error):
+            return UNKNOWN
+        if not reached.is_int():
+            return UNKNOWN
+        largest = max(largest, reached.to_python() + 1)
+    return Constant(min(largest, UNKNOWN_EXTENT))
 
 
 def _strides(

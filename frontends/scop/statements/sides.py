@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from operator import and_
 from typing import Self
 
 from pycparser import c_ast
@@ -180,7 +179,7 @@ class Branches(ABC):
         """
         is_first = self.unset.pop(binding.array.name, None) == self.scope.indices
         guards = self.guards[binding.guards :]
-        return None if is_first or not guards else reduce(and_, guards)
+        return None if is_first or not guards else reduce(self.scope.both, guards)
 
     @contextmanager
     def reported(self, node: c_ast.Node) -> Iterator[None]:

@@ -69,7 +69,12 @@ def stored(store: Store, values: Values, own: Load) -> Expression:
         result = values.shifted(store.node, store.operator, own, store.value)
     else:
         result = values.value(store.value)
-        if store.guard is not None and _is_exact(store.operator, dtype, c_type_of(result)):
+        is_guarded = own.array in values.scope.guarded
+        if (
+            store.guard is not None
+            and not is_guarded
+            and _is_exact(store.operator, dtype, c_type_of(result))
+        ):
             # x += c ? e : 0 is still a reduction; x = c ? x + e : x is not.
             common = common_type(dtype, c_type_of(result))
             neutral = _neutral(_WITH_NEUTRAL[store.operator], common)

@@ -177,7 +177,8 @@ class Values:
             left = self.truth(node.left)
             with self.scope.depending_on_data():
                 right = self.truth(node.right)
-            return left & right if node.op == "&&" else left | right
+            join = self.scope.both if node.op == "&&" else self.scope.either
+            return join(left, right)
         if node.op in SHIFTS:
             return self.shifted(node, node.op, self.value(node.left), node.right)
         return self.combined(node, node.op, self.value(node.left), self.value(node.right))

@@ -51,6 +51,9 @@ class Array:
     order.
 
     ``streamed``: full vectors are written with non-temporal stores, which bypass the caches.
+
+    ``guarded``: the extents are upper bounds. Only elements that the kernel accesses whatever the
+    data, and those whose conditions hold, are known to exist (:mod:`polysched.ir.core.guards`).
     """
 
     name: str
@@ -64,6 +67,7 @@ class Array:
     rows: Rows | None = None
     strides: tuple[Expression, ...] | None = None
     streamed: bool = False
+    guarded: bool = False
 
     def __str__(self) -> str:
         extents = ", ".join(map(str, self.shape))

@@ -49,6 +49,9 @@ from polysched.vector.values import (
 )
 from polysched.vector.values import Load as VectorLoad
 
+_ZERO = "zero"
+"""The name of the memory that a load reads in place of an element that may not exist."""
+
 
 class Accesses:
     """Emit loads and stores of arrays in memory."""
@@ -74,6 +77,20 @@ class Accesses:
         """Load one element per lane; a scalar if all lanes read the same element."""
         loaded, count = self._load(access, dtype, lanes)
         return Value(from_memory(self.builder, loaded, dtype), dtype, count)
+
+    def load_where(self, access: Access, dtype: DType, runs: Value, lanes: Mask | None) -> Value:
+        """Load as `load` does, but access no memory where a condition does not hold."""
+        builder = self.builder
+        if lanes is not None:
+            bits = widened(builder, runs, lanes.count)
+            if lanes.bits is not None:
+                bits = builder.and_(lanes.bits, bits)
+            return self.load(access, dtype, Mask(lanes.count, bits))
+        safe = zero_memory(builder.module)
+        pointer = builder.select(runs.ir, self._address(access.address), safe)
+        loaded = builder.load(pointer, typ=memory_type(dtype))
+        loaded.align = access.alignment
+        return Value(from_memory(builder, loaded, dtype), dtype)
 
     def _load(
         self, access: Access, dtype: DType, lanes: Mask | None
@@ -330,3 +347,15 @@ def to_memory(builder: ir.IRBuilder, value: ir.Value, dtype: DType) -> ir.Value:
         extend = builder.sext if dtype.is_signed else builder.zext
         return extend(value, vector_of(memory_type(dtype), count))
     return builder.zext(value, vector_of(BYTE, count))
+
+
+def zero_memory(module: ir.Module) -> ir.Value:
+    """Memory that any scalar load may read."""
+    known = module.globals.get(_ZERO)
+    if known is not None:
+        return known
+    type_ = ir.IntType(128)
+    memory = ir.GlobalVariable(module, type_, _ZERO)
+    memory.initializer, memory.global_constant, memory.linkage = type_(0), True, "internal"
+    memory.align = 64
+    return memory

@@ -90,8 +90,10 @@ class Evaluator:
             case vector.Register(dtype=dtype):
                 slot = self.slot(value)
                 return Value(self.slots.load(slot), dtype, lanes_of(slot))
-            case vector.Load(access=access, dtype=dtype):
-                return self.accesses.load(access, dtype, lanes)
+            case vector.Load(access=access, dtype=dtype, where=where):
+                if where is None:
+                    return self.accesses.load(access, dtype, lanes)
+                return self.accesses.load_where(access, dtype, self.value(where, lanes), lanes)
             case vector.Apply(operator=operator, operands=operands):
                 values = [self.value(operand, lanes) for operand in operands]
                 width = next((v.lanes for v in values if v.lanes is not None), None)
@@ -116,7 +118,7 @@ class Evaluator:
 
     def _operand(self, operand: vector.Value, dtype: DType, lanes: Mask | None) -> Value:
         """The operand of a conversion to a type; loaded as wider integers where memory has them."""
-        if isinstance(operand, vector.Load) and lanes is not None:
+        if isinstance(operand, vector.Load) and operand.where is None and lanes is not None:
             wide = self.accesses.load_widened(operand, dtype, lanes)
             if wide is not None:
                 return wide

@@ -87,7 +87,7 @@ def emit_mask(builder: ir.IRBuilder, lanes: vector.Lanes, value_of: ValueOf) -> 
     count, active = lanes.count, lanes.active
     if isinstance(active, vector.Predicate):
         within = _mask(builder, count, active.within, value_of)
-        condition = value_of(active.condition, Mask(count))
+        condition = value_of(active.condition, within)
         holds = widened(builder, condition, count)
         bits = holds if within.bits is None else builder.and_(within.bits, holds)
         return Mask(count, bits)

@@ -145,6 +145,11 @@ def plan_buffer(
     """
     _require_names(program, array_name, into)
     array = program.arrays[array_name]
+    if array.guarded:
+        raise ScheduleError(
+            f"the elements of array '{array_name}' exist only where the kernel accesses them, so "
+            f"they cannot be copied; declare its extents, as in '{array_name}[n]'"
+        )
     loop = None if at is None else insertion_loop(program, at)
     where = "the program" if at is None else f"loop '{at}'"
     user = where if loop is None else f"an iteration of {where}"

@@ -164,6 +164,7 @@ class _Carrier:
             array is not None
             and name not in self.program.registers
             and not array.is_packed
+            and not array.guarded
             and not array.dtype.is_odd_width
         )
 

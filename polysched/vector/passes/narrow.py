@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from polysched.ir.core.guards import guarded_update
 from polysched.ir.core.narrow_types import NarrowTypes, narrow_types
 from polysched.ir.core.tree import LoopKind
-from polysched.ir.expr.dtypes import DType
-from polysched.ir.expr.expressions import Cast, Constant, Expression, Operation
+from polysched.ir.expr.dtypes import DType, boolean
+from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Operation
+from polysched.ir.expr.functions import select
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import loads, transform
 from polysched.ir.expr.value_ranges import Write
@@ -58,11 +60,27 @@ def narrow_integers(program: LoopProgram) -> LoopProgram:
 
 
 def _narrow_value(node: Assign, program: LoopProgram, narrow: NarrowTypes) -> Expression:
+    array = program.arrays[node.target.array]
+
     def rule(expression: Expression) -> Expression | None:
         return narrowed(expression) if isinstance(expression, Operation) else None
 
-    value = narrow.value(node.value, program.arrays[node.target.array])
-    return transform(value, rule)
+    guarded = guarded_update(node.target, node.value, program.arrays)
+    if guarded is None:
+        return transform(narrow.value(node.value, array), rule)
+    # The old element stays as it is, so that the condition can be told from the value.
+    own = Load(array.name, node.target.subscripts, array.dtype)
+    condition, changed = guarded
+    any_value = Constant(0, array.dtype)
+    match narrow.value(select(condition, changed, any_value), array):
+        case Operation(operator=Operator.SELECT, operands=(holds, value, _)):
+            pass
+        case Cast(operand=Operation(operator=Operator.SELECT, operands=(holds, inner, _))) as cast:
+            value = Cast(inner, cast.type)
+        case _:
+            holds = narrow.value(condition, replace(array, dtype=boolean))
+            value = narrow.value(changed, array)
+    return select(transform(holds, rule), transform(value, rule), own)
 
 
 @dataclass(frozen=True)

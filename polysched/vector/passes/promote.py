@@ -91,6 +91,8 @@ class _Promoter:
         for array in region.written:
             if array in self.registers or array in region.born or array not in region.read:
                 continue
+            if self.arrays[array].guarded:
+                continue
             along = self.arrays[array].lane_dimension
             slots = find_slots(array, region, self.budget, needs_memory=True, along=along)
             if slots is None:

@@ -142,6 +142,11 @@ class _Former:
                 return (
                     f"elements of array '{access.array}' are of type {array.dtype}, no whole bytes"
                 )
+            if array.guarded:
+                return (
+                    f"elements of array '{access.array}' may be accessed only under their "
+                    "conditions"
+                )
             if array.strides is not None and Constant(1) not in array.strides:
                 return f"no elements of array '{access.array}' are neighbors in memory"
         return None

@@ -10,9 +10,11 @@ from dataclasses import replace
 
 from polysched.errors import LoweringError
 from polysched.ir.core.cache_lines import line_offsets
+from polysched.ir.core.guards import guarded_update
 from polysched.ir.core.kernel import Access as ElementAccess
 from polysched.ir.core.kernel import Array
 from polysched.ir.core.tree import LoopKind
+from polysched.ir.expr.dtypes import boolean
 from polysched.ir.expr.expressions import (
     Constant,
     Expression,
@@ -20,6 +22,7 @@ from polysched.ir.expr.expressions import (
     Load,
 )
 from polysched.ir.expr.linear import linear_form
+from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import transform
 from polysched.loops.analysis.usage import accessed_arrays
 from polysched.loops.ir import nodes as loop
@@ -183,8 +186,31 @@ class _Vectorizer:
         return vector.Predicate(holds, within)
 
     def _assign(self, node: loop.Assign, lanes: LanesOrNone) -> ir.Node:
+        guarded = guarded_update(node.target, node.value, self.scope.arrays)
+        if guarded is not None:
+            return self._guarded(node, lanes, *guarded)
         value = self.scope.value(node.value, lanes)
         return ir.Assign(node.statement, self._target(node, lanes), value, lanes)
+
+    def _guarded(
+        self, node: loop.Assign, lanes: LanesOrNone, condition: Expression, value: Expression
+    ) -> ir.Node:
+        """Convert an assignment that touches memory only where a condition on data holds."""
+        if lanes is None:
+            runs = self.scope.value(condition, None)
+            return ir.Branch(runs, self._assign(replace(node, value=value), None))
+        active = lanes.active
+        if isinstance(active, vector.Predicate):
+            self.scope.guard = active.condition
+            also = self.scope.value(condition, lanes)
+            self.scope.guard = None
+            runs = vector.Apply(Operator.AND, (active.condition, also), boolean, False)
+            active = vector.Predicate(runs, active.within)
+        else:
+            active = vector.Predicate(self.scope.value(condition, lanes), active)
+        return self._assign(
+            replace(node, value=value), vector.Lanes(lanes.count, active, some=False)
+        )
 
     def _target(self, node: loop.Assign, lanes: LanesOrNone) -> ir.Target:
         target, array = node.target, self.scope.arrays[node.target.array]

@@ -10,7 +10,7 @@ import pytest
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop import parse_c
-from polysched.frontends.scop.statements.computed_subscripts import UNKNOWN_EXTENT
+from polysched.frontends.scop.declare.shapes import UNKNOWN_EXTENT
 from polysched.ir.expr.expressions import Constant
 from tests.frontends.scop.calling import assert_as_gcc, needs_gcc
 

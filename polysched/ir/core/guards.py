@@ -1,0 +1,70 @@
+"""Conditional accesses to arrays whose elements exist only where the kernel accesses them.
+
+C functions receive pointers without extents. In ``if (x[i] > 0) y[i] = 0;`` the data decides how
+far ``y`` reaches, so code must not touch ``y[i]`` where the condition is false, not even to store
+the old value. Such an array is *guarded* (:attr:`polysched.ir.core.kernel.Array.guarded`). The
+kernel's statement is a selection, ``y[i] = select(x[i] > 0, 0, y[i])``; code generation takes it
+apart into a condition and a value.
+
+In the value of a statement, a side of a ``select`` that reads a guarded array is evaluated only
+where it is chosen. ``and`` and ``or`` evaluate both operands, so frontends write selections in
+their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from polysched.ir.core.kernel import Access, Array
+from polysched.ir.expr.dtypes import boolean
+from polysched.ir.expr.expressions import Constant, Expression, Load, Operation
+from polysched.ir.expr.functions import select
+from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.traversal import loads
+
+_NEVER = Constant(False, boolean)
+
+
+def reads_guarded(expression: Expression, arrays: Mapping[str, Array]) -> bool:
+    """Whether an expression reads a guarded array."""
+    return any(load.array in arrays and arrays[load.array].guarded for load in loads(expression))
+
+
+def guarded_update(
+    target: Access, value: Expression, arrays: Mapping[str, Array]
+) -> tuple[Expression, Expression] | None:
+    """Split an assignment that keeps the old element of a guarded array under a condition.
+
+    Returns:
+        The condition under which the element changes, and its value then; None if the array is not
+        guarded, or the element always changes.
+    """
+    if not arrays[target.array].guarded:
+        return None
+    condition, changed = _split(target, value)
+    if condition is None or changed is None:
+        return None
+    return condition, changed
+
+
+def _split(target: Access, value: Expression) -> tuple[Expression | None, Expression | None]:
+    """The condition under which the element changes, None for always; the value, None for never."""
+    match value:
+        case Load(array=target.array, subscripts=subscripts) if subscripts == target.subscripts:
+            return _NEVER, None
+        case Operation(operator=Operator.SELECT, operands=(holds, first, second)):
+            condition, changed = _split(target, first)
+            other, otherwise = _split(target, second)
+            if condition is None and other is None:
+                return None, value
+            runs = select(holds, *(_always(each) for each in (condition, other)))
+            if condition is None and other == _NEVER:
+                runs = holds
+            if changed is None or otherwise is None:
+                return runs, otherwise if changed is None else changed
+            return runs, select(holds, changed, otherwise)
+    return None, value
+
+
+def _always(condition: Expression | None) -> Expression:
+    return Constant(True, boolean) if condition is None else condition
