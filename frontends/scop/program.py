@@ -201,6 +201,10 @@ class CProgram:
             "uses it, because the call reads its sizes and pointers first"
             for name in loaded
         ]
+        lines += [
+            f"assumed: '{name}' points to a number at each call, also if the call never uses it"
+            for name in self.translation.numbers
+        ]
         unsigned = [size for size in self.translation.limited if size.type.dtype == u64]
         if unsigned:
             names = ", ".join(f"'{size.name}'" for size in unsigned)

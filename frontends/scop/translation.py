@@ -96,6 +96,7 @@ class Translation:
         limited: the 64-bit sizes that are computed with, and not only stored.
         form: the region as it was translated, after all rewriting before pointers are.
         keeps_bounds: whether the assumptions keep every access inside its array.
+        numbers: the pointers to single numbers that are accessed only if data say so.
     """
 
     kernel: Kernel
@@ -108,6 +109,7 @@ class Translation:
     limited: tuple[Variable, ...]
     form: Region
     keeps_bounds: bool
+    numbers: tuple[str, ...]
 
     @property
     def is_exact(self) -> bool:
@@ -298,6 +300,19 @@ class _Translator:
             self.limited,
             self.region,
             keeps_bounds,
+            self._numbers(),
+        )
+
+    def _numbers(self) -> tuple[str, ...]:
+        """Return the pointers to single numbers that are accessed only if data say so."""
+        certain = {each.binding.array.name for each in self.scope.accesses if each.is_certain}
+        return tuple(
+            name
+            for name, variable in self.outside.arrays.items()
+            if name in self.usage.only_first
+            and variable.type.dims == (None,)
+            and isinstance(binding := self.scope.find(name), ArrayBinding)
+            and binding.array.name not in certain
         )
 
 

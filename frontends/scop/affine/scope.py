@@ -179,17 +179,18 @@ class Scope:
 
     def both(self, left: Expression, right: Expression) -> Expression:
         """``left && right``; the right side reads guarded arrays only if the left side holds."""
-        if self._reads_guarded(right):
+        if self.reads_guarded(right):
             return select(left, right, Constant(False, boolean))
         return left & right
 
     def either(self, left: Expression, right: Expression) -> Expression:
         """``left || right``; the right side reads guarded arrays only if the left side is false."""
-        if self._reads_guarded(right):
+        if self.reads_guarded(right):
             return select(left, Constant(True, boolean), right)
         return left | right
 
-    def _reads_guarded(self, expression: Expression) -> bool:
+    def reads_guarded(self, expression: Expression) -> bool:
+        """Whether a value may be computed only where C computes it."""
         return any(load.array in self.guarded for load in loads(expression))
 
     @contextmanager

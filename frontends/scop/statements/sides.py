@@ -28,10 +28,12 @@ from polysched.frontends.scop.statements.branches import (
 )
 from polysched.frontends.scop.statements.cases import MOST_CASES
 from polysched.frontends.scop.statements.computed_subscripts import with_index_variables
+from polysched.frontends.scop.statements.stores import zero
 from polysched.frontends.scop.statements.values import Values
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import NumberKind, boolean
 from polysched.ir.expr.expressions import Expression, Load
+from polysched.ir.expr.functions import select
 from polysched.ir.expr.traversal import walk
 
 
@@ -159,7 +161,7 @@ class Branches(ABC):
         with self.reported(node), self.build.located(self.scope.source_map.location(node)):
             handle = self.build.temporary(name, boolean, ())
             with self.build.statement(self.labels.fresh(name)):
-                handle[()] = holds
+                handle[()] = self.where_reached(holds)
             return handle[()]
 
     @contextmanager
@@ -180,6 +182,18 @@ class Branches(ABC):
         is_first = self.unset.pop(binding.array.name, None) == self.scope.indices
         guards = self.guards[binding.guards :]
         return None if is_first or not guards else reduce(self.scope.both, guards)
+
+    @property
+    def reached(self) -> Expression | None:
+        """The condition on data under which C reaches this point; None if there is none."""
+        return reduce(self.scope.both, self.guards) if self.guards else None
+
+    def where_reached(self, value: Expression) -> Expression:
+        """Restrict the reads of guarded arrays in a value to where C computes it."""
+        if self.reached is None or not self.scope.reads_guarded(value):
+            return value
+        assert value.dtype is not None
+        return select(self.reached, value, zero(value.dtype))
 
     @contextmanager
     def reported(self, node: c_ast.Node) -> Iterator[None]:

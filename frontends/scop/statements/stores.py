@@ -17,8 +17,9 @@ from polysched.frontends.scop.statements.values import (
 )
 from polysched.frontends.scop.types.c_types import common_type, promoted
 from polysched.ir.core.kernel import Order
-from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.dtypes import DType, NumberKind
 from polysched.ir.expr.expressions import Constant, Expression, Load
+from polysched.ir.expr.functions import select
 from polysched.ir.expr.neutral import neutral_element
 from polysched.ir.expr.operators import Operator
 
@@ -47,6 +48,8 @@ class Store:
         label: the C label, which names the kernel statement.
         order: the order policy if the statement is a reduction.
         guard: the condition on data under which the assignment takes effect.
+        reached: the condition on data under which C performs it. The element may have any value
+            where `guard` holds, or is None, and `reached` does not hold.
     """
 
     node: c_ast.Node
@@ -56,6 +59,7 @@ class Store:
     label: str | None
     order: Order | None
     guard: Expression | None = None
+    reached: Expression | None = None
 
 
 def stored(store: Store, values: Values, own: Load) -> Expression:
@@ -69,27 +73,36 @@ def stored(store: Store, values: Values, own: Load) -> Expression:
         result = values.shifted(store.node, store.operator, own, store.value)
     else:
         result = values.value(store.value)
-        is_guarded = own.array in values.scope.guarded
+        guard = store.reached if values.scope.reads_guarded(result) else store.guard
         if (
-            store.guard is not None
-            and not is_guarded
+            guard is not None
+            and not values.scope.reads_guarded(own)
             and _is_exact(store.operator, dtype, c_type_of(result))
         ):
             # x += c ? e : 0 is still a reduction; x = c ? x + e : x is not.
             common = common_type(dtype, c_type_of(result))
             neutral = _neutral(_WITH_NEUTRAL[store.operator], common)
-            result = selected(store.guard, converted(result, common), neutral)
+            result = selected(guard, converted(result, common), neutral)
             result = values.combined(store.node, store.operator, own, result)
             return converted(result, dtype)
         if store.operator:
             result = values.combined(store.node, store.operator, own, result)
     result = converted(result, dtype)
+    if store.reached is not None and values.scope.reads_guarded(result):
+        return select(store.reached, result, zero(dtype) if store.guard is None else own)
     return result if store.guard is None else selected(store.guard, result, own)
+
+
+def zero(dtype: DType) -> Constant:
+    """Return the number 0 in a type."""
+    if dtype.kind is NumberKind.BOOLEAN:
+        return Constant(False, dtype)
+    return Constant(0.0 if dtype.is_float else 0, dtype)
 
 
 def _neutral(operator: Operator, dtype: DType) -> Constant:
     if operator is Operator.SUBTRACT:
-        return Constant(0.0 if dtype.is_float else 0, dtype)
+        return zero(dtype)
     return neutral_element(operator, dtype)
 
 

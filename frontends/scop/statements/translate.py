@@ -163,9 +163,9 @@ class Statements(Branches):
         binding, _ = element_of(self.scope, target)
         if binding.is_const:
             raise self.scope.error(target, f"'{base_name(target)}' is const")
-        guard = self.guard(binding)
+        guard, reached = self.guard(binding), self.reached
         operator = operator.removesuffix("=")
-        self._by_cases(Store(node, target, operator, value, label, order, guard), {})
+        self._by_cases(Store(node, target, operator, value, label, order, guard, reached), {})
 
     def _by_cases(self, store: Store, decisions: Decisions) -> None:
         """Declare a statement once per outcome of the affine conditions that guard its reads."""
@@ -247,7 +247,7 @@ class Statements(Branches):
             name = self.arrays.fresh(name, self.scope.indices)
         with self.reported(node), self.build.located(self.scope.source_map.location(node)):
             handle = self.build.temporary(name, i64, (), values=(0, extent))
-            value = converted(Values(self.scope).value(node), i64)
+            value = self.where_reached(converted(Values(self.scope).value(node), i64))
             with self.build.statement(self.labels.fresh(name)):
                 handle[()] = value
         self.scope.bind(name, ArrayBinding(handle, guards=len(self.guards)))
