@@ -111,8 +111,8 @@ MUTANTS = (
     Mutant(
         "python-guard-forgotten",
         "an assignment in a branch over data happens always",
-        "polysched.frontends.python.statements.assignments",
-        "Assigner.put",
+        "polysched.frontends.python.statements.element_stores",
+        "ElementStores.put",
         "guards and not is_new",
         "False",
         (f"{TESTS}/python/statements/test_translate.py",),
