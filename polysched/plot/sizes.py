@@ -19,6 +19,7 @@ from polysched.legality.verdicts.verdict import Occurrence, Violation
 from polysched.legality.verdicts.witness import timestamp
 from polysched.plot.dimensions import loop_value
 from polysched.plot.instances import box_size, fixed_domain
+from polysched.plot.view import Fixed
 from polysched.schedule.core.program import Program
 
 _WANTED = (8, 12, 18, 24, 40, 72)
@@ -34,7 +35,7 @@ _READABLE = 6_000
 def chosen_sizes(
     program: Program,
     shown: Sequence[str],
-    at: Mapping[str, int],
+    at: Fixed,
     tile: Mapping[str, Sequence[str]],
     given: Mapping[str, int],
     violation: Violation | None,
@@ -117,7 +118,7 @@ def _nearest(context: isl.Set, name: str, wanted: int) -> int:
 
 
 def _is_readable(
-    program: Program, shown: Sequence[str], at: Mapping[str, int], sizes: Mapping[str, int]
+    program: Program, shown: Sequence[str], at: Fixed, sizes: Mapping[str, int]
 ) -> bool:
     total = [box_size(fixed_domain(program, name, at), sizes) for name in shown]
     return sum(total) <= _READABLE and max(total, default=0) > 0
@@ -126,7 +127,7 @@ def _is_readable(
 def _has_tiles(
     program: Program,
     shown: Sequence[str],
-    at: Mapping[str, int],
+    at: Fixed,
     tile: Mapping[str, Sequence[str]],
     sizes: Mapping[str, int],
 ) -> bool:
