@@ -9,6 +9,7 @@ import numpy as np
 
 from polysched.dependence.relations import Dependence
 from polysched.errors import CallError, PlotError, suggestion
+from polysched.ir.core.conditions import context_text
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.core.tree import executed, path
 from polysched.ir.isl.extrema import greatest, least
@@ -90,7 +91,7 @@ def _near(kernel: Kernel, wanted: int, given: Mapping[str, int]) -> dict[str, in
         context = _with_value(context, name, value)
     if context.is_empty():
         values_text = ", ".join(f"{name} = {value}" for name, value in given.items())
-        raise CallError(f"{values_text} violates the context {kernel.context}")
+        raise CallError(f"{values_text} violates {context_text(kernel.context)}")
     chosen = dict(given)
     for name in kernel.parameters:
         if name not in chosen:

@@ -197,7 +197,7 @@ def test_statements_outside_loops_cannot_be_plotted() -> None:
 
 
 def test_sizes_must_satisfy_the_context() -> None:
-    with pytest.raises(CallError, match="n = 0 violates the context"):
+    with pytest.raises(CallError, match="n = 0 violates n >= 1"):
         picture(Schedule(blur()), View(sizes={"n": 0}))
 
 
