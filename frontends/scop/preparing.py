@@ -31,9 +31,9 @@ from polysched.frontends.scop.types.layouts import Layouts
 from polysched.ir.expr.dtypes import DType
 
 
-def without_calls_and_structs(parsed: ParsedSource, region: Region, *, reads_again: bool) -> Region:
+def without_calls_and_structs(parsed: ParsedSource, region: Region) -> Region:
     """Inline calls, rewrite early exits and remove structs."""
-    plain = _without_calls(parsed, region, reads_again=reads_again)
+    plain = _without_calls(parsed, region)
     return without_structs(parsed, plain, typedefs_of(parsed.tree, region.before))
 
 
@@ -73,7 +73,7 @@ def _leaves_loops(items: tuple[c_ast.Node, ...]) -> bool:
     )
 
 
-def _without_calls(parsed: ParsedSource, region: Region, *, reads_again: bool) -> Region:
+def _without_calls(parsed: ParsedSource, region: Region) -> Region:
     """Inline the statements of the file's own functions, and rewrite early exits."""
     typedefs = typedefs_of(parsed.tree)
     if typedefs_of(parsed.tree, region.before) != typedefs:
@@ -95,9 +95,7 @@ def _without_calls(parsed: ParsedSource, region: Region, *, reads_again: bool) -
         return replace(region, items=items)
     result = region.function.decl.type.type
     is_void = isinstance(result, c_ast.TypeDecl) and getattr(result.type, "names", 0) == ["void"]
-    items, value = without_exits(
-        normalized(items), None if is_void else result, names, reads_again=reads_again
-    )
+    items, value = without_exits(normalized(items), None if is_void else result, names)
     if value is not None:
         items = (*items, c_ast.Return(c_ast.ID(value, items[-1].coord), items[-1].coord))
     return replace(region, items=items)

@@ -54,7 +54,6 @@ from polysched.frontends.scop.rewrites.walks import (
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.source.pragmas import pragmas_of
-from polysched.frontends.scop.source.trees import SafeSubscript, walk
 from polysched.frontends.scop.statements.assumptions import Assumption, inferred_assumptions
 from polysched.frontends.scop.statements.extents import inferred_shapes
 from polysched.frontends.scop.statements.translate import Statements
@@ -125,25 +124,17 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
     """
     found: list[Translation] = []
     region = with_values_around(parsed, region)
-    # If loops that are left early read arrays of unknown extent, a second attempt makes the reads
-    # safe. It is second because it replaces loads of neighbors by gathers.
-    for reads_again in (False, True):
-        plain = without_calls_and_structs(parsed, region, reads_again=reads_again)
-        nodes = (node for item in plain.items for node in walk(item))
-        if reads_again and not any(isinstance(node, SafeSubscript) for node in nodes):
-            break
-        for candidate in with_names_for_sizes(parsed, plain):
-            with contextlib.suppress(FrontendError):
-                translation = _without_walks(parsed, candidate, settings)
-                if translation.is_exact:
-                    return translation
-                found.append(translation)
-        if found:
-            return min(found, key=lambda one: (not one.keeps_bounds, len(one.assumptions)))
+    plain = without_calls_and_structs(parsed, region)
+    for candidate in with_names_for_sizes(parsed, plain):
+        with contextlib.suppress(FrontendError):
+            translation = _without_walks(parsed, candidate, settings)
+            if translation.is_exact:
+                return translation
+            found.append(translation)
+    if found:
+        return min(found, key=lambda one: (not one.keeps_bounds, len(one.assumptions)))
     # The messages of the region as it stands say what the file has.
-    return _without_walks(
-        parsed, without_calls_and_structs(parsed, region, reads_again=False), settings
-    )
+    return _without_walks(parsed, plain, settings)
 
 
 def translated_form(parsed: ParsedSource, form: Region, settings: Settings) -> Translation:

@@ -123,6 +123,19 @@ def value_after(loop: c_ast.For, types: Mapping[str, c_ast.Node]) -> tuple[str, 
     return name, _value(operands.exact(first), end, step[1], loop)
 
 
+def value_at_end(loop: c_ast.For, name: str) -> c_ast.Node | None:
+    """Return the value of a loop's variable after a loop that runs to its end; None if unknown.
+
+    The operands are signed 64-bit integers.
+    """
+    started, step = loop_start(loop), None if loop.next is None else step_of(loop.next)
+    if started is None or step is None or step[0] != name:
+        return None
+    operands = _Operands(c_ast.IdentifierType(["long"]))
+    end = _end(loop.cond, name, step[1], operands)
+    return None if end is None else _value(operands.exact(started[1]), end, step[1], loop)
+
+
 def step_of(node: c_ast.Node) -> tuple[str, int] | None:
     """Return the variable and the distance of a step such as ``i++`` or ``i += 4``."""
     match node:

@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.safe_reads import with_safe_reads
+from polysched.frontends.scop.rewrites.after_loops import step_of, value_at_end
 from polysched.frontends.scop.source.names import Names
-from polysched.frontends.scop.source.trees import names_in, substituted, walk
+from polysched.frontends.scop.source.trees import loop_start, names_in, substituted, walk
 
 _LOOPS = c_ast.For | c_ast.While | c_ast.DoWhile
 _EXITS = (c_ast.Return, c_ast.Break, c_ast.Continue)
@@ -34,8 +34,6 @@ def without_exits(
     items: Sequence[c_ast.Node],
     result: c_ast.Node | None,
     names: Names,
-    *,
-    reads_again: bool = False,
 ) -> tuple[tuple[c_ast.Node, ...], str | None]:
     """Rewrite the early exits of a function body.
 
@@ -43,7 +41,6 @@ def without_exits(
         items: the statements; a final ``return`` is no early exit.
         result: the type of the returned value; None for a void function.
         names: the names that are taken.
-        reads_again: whether a loop that has been left reads the elements of its first iteration.
 
     Returns:
         The statements, and the variable that holds the returned value at their end; None if there
@@ -56,7 +53,7 @@ def without_exits(
     if result is not None and not _always_exits(last):
         return tuple(items), None  # the value is not defined on some path
     value = None if result is None else names.fresh("returned")
-    exits = _Exits(names, value, reads_again=reads_again)
+    exits = _Exits(names, value)
     rewritten = exits.items(tuple(items), ())
     declared: list[c_ast.Node] = []
     if exits.value is not None and result is not None:
@@ -118,8 +115,8 @@ class _Loop:
 class _Exits:
     """Rewriting of one function body; `value` receives the returned value."""
 
-    def __init__(self, names: Names, value: str | None, *, reads_again: bool) -> None:
-        self._names, self.value, self._reads_again = names, value, reads_again
+    def __init__(self, names: Names, value: str | None) -> None:
+        self._names, self.value = names, value
         self.return_flag: str | None = None
 
     def items(
@@ -198,21 +195,17 @@ class _Exits:
         flag = self._names.fresh("stopped")
         loop = _Loop(flag)
         declared: list[c_ast.Node] = [_flag(flag)]
-        index = _counter(node)
-        if index is not None and any(index[0] in names_in(item) for item in rest):
-            name, first, end = index
+        name = _variable(node)
+        if name is not None and any(name in names_in(item) for item in rest):
+            ended = value_at_end(node, name)
+            if ended is None:  # the loop stays, and is refused
+                return [node, *self.items(rest, loops)]
             last = self._names.fresh(f"{name}_after")
-            holds = c_ast.BinaryOp("<", first, end, node.coord)
-            ended = c_ast.TernaryOp(holds, end, first, node.coord)
             type_ = c_ast.TypeDecl(name, [], None, c_ast.IdentifierType(["long"]))
             declared.append(_declaration(last, type_, ended))
             loop = replace(loop, index=name, last=last)
             rest = tuple(substituted(item, {name: c_ast.ID(last)}) for item in rest)
-        again = self._reads_again and not loops
-        statements = _items(node.stmt)
-        if again:
-            statements = with_safe_reads(node, statements, flag)
-        inner = self.items(statements, (*loops, loop))
+        inner = self.items(_items(node.stmt), (*loops, loop))
         body = _block([_unless(flag, inner, node.stmt)], node.stmt)
         changed = c_ast.For(node.init, node.cond, node.next, body, node.coord)
         following = self.items(rest, loops)
@@ -222,16 +215,14 @@ class _Exits:
         return [*declared, changed, *following]
 
 
-def _counter(node: c_ast.For) -> tuple[str, c_ast.Node, c_ast.Node] | None:
-    """Return the variable, first value and end of a loop that counts up a variable from outside."""
-    match node:
-        case c_ast.For(
-            init=c_ast.Assignment(op="=", lvalue=c_ast.ID(name=str(name)), rvalue=first),
-            cond=c_ast.BinaryOp(op="<", left=c_ast.ID(name=tested), right=end),
-            next=c_ast.UnaryOp(op="p++" | "++", expr=c_ast.ID(name=stepped)),
-        ) if name == tested == stepped:
-            return name, first, end
-    return None
+def _variable(node: c_ast.For) -> str | None:
+    """Return the variable that a loop counts, if it is declared outside of the loop."""
+    if isinstance(node.init, c_ast.DeclList):
+        return None
+    started, step = loop_start(node), None if node.next is None else step_of(node.next)
+    if started is not None:
+        return started[0]
+    return None if step is None else step[0]
 
 
 def _items(node: c_ast.Node | None) -> tuple[c_ast.Node, ...]:

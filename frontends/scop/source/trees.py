@@ -23,10 +23,6 @@ class Distance(c_ast.ID):  # type: ignore[misc]  # pycparser is untyped
     """Number of elements by which a pointer has moved so far."""
 
 
-class SafeSubscript(c_ast.TernaryOp):  # type: ignore[misc]  # pycparser is untyped
-    """Subscript of an element that exists in every iteration, also where C does not read it."""
-
-
 def cast_to(type_: c_ast.Node, node: c_ast.Node) -> c_ast.Cast:
     """Return ``(type_)node``."""
     return c_ast.Cast(c_ast.Typename(None, [], None, type_), node, node.coord)

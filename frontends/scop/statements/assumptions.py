@@ -97,18 +97,20 @@ def inferred_assumptions(scope: Scope) -> tuple[tuple[Assumption, ...], bool]:
 
 
 def _certain(scope: Scope) -> Iterator[LoggedAccess]:
-    """Yield the accesses that do not depend on data, once for each element and set of instances."""
+    """Yield the accesses that do not depend on data, once for each element and set of instances.
+
+    The extents of guarded arrays come from all accesses, so theirs all count.
+    """
     seen: set[tuple[str, tuple[Expression, ...], int]] = set()
     for access in scope.accesses:
         key = (access.binding.array.name, access.subscripts, id(access.domain))
-        if access.is_certain and key not in seen and not any(map(loads, access.subscripts)):
+        is_relevant = access.is_certain or access.binding.array.name in scope.guarded
+        if is_relevant and key not in seen and not any(map(loads, access.subscripts)):
             seen.add(key)
             yield access
 
 
-def _condition(
-    scope: Scope, context: isl.Set, outside: isl.Set, access: LoggedAccess
-) -> isl.Set:
+def _condition(scope: Scope, context: isl.Set, outside: isl.Set, access: LoggedAccess) -> isl.Set:
     """Return a simple condition on the sizes under which an access is inside its array.
 
     Raises:

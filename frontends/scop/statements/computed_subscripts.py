@@ -24,7 +24,7 @@ from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.affine.subscripts import data_subscript
 from polysched.frontends.scop.declare.shapes import UNKNOWN
 from polysched.frontends.scop.rewrites.usage import base_name
-from polysched.frontends.scop.source.trees import SafeSubscript, StandIn, mapped, walk
+from polysched.frontends.scop.source.trees import StandIn, mapped, walk
 from polysched.frontends.scop.statements.values import Values, c_type_of
 from polysched.ir.expr.expressions import Expression
 
@@ -37,9 +37,9 @@ def with_index_variables(
 ) -> c_ast.Node:
     """Replace the subscripts in a statement that depend on data.
 
-    Only subscripts that the statement always evaluates are replaced; under a condition on data,
-    only those that are safe where the condition does not hold. Such a subscript relies on the loop
-    that it stands in having started, so the condition is the one inside that loop.
+    Only subscripts that the statement always evaluates are replaced. Under a condition on data,
+    only those of guarded arrays are, whose elements are accessed only where the condition holds:
+    elsewhere the index variable is 0, which other arrays may not have.
 
     Args:
         scope: the visible names.
@@ -52,12 +52,6 @@ def with_index_variables(
         match inner:
             case c_ast.UnaryOp(op="sizeof"):
                 return inner
-            case c_ast.ArrayRef(subscript=SafeSubscript() as safe):
-                found = _extent(scope, inner)
-                if found is None or guards > 1:
-                    return inner
-                index = StandIn(declare(safe, found[0]), safe.iffalse)
-                return c_ast.ArrayRef(inner.name, index, inner.coord)
             case c_ast.TernaryOp(cond=cond):
                 return c_ast.TernaryOp(replaced(cond), inner.iftrue, inner.iffalse, inner.coord)
             case c_ast.BinaryOp(op="&&" | "||" as operator, left=left, right=right):
@@ -67,8 +61,8 @@ def with_index_variables(
             return changed
         extent = _extent(scope, changed)
         if (
-            guards
-            or extent is None
+            extent is None
+            or (guards and not _may_be_guarded(scope, changed))
             or not _is_integer(scope, changed.subscript)
             or _is_known(scope, changed.subscript, is_flat=extent[1])
         ):
@@ -97,6 +91,13 @@ def _extent(scope: Scope, node: c_ast.ArrayRef) -> tuple[Expression, bool] | Non
     if binding.is_flat:
         return None  # a declared shape of several dimensions
     return binding.array.shape[len(binding.array.shape) - binding.rank + position], False
+
+
+def _may_be_guarded(scope: Scope, node: c_ast.ArrayRef) -> bool:
+    """Whether an access may lead to a guarded array; every one to an unknown extent may."""
+    binding = scope.find(base_name(node))
+    assert isinstance(binding, ArrayBinding)
+    return binding.is_draft or binding.array.name in scope.guarded
 
 
 def _is_integer(scope: Scope, node: c_ast.Node) -> bool:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from pycparser import c_ast
 
+from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.statements.values import (
     SHIFTS,
     Values,
@@ -19,7 +20,6 @@ from polysched.frontends.scop.types.c_types import common_type, promoted
 from polysched.ir.core.kernel import Order
 from polysched.ir.expr.dtypes import DType, NumberKind
 from polysched.ir.expr.expressions import Constant, Expression, Load
-from polysched.ir.expr.functions import select
 from polysched.ir.expr.neutral import neutral_element
 from polysched.ir.expr.operators import Operator
 
@@ -73,7 +73,7 @@ def stored(store: Store, values: Values, own: Load) -> Expression:
         result = values.shifted(store.node, store.operator, own, store.value)
     else:
         result = values.value(store.value)
-        guard = store.reached if values.scope.reads_guarded(result) else store.guard
+        guard = _guard(store, result, values.scope)
         if (
             guard is not None
             and not values.scope.reads_guarded(own)
@@ -88,9 +88,16 @@ def stored(store: Store, values: Values, own: Load) -> Expression:
         if store.operator:
             result = values.combined(store.node, store.operator, own, result)
     result = converted(result, dtype)
-    if store.reached is not None and values.scope.reads_guarded(result):
-        return select(store.reached, result, zero(dtype) if store.guard is None else own)
-    return result if store.guard is None else selected(store.guard, result, own)
+    guard = _guard(store, result, values.scope)
+    if guard is None:
+        return result
+    return selected(guard, result, zero(dtype) if store.guard is None else own)
+
+
+def _guard(store: Store, result: Expression, scope: Scope) -> Expression | None:
+    """Return the condition under which a value is computed; None if it always is."""
+    is_free = store.guard is None or not scope.reads_guarded(store.guard)
+    return store.guard if is_free and not scope.reads_guarded(result) else store.reached
 
 
 def zero(dtype: DType) -> Constant:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from polysched.ir.core.data_dependent import with_values
 from polysched.ir.core.kernel import Access, Array
 from polysched.ir.expr.dtypes import boolean
 from polysched.ir.expr.expressions import Constant, Expression, Load, Operation
@@ -50,7 +51,7 @@ def guarded_update(
 def _split(target: Access, value: Expression) -> tuple[Expression | None, Expression | None]:
     """The condition under which the element changes, None for always; the value, None for never."""
     match value:
-        case Load(array=target.array, subscripts=subscripts) if subscripts == target.subscripts:
+        case Load(array=target.array, subscripts=subscripts) if _are_equal(subscripts, target):
             return _NEVER, None
         case Operation(operator=Operator.SELECT, operands=(holds, first, second)):
             condition, changed = _split(target, first)
@@ -64,6 +65,12 @@ def _split(target: Access, value: Expression) -> tuple[Expression | None, Expres
                 return runs, otherwise if changed is None else changed
             return runs, select(holds, changed, otherwise)
     return None, value
+
+
+def _are_equal(subscripts: tuple[Expression, ...], target: Access) -> bool:
+    """Whether subscripts are those of a target; conversions of loads to i64 may be left out."""
+    own = tuple(map(with_values, target.subscripts))
+    return tuple(map(with_values, subscripts)) == own
 
 
 def _always(condition: Expression | None) -> Expression:

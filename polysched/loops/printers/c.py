@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from polysched.errors import LoweringError
+from polysched.ir.core.guards import guarded_update
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.core.tree import LoopKind
 from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Operation, Parameter
@@ -283,9 +284,8 @@ class _Printer:
                 | Transposition(meaning=meaning)
             ):
                 return self.lines(meaning)
-            case Assign(target=target, value=value):
-                element = self.expressions.element(target.array, target.subscripts)
-                return [f"{element} = {self.expressions.value(value)};"]
+            case Assign():
+                return [self.assignment(node)]
 
     def loop_head(self, loop: For) -> str:
         name = self.expressions.variable_names[loop.variable]
@@ -298,28 +298,48 @@ class _Printer:
         joined = texts[0] if len(texts) == 1 else " && ".join(f"({text})" for text in texts)
         return f"if ({joined}) {{"
 
+    def assignment(self, node: Assign) -> str:
+        """An assignment; of a guarded array under its condition."""
+        guarded = guarded_update(node.target, node.value, self.program.arrays)
+        condition, value = (None, node.value) if guarded is None else guarded
+        element = self.expressions.element(node.target.array, node.target.subscripts)
+        changed = f"{element} = {self.expressions.value(value)};"
+        return (
+            changed if condition is None else f"if ({self.expressions.value(condition)}) {changed}"
+        )
+
     def vector_assignment(self, loop: For, masked: MaskedAssign) -> list[str]:
         """All lanes of an assignment; through a copy if a lane reads what another lane writes."""
-        target, value = masked.assign.target, masked.assign.value
-        element = self.expressions.element(target.array, target.subscripts)
-        result = self.expressions.value(value)
         if not _lanes_interfere(loop, masked.assign):
             head = f"{VECTOR} {self.loop_head(loop)} /* vector */"
-            return [head, *_indented(self.under_mask(masked, f"{element} = {result};")), "}"]
+            inner = self.under_mask(masked, self.assignment(masked.assign))
+            return [head, *_indented(inner), "}"]
+        target, value = masked.assign.target, masked.assign.value
+        element = self.expressions.element(target.array, target.subscripts)
+        guarded = guarded_update(target, value, self.program.arrays)
         lower, upper = self.expressions.text(loop.lower), self.expressions.text(loop.upper)
-        lane = f"lanes[{self.expressions.variable_names[loop.variable]} - ({lower})]"
+        number = f"{self.expressions.variable_names[loop.variable]} - ({lower})"
+        lane, runs = f"lanes[{number}]", f"runs[{number}]"
+        if guarded is None:
+            declared, writes = [], f"{element} = {lane};"
+            reads = f"{lane} = {self.expressions.value(value)};"
+        else:
+            condition, changed = map(self.expressions.value, guarded)
+            declared, writes = [f"bool runs[{loop.lanes}];"], f"if ({runs}) {element} = {lane};"
+            reads = f"if (({runs} = {condition})) {lane} = {changed};"
         kind = c_type(self.program.arrays[target.array].dtype)
         head = f"{VECTOR} {self.loop_head(loop)}"
         return [
             f"if (({lower}) < ({upper})) {{ /* vector: all lanes read before any writes */",
             *_indented(
                 [
+                    *declared,
                     f"{kind} lanes[{loop.lanes}];",
                     head,
-                    *_indented(self.under_mask(masked, f"{lane} = {result};")),
+                    *_indented(self.under_mask(masked, reads)),
                     "}",
                     head,
-                    *_indented(self.under_mask(masked, f"{element} = {lane};")),
+                    *_indented(self.under_mask(masked, writes)),
                     "}",
                 ]
             ),

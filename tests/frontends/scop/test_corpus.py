@@ -24,9 +24,6 @@ FILES = sorted(path.stem for path in FOLDER.glob("*.c"))
 FLAGS = ("-w", "-O2", "-ffp-contract=off", "-fwrapv")
 
 REFUSED = {
-    # how much the arrays hold is promised only for the elements that are certainly reached
-    "cholesky": "the extent of 'a' is not declared",
-    "zero_crossings": "the extent of 'x' is not declared",
     # the number of iterations, or whether an element is accessed, depends on data
     "spmv_csr": "'ptr[i]' is data",
     "knapsack": "'weight[i]' is data",
@@ -53,8 +50,8 @@ def test_nine_in_ten_are_read(corpus: tuple[list[CProgram], dict[str, FrontendEr
     for name, reason in REFUSED.items():
         assert reason in str(refused[name])
         assert "^" in str(refused[name])
-    assert len(read) >= 78
-    assert len(read) / (len(read) + len(refused)) > 0.89
+    assert len(read) >= 80
+    assert len(read) / (len(read) + len(refused)) > 0.92
 
 
 def test_nearly_all_have_an_object_of_their_own(

@@ -31,8 +31,9 @@ def test_what_is_no_element(text: str) -> None:
         kernel(f"{text} = 0;", PARAMETERS)
 
 
-def test_a_pointer_to_rows_needs_a_shape() -> None:
-    with pytest.raises(FrontendError, match="every access to it depends on data"):
-        kernel("if (A[0][0] > 0) p[n][2] = 0;", PARAMETERS)
+def test_a_pointer_to_rows_gets_a_shape() -> None:
+    inferred = kernel("if (A[0][0] > 0) p[n][2] = 0;", PARAMETERS).arrays["p"]
+    assert inferred.guarded
+    assert str(inferred.shape[0]) == "(n + 1)"
     shaped = kernel("\n#pragma polysched shape p[n][4]\n if (n > 0) p[n - 1][2] = 0;", PARAMETERS)
     assert check(Schedule(shaped)).is_legal

@@ -71,7 +71,7 @@ def test_the_remainder_begins_where_the_main_loop_ended(name: str, tmp_path: Pat
 @pytest.mark.parametrize(
     "first",
     [
-        "for (i = 0; i < n; i += 4) { if (a[i] > 3) break; a[i] = 1; }",  # where it stopped is data
+        "for (i = 1; i < n; i *= 4) { if (a[i] > 3) break; a[i] = 1; }",
         "for (i = 0; i < n; i += 2) { a[i] = 1; n = n - 1; }",
     ],
 )

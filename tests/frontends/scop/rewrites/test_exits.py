@@ -10,8 +10,6 @@ import pytest
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop import parse_c
-from polysched.frontends.scop.declare.shapes import UNKNOWN_EXTENT
-from polysched.ir.expr.expressions import Constant
 from tests.frontends.scop.calling import assert_as_gcc, needs_gcc
 
 BODIES = [
@@ -22,6 +20,9 @@ BODIES = [
     "for (int i = 0; i < n; i++) if (x[i] == k) return i; return -1;",
     "int i; for (i = 0; i < n; i++) if (x[i] > k) break; return i;",
     "int i; for (i = 2; i < n; i++) { if (x[i] > k) break; x[i] = 0; } x[0] = i; return i + 1;",
+    "int i; for (i = 0; i < n; i += 4) { if (x[i] > k) break; x[i] = 1; } return i;",
+    "int i; for (i = n - 1; i > 2; i -= 3) { if (x[i] == k) break; x[i]++; } return i;",
+    "int i = 0; for (; i < n; i++) { if (x[i] == k) break; x[i]++; } return i;",
     "int c = 0; for (int i = 0; i < n; i++) { if (x[i] < 0) continue; if (x[i] > k) break; c++; }"
     " return c;",
     "int c = 0; for (int i = 0; i < n; i++) { for (int j = 0; j < n; j++) { if (x[j] > x[i] + k) "
@@ -56,15 +57,15 @@ def test_a_search_needs_no_declared_extent() -> None:
         "int f(int n, const int {}) {{ for (int i = 0; i < n; i++) if (x[i]) return i; return 0; }}"
     )
     known = parse_c(text.format("x[n]")).kernel.arrays["x"]
-    unknown = parse_c(text.format("*x")).kernel.arrays["x"]
-    assert known.shape != unknown.shape == (Constant(UNKNOWN_EXTENT),)
+    inferred = parse_c(text.format("*x")).kernel.arrays["x"]
+    assert known.shape == inferred.shape
+    assert inferred.guarded
+    assert not known.guarded
 
 
-def test_reads_beyond_an_exit_need_a_declared_extent() -> None:
-    text = (
-        "int f(int n, const int {}, int m) {{ int s = 0; "
-        "for (int i = 0; i < n; i++) {{ if (s > m) break; s += x[i]; }} return s; }}"
-    )
-    parse_c(text.format("x[n]"))
-    with pytest.raises(FrontendError, match="the extent of 'x' is not declared"):
-        parse_c(text.format("*x"))
+def test_a_variable_that_has_stopped_anywhere_is_refused() -> None:
+    with pytest.raises(FrontendError, match="break leaves a loop early"):
+        parse_c(
+            "int f(int n, const int x[n]) { int i; for (i = 0; i != n; i++) if (x[i]) break; "
+            "return i; }"
+        )

@@ -70,5 +70,5 @@ def test_counters_of_elements(text: str, tmp_path: Path) -> None:
 
 def test_a_counted_element_has_an_affine_subscript() -> None:
     program = parse_c(PACKED)
-    assert str(program.translation.shapes["out"][0]) == "((4 * (n // 3)) - 1)"
+    assert str(program.translation.shapes["out"].extents[0]) == "((4 * (n // 3)) - 1)"
     assert not program.unlimited
