@@ -15,9 +15,9 @@ ON`` lets ``a * b + c`` round once. A bound, subscript or condition that is not 
 and the message underlines it.
 
 C promises less than a kernel needs, so three things are inferred: the shapes of pointers, from
-their subscripts; the sizes for which every access stays within its array; and the arrays that may
-overlap. The compiled function checks the last two at each call and runs the program as written if
-a check fails. :func:`polysched.frontends.scop.regions.replacements_of` rewrites regions source to
+their subscripts, where conditions on data limit what the code may touch; the sizes for which every
+access stays within its array; and the arrays that may overlap. The compiled function checks the
+last two at each call and runs the program as written if a check fails. :func:`polysched.frontends.scop.regions.replacements_of` rewrites regions source to
 source.
 
 :mod:`polysched.frontends.scop.translation` lists the stages in order. Integers that the region
