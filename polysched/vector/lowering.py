@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from polysched.errors import LoweringError
+from polysched.ir.core.data_dependent import is_optional
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.core.packing import Rows
 from polysched.ir.expr.dtypes import DType, NumberKind, boolean
@@ -148,6 +149,8 @@ class Lowering:
         """The access of a statement to an array in memory."""
         array, lane = self.arrays[name], None if lanes is None else self.lane
         offset = element_offset(self.strides[name], subscripts, lane)
+        if is_optional(subscripts):
+            return self._optional(array, subscripts, lanes, offset)
         if array.is_packed:
             return self._packed(array, offset, subscripts, lanes)
         size = array.dtype.bytes
@@ -167,6 +170,22 @@ class Lowering:
             return Access(self.address(name, offset), RuntimeStride(*steps), size)
         least, distances = lane_offsets
         return Access(self.address(name, least), Offsets(distances), size)
+
+    def _optional(
+        self,
+        array: Array,
+        subscripts: tuple[Expression, ...],
+        lanes: LanesOrNone,
+        offset: Offset,
+    ) -> Access:
+        """The access of a statement to elements that may not exist."""
+        if array.is_packed:
+            raise LoweringError(f"packed array '{array.name}' has an optional subscript")
+        if lanes is None or self.lane is None or offset.lane == 0:
+            access = Access(self.address(array.name, offset), Uniform.BROADCAST, array.dtype.bytes)
+        else:
+            access = self.gather(array.name, subscripts, lanes)
+        return replace(access, address=replace(access.address, is_optional=True))
 
     def _packed(
         self,

@@ -17,9 +17,10 @@ import islpy as isl
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.affine.conditions import condition_text
 from polysched.frontends.scop.affine.scope import LoggedAccess, Scope
+from polysched.frontends.scop.statements.computed_subscripts import UNKNOWN_EXTENT
 from polysched.ir.core.limits import limited
 from polysched.ir.expr.affine import from_set, instance_space, to_set
-from polysched.ir.expr.expressions import Expression
+from polysched.ir.expr.expressions import Constant, Expression
 from polysched.ir.expr.source import SourceLocation
 from polysched.ir.expr.traversal import loads
 
@@ -97,18 +98,19 @@ def inferred_assumptions(scope: Scope) -> tuple[tuple[Assumption, ...], bool]:
 
 
 def _certain(scope: Scope) -> Iterator[LoggedAccess]:
-    """Yield the accesses that do not depend on data, once for each element and set of instances."""
+    """Yield the accesses that limit the sizes, once for each element and set of instances."""
     seen: set[tuple[str, tuple[Expression, ...], int]] = set()
     for access in scope.accesses:
         key = (access.binding.array.name, access.subscripts, id(access.domain))
-        if access.is_certain and key not in seen and not any(map(loads, access.subscripts)):
+        # An unknown extent only limits the sizes, whether the access happens or not.
+        is_limit = access.binding.array.shape[:1] == (Constant(UNKNOWN_EXTENT),)
+        is_known = not any(map(loads, access.subscripts))
+        if (access.is_certain or is_limit) and is_known and key not in seen:
             seen.add(key)
             yield access
 
 
-def _condition(
-    scope: Scope, context: isl.Set, outside: isl.Set, access: LoggedAccess
-) -> isl.Set:
+def _condition(scope: Scope, context: isl.Set, outside: isl.Set, access: LoggedAccess) -> isl.Set:
     """Return a simple condition on the sizes under which an access is inside its array.
 
     Raises:

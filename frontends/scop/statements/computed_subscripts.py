@@ -11,7 +11,7 @@ checked at run time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Protocol
 
 from pycparser import c_ast
 
@@ -25,13 +25,18 @@ from polysched.frontends.scop.affine.subscripts import data_subscript
 from polysched.frontends.scop.rewrites.usage import base_name
 from polysched.frontends.scop.source.trees import SafeSubscript, StandIn, mapped, walk
 from polysched.frontends.scop.statements.values import Values, c_type_of
+from polysched.ir.core.data_dependent import ABSENT
 from polysched.ir.expr.expressions import Constant, Expression
 
 UNKNOWN_EXTENT = 2**31 - 1
 """Extent of an array whose size is unknown."""
 
-Declare = Callable[[c_ast.Node, Expression], str]
-"""Declares an index variable with a value below an extent; returns its name."""
+
+class Declare(Protocol):
+    """Declares an index variable with a value below an extent; returns its name."""
+
+    def __call__(self, node: c_ast.Node, extent: Expression, *, is_optional: bool = False) -> str:
+        """Declare the variable; if it is optional, there may be no element."""
 
 
 def with_index_variables(
@@ -39,9 +44,9 @@ def with_index_variables(
 ) -> c_ast.Node:
     """Replace the subscripts in a statement that depend on data.
 
-    Only subscripts that the statement always evaluates are replaced; under a condition on data,
-    only those that are safe where the condition does not hold. Such a subscript relies on the loop
-    that it stands in having started, so the condition is the one inside that loop.
+    A subscript under a condition on data is optional: there is an element only if the condition
+    holds. A safe subscript is none of these: it names an element that exists in any case. It relies
+    on the loop that it stands in having started, so the condition is the one inside that loop.
 
     Args:
         scope: the visible names.
@@ -50,35 +55,54 @@ def with_index_variables(
         guards: the number of conditions on data that the statement depends on.
     """
 
-    def replaced(inner: c_ast.Node) -> c_ast.Node:
+    def replaced(inner: c_ast.Node, condition: c_ast.Node | None) -> c_ast.Node:
         match inner:
             case c_ast.UnaryOp(op="sizeof"):
                 return inner
             case c_ast.ArrayRef(subscript=SafeSubscript() as safe):
                 found = _extent(scope, inner)
-                if found is None or guards > 1:
+                if found is None or guards > 1 or condition is not None:
                     return inner
                 index = StandIn(declare(safe, found[0]), safe.iffalse)
                 return c_ast.ArrayRef(inner.name, index, inner.coord)
             case c_ast.TernaryOp(cond=cond):
-                return c_ast.TernaryOp(replaced(cond), inner.iftrue, inner.iffalse, inner.coord)
+                holds = replaced(cond, condition)
+                first = replaced(inner.iftrue, _both(condition, holds))
+                second = replaced(inner.iffalse, _both(condition, _negated(holds)))
+                return c_ast.TernaryOp(holds, first, second, inner.coord)
             case c_ast.BinaryOp(op="&&" | "||" as operator, left=left, right=right):
-                return c_ast.BinaryOp(operator, replaced(left), right, inner.coord)
-        changed = mapped(inner, replaced)
+                first = replaced(left, condition)
+                holds = first if operator == "&&" else _negated(first)
+                second = replaced(right, _both(condition, holds))
+                return c_ast.BinaryOp(operator, first, second, inner.coord)
+        changed = mapped(inner, lambda child: replaced(child, condition))
         if not isinstance(changed, c_ast.ArrayRef):
             return changed
-        extent = _extent(scope, changed)
+        subscript, extent = changed.subscript, _extent(scope, changed)
+        is_optional = bool(guards) or condition is not None
         if (
-            guards
-            or extent is None
-            or not _is_integer(scope, changed.subscript)
-            or _is_known(scope, changed.subscript, is_flat=extent[1])
+            extent is None
+            or not _is_integer(scope, subscript)
+            or _is_affine(scope, subscript, is_flat=extent[1])
+            or not (is_optional or _needs_variable(scope, changed.name, subscript))
         ):
             return changed
-        name = declare(changed.subscript, extent[0])
+        if condition is not None:
+            number = c_ast.Constant("long", str(-ABSENT), subscript.coord)
+            absent = c_ast.UnaryOp("-", number, subscript.coord)
+            subscript = c_ast.TernaryOp(condition, subscript, absent, subscript.coord)
+        name = declare(subscript, extent[0], is_optional=is_optional)
         return c_ast.ArrayRef(changed.name, StandIn(name, changed.subscript), changed.coord)
 
-    return replaced(node)
+    return replaced(node, None)
+
+
+def _both(first: c_ast.Node | None, second: c_ast.Node) -> c_ast.Node:
+    return second if first is None else c_ast.BinaryOp("&&", first, second, second.coord)
+
+
+def _negated(node: c_ast.Node) -> c_ast.Node:
+    return c_ast.UnaryOp("!", node, node.coord)
 
 
 def _extent(scope: Scope, node: c_ast.ArrayRef) -> tuple[Expression, bool] | None:
@@ -115,7 +139,7 @@ def _is_integer(scope: Scope, node: c_ast.Node) -> bool:
             return False  # refused where it is translated
 
 
-def _is_known(scope: Scope, node: c_ast.Node, *, is_flat: bool) -> bool:
+def _is_affine(scope: Scope, node: c_ast.Node, *, is_flat: bool) -> bool:
     with scope.not_evaluated():
         for translate in (affine, polynomial_value) if is_flat else (affine,):
             try:
@@ -123,7 +147,23 @@ def _is_known(scope: Scope, node: c_ast.Node, *, is_flat: bool) -> bool:
             except FrontendError:
                 continue
             return True
+    return False
+
+
+def _needs_variable(scope: Scope, array: c_ast.Node, node: c_ast.Node) -> bool:
+    """Whether a subscript that depends on data is no sum with elements of index arrays.
+
+    Where the extent is unknown, the limits of the elements' type are no limits of the subscript.
+    """
+    binding = scope.find(base_name(array))
+    if (
+        isinstance(binding, ArrayBinding)
+        and not binding.is_draft
+        and binding.array.shape[:1] == (Constant(UNKNOWN_EXTENT),)
+    ):
+        return True
+    with scope.not_evaluated():
         try:
-            return data_subscript(scope, node) is not None
+            return data_subscript(scope, node) is None
         except FrontendError:
-            return True  # refused where it is translated
+            return False  # refused where it is translated

@@ -18,7 +18,6 @@ import islpy as isl
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.affine.linearized import Monomial, Polynomial, divided, polynomial_of
 from polysched.frontends.scop.affine.scope import LoggedAccess, Scope
-from polysched.frontends.scop.declare.declarations import no_extent
 from polysched.frontends.scop.statements.computed_subscripts import UNKNOWN_EXTENT
 from polysched.ir.core.data_dependent import is_data_dependent
 from polysched.ir.core.limits import limited
@@ -70,12 +69,10 @@ def _shape(
     scope: Scope, name: str, accesses: list[LoggedAccess], siblings: list[LoggedAccess]
 ) -> tuple[Expression, ...]:
     inner: tuple[Expression, ...] = ()
-    if any(_is_computed(access) for access in accesses):
-        return (Constant(UNKNOWN_EXTENT), *accesses[0].binding.array.shape[1:])
     everything = accesses
     accesses = [access for access in accesses if not is_data_dependent(access.subscripts)]
-    if not accesses:
-        raise no_extent(scope, everything[0].node, name)
+    if not accesses or any(map(_is_computed, everything)):
+        return (Constant(UNKNOWN_EXTENT), *everything[0].binding.array.shape[1:])
     if accesses[0].binding.is_flat:
         strides = _strides(scope, name, accesses)
         inner = _row_lengths(scope, name, accesses, strides)

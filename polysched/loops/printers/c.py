@@ -285,7 +285,11 @@ class _Printer:
                 return self.lines(meaning)
             case Assign(target=target, value=value):
                 element = self.expressions.element(target.array, target.subscripts)
-                return [f"{element} = {self.expressions.value(value)};"]
+                exists = self.expressions.existence(target.subscripts)
+                return [
+                    f"{f'if ({exists}) ' if exists else ''}{element} = "
+                    f"{self.expressions.value(value)};"
+                ]
 
     def loop_head(self, loop: For) -> str:
         name = self.expressions.variable_names[loop.variable]
@@ -302,6 +306,8 @@ class _Printer:
         """All lanes of an assignment; through a copy if a lane reads what another lane writes."""
         target, value = masked.assign.target, masked.assign.value
         element = self.expressions.element(target.array, target.subscripts)
+        if exists := self.expressions.existence(target.subscripts):
+            element = f"if ({exists}) {element}"
         result = self.expressions.value(value)
         if not _lanes_interfere(loop, masked.assign):
             head = f"{VECTOR} {self.loop_head(loop)} /* vector */"
