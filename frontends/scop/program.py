@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from polysched.errors import FrontendError
 from polysched.frontends.reductions import with_free_extrema, with_order
 from polysched.frontends.scop.declare.overlap import addressed_names, may_overlap
 from polysched.frontends.scop.declare.variables import Origin, Outside, Variable, typedefs_of
+from polysched.frontends.scop.found_regions import found_regions
 from polysched.frontends.scop.inline.choices import choices_of
 from polysched.frontends.scop.inline.value_calls import formulas_of
 from polysched.frontends.scop.rewrites.region import Region, find_region
@@ -151,7 +154,7 @@ class CProgram:
     @cached_property
     def as_written(self) -> Translation:
         """The translation that is valid for all sizes and for overlapping arrays."""
-        settings = Settings(infers_sizes=False, may_overlap=True)
+        settings = replace(self.translation.settings, infers_sizes=False, may_overlap=True)
         return translated_form(self.parsed, self.translation.form, settings)
 
     @cached_property
@@ -305,10 +308,34 @@ def program_of(parsed: ParsedSource, region: Region, promises: Promises = NO_PRO
         FrontendError: the region has no translation to a kernel, or relies on an inferred condition
             although the promises ask for strict bounds.
     """
-    translation = translated(parsed, region, Settings())
+    try:
+        translation = translated(parsed, region, Settings())
+    except FrontendError as error:
+        translation = _with_unknown_extents(parsed, region, error)
     if promises.strict_bounds and translation.assumptions:
         raise translation.assumptions[0].as_error()
     return CProgram(translation.kernel, parsed, region, translation, promises)
+
+
+def _with_unknown_extents(
+    parsed: ParsedSource, region: Region, error: FrontendError
+) -> Translation:
+    """Translate a function of which no loop has a translation with known extents.
+
+    Raises:
+        FrontendError: `error`, if the region is no function, or has no translation.
+    """
+    if not region.is_function:
+        raise error
+
+    def translate(part: Region) -> Translation:
+        return translated(parsed, part, Settings())
+
+    if next(found_regions(region.function, translate), None) is not None:
+        raise error
+    with contextlib.suppress(FrontendError):
+        return translated(parsed, region, Settings(may_be_unknown=True))
+    raise error
 
 
 def _returning_numbers(parsed: ParsedSource) -> frozenset[str]:

@@ -74,10 +74,13 @@ class Settings:
     Attributes:
         infers_sizes: whether sizes are excluded for which an access lies outside its array.
         may_overlap: whether arrays without ``restrict`` may overlap each other.
+        may_be_unknown: whether some elements of arrays whose extents are inferred may only exist
+            if conditions on data hold.
     """
 
     infers_sizes: bool = True
     may_overlap: bool = False
+    may_be_unknown: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,7 @@ class Translation:
         limited: the 64-bit sizes that are computed with, and not only stored.
         form: the region as it was translated, after all rewriting before pointers are.
         keeps_bounds: whether the assumptions keep every access inside its array.
+        settings: what it relies on.
     """
 
     kernel: Kernel
@@ -107,6 +111,7 @@ class Translation:
     limited: tuple[Variable, ...]
     form: Region
     keeps_bounds: bool
+    settings: Settings
 
     @property
     def is_exact(self) -> bool:
@@ -180,7 +185,7 @@ def _translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tra
         draft = _Translator(parsed, region, settings)
         if not draft.undeclared:
             return draft.translation()
-        shapes = inferred_shapes(draft.scope)
+        shapes = inferred_shapes(draft.scope, may_be_unknown=settings.may_be_unknown)
         for name in sorted(draft.undeclared - set(shapes)):
             raise no_extent(draft.scope, draft.variables[name].node, name)
         return _Translator(parsed, region, settings, shapes).translation()
@@ -238,6 +243,7 @@ class _Translator:
             functions,
             choices,
             leaves_loops=region.leaves_loops,
+            uncertain=frozenset(shapes) if settings.may_be_unknown else frozenset(),
         )
         bind_enumerators(self.scope, (*parsed.tree.ext, *region.before), self.usage.used)
         self.undeclared = undeclared_extents(self.variables, self.usage, self.pragmas) - set(shapes)
@@ -293,6 +299,7 @@ class _Translator:
             self.limited,
             self.region,
             keeps_bounds,
+            self.settings,
         )
 
 

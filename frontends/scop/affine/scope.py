@@ -65,6 +65,7 @@ class Scope:
         functions: functions of math.h and the like that the file defines itself.
         choices: the min and max functions that the file defines.
         leaves_loops: whether a loop may be left before its condition fails.
+        uncertain: arrays of which some elements may only exist if conditions on data hold.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Scope:
         choices: Mapping[str, Choice] = MappingProxyType({}),
         *,
         leaves_loops: bool = True,
+        uncertain: frozenset[str] = frozenset(),
     ) -> None:
         self.source_map = source_map
         self._known = known
@@ -83,6 +85,7 @@ class Scope:
         self.choices = choices
         self.typedefs = typedefs
         self.leaves_loops = leaves_loops
+        self.uncertain = uncertain
         self._names: list[dict[str, Binding]] = [{}]
         self._parameters: tuple[str, ...] = ()
         self._indices: tuple[str, ...] = ()

@@ -76,15 +76,27 @@ def with_index_variables(
                 second = replaced(right, _both(condition, holds))
                 return c_ast.BinaryOp(operator, first, second, inner.coord)
         changed = mapped(inner, lambda child: replaced(child, condition))
+        match changed:
+            case c_ast.UnaryOp(op="*", expr=c_ast.ID() as own):
+                zero = c_ast.Constant("int", "0", changed.coord)
+                first = c_ast.ArrayRef(own, zero, changed.coord)
+                changed = first if _has_no_limit(scope, first) else changed
         if not isinstance(changed, c_ast.ArrayRef):
             return changed
         subscript, extent = changed.subscript, _extent(scope, changed)
         is_optional = bool(guards) or condition is not None
+        is_row = isinstance(scope.find(base_name(changed)), RowBinding)
+        if is_row and is_optional and _has_no_limit(scope, changed):
+            raise scope.error(
+                changed,
+                f"whether '{scope.source_map.text(changed)}' is accessed depends on data, and the "
+                "extent of the array that its pointer leads to is not declared; declare it, or "
+                "access the array by its name",
+            )
         if (
             extent is None
             or not _is_integer(scope, subscript)
-            or _is_affine(scope, subscript, is_flat=extent[1])
-            or not (is_optional or _needs_variable(scope, changed.name, subscript))
+            or not _needs_variable(scope, changed, extent[1], is_optional=is_optional)
         ):
             return changed
         if condition is not None:
@@ -150,20 +162,34 @@ def _is_affine(scope: Scope, node: c_ast.Node, *, is_flat: bool) -> bool:
     return False
 
 
-def _needs_variable(scope: Scope, array: c_ast.Node, node: c_ast.Node) -> bool:
-    """Whether a subscript that depends on data is no sum with elements of index arrays.
+def _needs_variable(
+    scope: Scope, node: c_ast.ArrayRef, is_flat: bool, *, is_optional: bool
+) -> bool:
+    """Whether a subscript is neither affine nor a sum with elements of index arrays.
 
-    Where the extent is unknown, the limits of the elements' type are no limits of the subscript.
+    Where the extent is unknown, an optional subscript has no limit, and the limits of the type of
+    an index array's elements are no limits of the subscript.
     """
-    binding = scope.find(base_name(array))
-    if (
-        isinstance(binding, ArrayBinding)
-        and not binding.is_draft
-        and binding.array.shape[:1] == (Constant(UNKNOWN_EXTENT),)
-    ):
+    has_no_limit = _has_no_limit(scope, node)
+    if _is_affine(scope, node.subscript, is_flat=is_flat):
+        return is_optional and has_no_limit
+    if is_optional or has_no_limit:
         return True
     with scope.not_evaluated():
         try:
-            return data_subscript(scope, node) is None
+            return data_subscript(scope, node.subscript) is None
         except FrontendError:
             return False  # refused where it is translated
+
+
+def _has_no_limit(scope: Scope, node: c_ast.ArrayRef) -> bool:
+    """Whether elements of an array may not exist, although their subscripts are in its extent."""
+    binding = scope.find(base_name(node))
+    return (
+        isinstance(binding, ArrayBinding)
+        and not binding.is_draft
+        and (
+            binding.array.shape[:1] == (Constant(UNKNOWN_EXTENT),)
+            or binding.array.name in scope.uncertain
+        )
+    )

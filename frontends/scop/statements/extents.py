@@ -30,8 +30,12 @@ Shapes = Mapping[str, tuple[Expression, ...]]
 """Inferred shapes by array name; the extents of one dimension for a linearized array."""
 
 
-def inferred_shapes(scope: Scope) -> Shapes:
+def inferred_shapes(scope: Scope, *, may_be_unknown: bool = False) -> Shapes:
     """Infer the shapes of the arrays that a draft translation has accessed.
+
+    Args:
+        scope: the scope of the draft.
+        may_be_unknown: whether some elements may only exist if conditions on data hold.
 
     Raises:
         FrontendError: an array has no shape that the accesses imply.
@@ -41,7 +45,7 @@ def inferred_shapes(scope: Scope) -> Shapes:
         if access.binding.is_draft:
             by_array.setdefault(access.binding.array.name, []).append(access)
     return {
-        name: _shape(scope, name, accesses, _siblings(by_array, accesses[0]))
+        name: _shape(scope, name, accesses, _siblings(by_array, accesses[0]), may_be_unknown)
         for name, accesses in by_array.items()
     }
 
@@ -66,13 +70,18 @@ def _siblings(
 
 
 def _shape(
-    scope: Scope, name: str, accesses: list[LoggedAccess], siblings: list[LoggedAccess]
+    scope: Scope,
+    name: str,
+    accesses: list[LoggedAccess],
+    siblings: list[LoggedAccess],
+    may_be_unknown: bool,
 ) -> tuple[Expression, ...]:
     inner: tuple[Expression, ...] = ()
     everything = accesses
     accesses = [access for access in accesses if not is_data_dependent(access.subscripts)]
+    unknown = (Constant(UNKNOWN_EXTENT), *everything[0].binding.array.shape[1:])
     if not accesses or any(map(_is_computed, everything)):
-        return (Constant(UNKNOWN_EXTENT), *everything[0].binding.array.shape[1:])
+        return unknown
     if accesses[0].binding.is_flat:
         strides = _strides(scope, name, accesses)
         inner = _row_lengths(scope, name, accesses, strides)
@@ -82,6 +91,9 @@ def _shape(
         rows = [(access, access.subscripts[0]) for access in accesses]
     certain = [(access, row) for access, row in rows if access.is_certain]
     certain += [(access, access.subscripts[0]) for access in siblings]
+    if may_be_unknown:
+        # Subscripts of accesses under conditions are optional, so a larger extent adds no access.
+        return unknown if inner else (_outer(scope, name, rows)[0],)
     if not certain:
         raise scope.error(
             accesses[0].node,

@@ -58,6 +58,7 @@ SUMS = (
     "int s = 0; for (int i = 0; i < n; i++) s += x[i] < 7 ? out[x[i]] : i; return s;",
     "for (int i = 0; i < n; i++) out[i] = x[i] < n ? x[x[i]] : 3; return 0;",
     "int k = 0; for (int i = 0; i < n; i++) if (x[i] > 50) out[k++] = i; return k;",
+    "for (int i = 0; i < n; i++) if (x[i] > 50) { out[i] = i; if (x[i] > 80) *out = 3; } return 0;",
 )
 
 
@@ -69,7 +70,7 @@ def program(folder: Path, body: str) -> CProgram:
     return load_c(source)
 
 
-@pytest.mark.parametrize("body", SUMS[::2])
+@pytest.mark.parametrize("body", [*SUMS[::2], *SUMS[3:]])
 def test_absent_elements_are_not_touched(body: str, tmp_path: Path) -> None:
     """The array is NULL, and no iteration uses it."""
     found = program(tmp_path, body)
@@ -122,3 +123,28 @@ def test_interpreters_agree_with_machine_code(lanes: bool) -> None:
     kernel = parse_c(text).kernel
     schedule = optimize(kernel) if lanes else Schedule(kernel)
     assert_agrees(schedule, *({"n": n} for n in (1, 8, 21)))
+
+
+UNKNOWN = [
+    "for (int i = 0; i < n; i++) if (x[i] > 60) { out[i] = 2; if (x[i] > 80) *out += 3; } "
+    "return 0;",
+    "for (int i = 0; i < n; i++) if (x[i] > 60) out[i] += x[i]; return 0;",
+    "int k = 0, zeros = 0; for (int i = 0; i < n; i++) { if (zeros > 1 && x[i] < 90) { zeros = 0; "
+    "continue; } zeros = x[i] > 30 ? zeros + 1 : 0; out[k++] = x[i]; } return k;",
+    "double at = 0; int i; for (i = 0; i < n; i++) { int k = (int)at; if (k + 1 >= n) break; "
+    "out[i] = x[k] + 3 * x[k + 1]; at += 1.25; } return i;",
+    "int i = n + 1, s = 0; do { s += x[0] * i; } while (--i); return s;",
+    "int i = 7, s = 0; do s = s * 3 + x[0] + i; while (--i > 2); return s;",
+]
+
+
+@needs_gcc
+@pytest.mark.parametrize("body", UNKNOWN)
+def test_arrays_of_unknown_extent_under_conditions(body: str, tmp_path: Path) -> None:
+    source = np.random.default_rng(3)
+    text = f"int f(int n, const unsigned char *restrict x, int *restrict out) {{ {body} }}"
+    calls = []
+    for n in (0, 1, 2, 40):
+        x = source.integers(0, 100, n + 1).astype(np.uint8)
+        calls.append((ctypes.c_int(n), x, np.zeros(n + 1, np.int32)))
+    assert_as_gcc(text, "f", tmp_path, *calls)
