@@ -168,7 +168,11 @@ def _counted(
         return None
     if name not in names_in(loop.cond):
         return None
-    if any(base_name(changed_by(node) or loop) == name for item in body for node in walk(item)):
+    inside = [node for item in body for node in walk(item)]
+    changed = {base_name(changed_by(node) or loop) for node in inside}
+    declared = {node.name for node in inside if isinstance(node, c_ast.Decl)}
+    by = [] if step is None else names_in(step)
+    if name in changed or declared.intersection(by):
         return None
     position = _initialization(before, name)
     if position is None:
