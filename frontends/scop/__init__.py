@@ -17,8 +17,8 @@ and the message underlines it.
 C promises less than a kernel needs, so three things are inferred: the shapes of pointers, from
 their subscripts, where conditions on data limit what the code may touch; the sizes for which every
 access stays within its array; and the arrays that may overlap. The compiled function checks the
-last two at each call and runs the program as written if a check fails. :func:`polysched.frontends.scop.regions.replacements_of` rewrites regions source to
-source.
+last two at each call and runs the program as written if a check fails.
+:func:`polysched.frontends.scop.regions.replacements_of` rewrites regions source to source.
 
 :mod:`polysched.frontends.scop.translation` lists the stages in order. Integers that the region
 does not write become parameters of the kernel; other scalars become arrays without dimensions.

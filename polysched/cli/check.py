@@ -9,12 +9,14 @@ from typing import Any
 import click
 
 from polysched.autoscheduler.slowdown import slowdown
+from polysched.cli.c_target import is_c_target
+from polysched.cli.check_regions import region_answers
 from polysched.cli.completion import files
 from polysched.cli.failures import VERDICT_CODES
 from polysched.cli.options import WrittenFile
 from polysched.cli.schedule_file import Reading, auto_option, load_scheduled_target, reading_options
 from polysched.cli.terminal import output, print_answer, print_json
-from polysched.errors import PolyschedError
+from polysched.errors import FrontendError, PolyschedError
 from polysched.inspect.fit import fit
 from polysched.ir.isl.budget import time_budget
 from polysched.legality.check import DEFAULT_QUOTA
@@ -78,6 +80,9 @@ def check_command(
     A legal schedule that 'polysched compile' would refuse, because no code can be generated for it,
     or that is predicted to be far slower than the program as written, gets a warning.
 
+    A C function that has no translation as a whole is checked loop by loop, as 'polysched compile'
+    compiles it.
+
     With --machine, the command also prints where a legal schedule needs wider vectors or more
     registers than that machine has. This is advice only: the code is correct anyway, and the
     verdict does not depend on the machine.
@@ -97,9 +102,9 @@ def check_command(
         raise click.UsageError("--json and --sarif - both print to the standard output; use one")
     answers, notes = [], []
     for target in targets:
-        answered, lines = _answer(target, reading, quota)
-        answers.append(answered)
-        notes.append(lines)
+        for answered, lines in _answers(target, reading, quota):
+            answers.append(answered)
+            notes.append(lines)
     if sarif_file is not None:
         log = json.dumps(as_sarif(answers, Path.cwd(), own_version()), indent=2)
         with click.open_file(sarif_file, "w", encoding="utf-8") as file:
@@ -129,12 +134,20 @@ def check_command(
     context.exit(VERDICT_CODES[worst])
 
 
-def _answer(target: str, reading: Reading, quota: int) -> tuple[Answer, list[str]]:
-    """The answer for a target, and what the kernel of a C file relies on."""
-    with time_budget(reading.time_limit()):
-        loaded = load_scheduled_target(target, reading)
-        notes = [] if loaded.program is None else loaded.program.notes()
-        return answer(loaded.label, loaded.schedule, quota=quota), notes
+def _answers(target: str, reading: Reading, quota: int) -> list[tuple[Answer, list[str]]]:
+    """The answer for a target, and what the kernel of a C file relies on.
+
+    A C function without a translation as a whole has an answer for each loop that has one.
+    """
+    try:
+        with time_budget(reading.time_limit()):
+            loaded = load_scheduled_target(target, reading)
+            notes = [] if loaded.program is None else loaded.program.notes()
+            return [(answer(loaded.label, loaded.schedule, quota=quota), notes)]
+    except FrontendError as error:
+        if not is_c_target(target):
+            raise
+        return region_answers(target, reading, quota, error)
 
 
 def _record(answered: Answer, machine: Machine | None) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from polysched.frontends.scop.rewriting import edited
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.ir.isl.budget import time_budget
 from polysched.loops.analysis.parallel import parallel_loops
+from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
 from polysched.runtime.export import ExportFiles, ExportFormat, write_file, write_object
 from polysched.runtime.linker import compile_c, link_function, link_shared
@@ -44,19 +45,11 @@ def compile_regions(
         PolyschedError: the error `refused`, if the function has no region that can be replaced.
         ExportError: there is no C compiler, or it fails.
     """
-    name, own = parted_c_target(target)
-    path, function = Path(name), own or reading.function
     is_possible = files.format in (ExportFormat.OBJECT, ExportFormat.LIBRARY)
-    if not is_possible or files.header is not None or reading.schedule_file is not None:
+    if not is_possible or files.header is not None:
         raise refused
-    with time_budget(reading.time_limit()):
-        regions, refusals = replacements_of(path, function, reading.promises)
-    regions, programs = proved_regions(regions, refusals, reading, machine)
-    functions = {one.program.region.name for one in regions}
-    if len(functions) != 1:
-        raise refused
-    (function,) = functions
-    _require_no_state(regions[0].program.parsed, refused)
+    path = Path(parted_c_target(target)[0])
+    function, regions, programs = scheduled_regions(target, reading, machine, refused)
     text = edited(file_text(path), [edit for one in regions for edit in one.edits])
     contracts = reading.fp_contract == "fast" or (reading.fast_math and not reading.fp_contract)
     options = [
@@ -82,6 +75,31 @@ def compile_regions(
 
         write_file(files.code, write)
     return function, regions
+
+
+def scheduled_regions(
+    target: str, reading: Reading, machine: Machine, refused: PolyschedError
+) -> tuple[str, list[Replacement], list[LoopProgram]]:
+    """Find and prove the loops of a function that has no translation as a whole.
+
+    Returns:
+        The function's name, its regions and their loops.
+
+    Raises:
+        PolyschedError: the error `refused`, if the function has no region that can be replaced.
+    """
+    name, own = parted_c_target(target)
+    if reading.schedule_file is not None:
+        raise refused
+    with time_budget(reading.time_limit()):
+        regions, refusals = replacements_of(Path(name), own or reading.function, reading.promises)
+    regions, programs = proved_regions(regions, refusals, reading, machine)
+    functions = {one.program.region.name for one in regions}
+    if len(functions) != 1:
+        raise refused
+    (function,) = functions
+    _require_no_state(regions[0].program.parsed, refused)
+    return function, regions, programs
 
 
 def _require_no_state(parsed: ParsedSource, refused: PolyschedError) -> None:

@@ -22,7 +22,8 @@ rewrite it, and :mod:`polysched.llvm.emit.nodes` translates it to LLVM IR node b
               | Lane()                                      0, 1, 2, ... in the lanes
               | Sum(terms, constant)                        a linear form, i64
               | Apply(operator, operands, dtype, contract) | Convert(operand, dtype)
-              | Load(access, dtype, where) | Unpack(access, dtype) | Register(array, number, dtype, lanes)
+              | Load(access, dtype, where) | Unpack(access, dtype)
+              | Register(array, number, dtype, lanes)
               | Shuffle(first, second, lanes) | First(element)
 
     lanes     = Lanes(count, active, some)                  None: a scalar statement

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from polysched.errors import LoweringError
+from polysched.ir.core.data_dependent import is_optional
 from polysched.ir.core.guards import reads_guarded
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.core.packing import Rows
@@ -118,7 +119,7 @@ class Lowering:
             case Load(array=array, subscripts=subscripts):
                 dtype = self.arrays[array].dtype
                 access = self.access(array, subscripts, lanes)
-                if self.arrays[array].guarded and self.guard is not None:
+                if self._is_limited(array, subscripts):
                     if lanes is not None and access.movement is Uniform.BROADCAST:
                         access = self.gather(array, subscripts, lanes)
                     return VectorLoad(access, dtype, self.guard)
@@ -134,6 +135,11 @@ class Lowering:
                 contract = self.fp_contract.joins(expression)
                 return Apply(operator, values, expression.dtype, contract)
         raise LoweringError(f"expression {expression} has no machine code")
+
+    def _is_limited(self, array: str, subscripts: tuple[Expression, ...]) -> bool:
+        """Whether an element may only exist where the current operand is evaluated."""
+        is_guarded = self.arrays[array].guarded and self.guard is not None
+        return is_guarded and not is_optional(subscripts)
 
     def _selection(self, expression: Operation, lanes: LanesOrNone) -> Value:
         """Lower a selection; only the lanes that choose a side load its guarded arrays."""
@@ -169,6 +175,8 @@ class Lowering:
         """The access of a statement to an array in memory."""
         array, lane = self.arrays[name], None if lanes is None else self.lane
         offset = element_offset(self.strides[name], subscripts, lane)
+        if is_optional(subscripts):
+            return self._optional(array, subscripts, lanes, offset)
         if array.is_packed:
             return self._packed(array, offset, subscripts, lanes)
         size = array.dtype.bytes
@@ -188,6 +196,22 @@ class Lowering:
             return Access(self.address(name, offset), RuntimeStride(*steps), size)
         least, distances = lane_offsets
         return Access(self.address(name, least), Offsets(distances), size)
+
+    def _optional(
+        self,
+        array: Array,
+        subscripts: tuple[Expression, ...],
+        lanes: LanesOrNone,
+        offset: Offset,
+    ) -> Access:
+        """The access of a statement to elements that may not exist."""
+        if array.is_packed:
+            raise LoweringError(f"packed array '{array.name}' has an optional subscript")
+        if lanes is None or self.lane is None or offset.lane == 0:
+            access = Access(self.address(array.name, offset), Uniform.BROADCAST, array.dtype.bytes)
+        else:
+            access = self.gather(array.name, subscripts, lanes)
+        return replace(access, address=replace(access.address, is_optional=True))
 
     def _packed(
         self,

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polysched.errors import KernelError
+from polysched.ir.core.data_dependent import FARTHEST
 from polysched.ir.core.kernel import Array
 from polysched.ir.expr.linear_form import Intervals
 from polysched.ir.semantics.scalar import Scalar
@@ -57,15 +58,21 @@ class LinearArray:
     def read(self, distance: int) -> Scalar:
         """Read the element at a distance: an integer, a truth value or a numpy float.
 
+        The distance of an absent element is below `FARTHEST`; its value is 0.
+
         Raises:
             KernelError: no element has this distance.
         """
-        element = self.elements[self._number(distance)]
+        if distance < FARTHEST:
+            element = self.elements.dtype.type(0)
+        else:
+            element = self.elements[self._number(distance)]
         return element if self.array.dtype.is_float else element.item()
 
     def write(self, distance: int, value: Scalar) -> None:
-        """Write the element at a distance. Raises as `read`."""
-        self.elements[self._number(distance)] = value
+        """Write the element at a distance, if there is one. Raises as `read`."""
+        if distance >= FARTHEST:
+            self.elements[self._number(distance)] = value
 
     def _number(self, distance: int) -> int:
         if self.numbers is not None and distance in self.numbers:

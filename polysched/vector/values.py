@@ -104,6 +104,7 @@ class Address:
         unit: elements, or for packed arrays bytes or bits: bytes if every address of the access
             begins at the same bit of its byte.
         phase: the bit of a byte at which the address begins; 0 for other units.
+        is_optional: whether there may be no element: the distance is below `FARTHEST` then.
     """
 
     array: str
@@ -113,6 +114,7 @@ class Address:
     is_data_dependent: bool = False
     unit: Unit = Unit.ELEMENT
     phase: int = 0
+    is_optional: bool = False
 
 
 @dataclass(frozen=True)

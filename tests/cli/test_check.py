@@ -243,3 +243,35 @@ def test_seconds_that_are_none(polysched: Polysched, kernels: str, seconds: str)
     result = polysched("check", f"{kernels}:legal", "--seconds", seconds)
     assert (result.exit_code, result.stdout) == (2, "")
     assert "seconds" in result.stderr
+
+
+PARTS = """
+int log_line(const char *text);
+void f(int n, float *x, float s)
+{
+    log_line("begin");
+    for (int i = 0; i < n; i++) x[i] = s;
+    log_line("end");
+}
+void g(void) { log_line("g"); }
+"""
+
+
+def test_loops_that_compile_schedules(polysched: Polysched, tmp_path: Path) -> None:
+    path = tmp_path / "f.c"
+    path.write_text(PARTS)
+    result = polysched("check", f"{path}:f")
+    assert result.exit_code == 0
+    assert f"legal: {path}:f, from line 6" in result.output
+    assert "the C compiler compiles the rest of 'f'" in result.output
+    record = json.loads(polysched("check", f"{path}:f", "--json").output)
+    assert record["verdict"] == "legal"
+    assert any("inferred: x[n]" in note for note in record["notes"])
+
+
+def test_a_function_without_such_loops(polysched: Polysched, tmp_path: Path) -> None:
+    path = tmp_path / "f.c"
+    path.write_text(PARTS)
+    result = polysched("check", f"{path}:g")
+    assert result.exit_code == 2
+    assert "log_line" in result.stderr

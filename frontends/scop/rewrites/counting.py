@@ -37,6 +37,8 @@ def with_for_loops(items: Sequence[c_ast.Node], after: AfterLoops) -> tuple[c_as
         result += starts
         rest = items[position + 1 :]
         loops: list[c_ast.Node] | None = None
+        if isinstance(own, c_ast.DoWhile):
+            own = _with_step_in_body(own)
         if isinstance(own, c_ast.While | c_ast.DoWhile):
             loops = _meeting(own, result, rest) or _counted(own, result)
         elif isinstance(own, c_ast.For) and own.init is None and own.next is not None:
@@ -166,7 +168,11 @@ def _counted(
         return None
     if name not in names_in(loop.cond):
         return None
-    if any(base_name(changed_by(node) or loop) == name for item in body for node in walk(item)):
+    inside = [node for item in body for node in walk(item)]
+    changed = {base_name(changed_by(node) or loop) for node in inside}
+    declared = {node.name for node in inside if isinstance(node, c_ast.Decl)}
+    by = [] if step is None else names_in(step)
+    if name in changed or declared.intersection(by):
         return None
     position = _initialization(before, name)
     if position is None:
@@ -177,6 +183,26 @@ def _counted(
     if isinstance(loop, c_ast.While):
         return [c_ast.For(start, loop.cond, step, block, loop.coord)]
     return _peeled(loop, start, step, block)
+
+
+def _with_step_in_body(loop: c_ast.DoWhile) -> c_ast.DoWhile:
+    """Move a step out of the condition, as in ``do { ... } while (--i > 0)``."""
+    cond = loop.cond
+    tested = cond.left if isinstance(cond, c_ast.BinaryOp) else cond
+    match tested:
+        case c_ast.UnaryOp(op="++" | "--", expr=c_ast.ID() as own):
+            pass
+        case _:
+            return loop
+    if any(isinstance(node, c_ast.Continue) for node in walk(loop.stmt)):
+        return loop
+    if tested is cond:
+        cond = c_ast.BinaryOp("!=", own, c_ast.Constant("int", "0", cond.coord), cond.coord)
+    else:
+        cond = c_ast.BinaryOp(cond.op, own, cond.right, cond.coord)
+    items = loop.stmt.block_items or [] if isinstance(loop.stmt, c_ast.Compound) else [loop.stmt]
+    body = c_ast.Compound([*items, tested], loop.stmt.coord or loop.coord)
+    return c_ast.DoWhile(cond, body, loop.coord)
 
 
 def _started(loop: c_ast.For, before: list[c_ast.Node]) -> list[c_ast.Node] | None:

@@ -8,11 +8,13 @@
 
 The number of elements that a loop passes is the length of its range, which holds unless the range
 is shorter than empty. The element is therefore only used inside the loop that passes it. A pointer
-whose moves are not understood is left alone and refused where it is translated.
+whose moves depend on data gets a counter (:mod:`.pointer_counters`). A pointer whose moves are not
+understood is left alone and refused where it is translated.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -27,6 +29,7 @@ from polysched.frontends.scop.rewrites.loop_ranges import (
     is_zero,
     times,
 )
+from polysched.frontends.scop.rewrites.pointer_counters import with_counter
 from polysched.frontends.scop.rewrites.size_values import c_text
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by
 from polysched.frontends.scop.source.trees import (
@@ -91,10 +94,11 @@ def without_walks(items: Sequence[c_ast.Node], pointers: Collection[str]) -> tup
     for name in dict.fromkeys([*pointers, *local]):
         moved = any(_moves(node, name) for item in result for node in walk(item))
         if moved and local.count(name) + (name in pointers) == 1:
-            try:
-                result, _ = _Walk(name).items(result, _Offset(ZERO), ())
-            except NotUnderstoodError:
-                continue
+            with contextlib.suppress(NotUnderstoodError):
+                try:
+                    result, _ = _Walk(name).items(result, _Offset(ZERO), ())
+                except NotUnderstoodError:
+                    result = with_counter(result, name)
     return result
 
 
@@ -210,15 +214,18 @@ class _Walk:
         elif self.name in names_in(cond):
             cond = self.read(cond, offset, loops)
         sides: list[c_ast.Node | None] = []
-        distances = []
+        ends = []
         for side in (node.iftrue, node.iffalse):
-            changed, after = (side, offset) if side is None else self.items((side,), offset, loops)
-            sides.append(c_ast.Compound(list(changed), side.coord) if side else None)
-            distances.append(after)
-        texts = {(c_text(side.value), c_text(side.exact), side.inside) for side in distances}
-        if len(texts) != 1:
+            if side is None:
+                sides.append(None)
+                ends.append(offset)
+            else:
+                changed, after = self.items((side,), offset, loops)
+                sides.append(c_ast.Compound(list(changed), side.coord))
+                ends.append(after)
+        if len({(c_text(end.value), c_text(end.exact), end.inside) for end in ends}) != 1:
             raise NotUnderstoodError
-        return c_ast.If(cond, *sides, node.coord), distances[0]
+        return c_ast.If(cond, *sides, node.coord), ends[0]
 
     def distance(self, move: c_ast.Node) -> c_ast.Node:
         """Return the number of elements by which a statement moves the pointer."""

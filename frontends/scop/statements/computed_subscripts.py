@@ -11,7 +11,7 @@ checked at run time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Protocol
 
 from pycparser import c_ast
 
@@ -26,10 +26,15 @@ from polysched.frontends.scop.declare.shapes import UNKNOWN
 from polysched.frontends.scop.rewrites.usage import base_name
 from polysched.frontends.scop.source.trees import StandIn, mapped, walk
 from polysched.frontends.scop.statements.values import Values, c_type_of
+from polysched.ir.core.data_dependent import ABSENT
 from polysched.ir.expr.expressions import Expression
 
-Declare = Callable[[c_ast.Node, Expression], str]
-"""Declares an index variable with a value below an extent; returns its name."""
+
+class Declare(Protocol):
+    """Declares an index variable with a value below an extent; returns its name."""
+
+    def __call__(self, node: c_ast.Node, extent: Expression, *, is_optional: bool = False) -> str:
+        """Declare the variable; if it is optional, there may be no element."""
 
 
 def with_index_variables(
@@ -37,9 +42,8 @@ def with_index_variables(
 ) -> c_ast.Node:
     """Replace the subscripts in a statement that depend on data.
 
-    Only subscripts that the statement always evaluates are replaced. Under a condition on data,
-    only those of guarded arrays are, whose elements are accessed only where the condition holds:
-    elsewhere the index variable is 0, which other arrays may not have.
+    A subscript under a condition on data is optional: there is an element only if the condition
+    holds.
 
     Args:
         scope: the visible names.
@@ -48,29 +52,47 @@ def with_index_variables(
         guards: the number of conditions on data that the statement depends on.
     """
 
-    def replaced(inner: c_ast.Node) -> c_ast.Node:
+    def replaced(inner: c_ast.Node, condition: c_ast.Node | None) -> c_ast.Node:
         match inner:
             case c_ast.UnaryOp(op="sizeof"):
                 return inner
             case c_ast.TernaryOp(cond=cond):
-                return c_ast.TernaryOp(replaced(cond), inner.iftrue, inner.iffalse, inner.coord)
+                holds = replaced(cond, condition)
+                first = replaced(inner.iftrue, _both(condition, holds))
+                second = replaced(inner.iffalse, _both(condition, _negated(holds)))
+                return c_ast.TernaryOp(holds, first, second, inner.coord)
             case c_ast.BinaryOp(op="&&" | "||" as operator, left=left, right=right):
-                return c_ast.BinaryOp(operator, replaced(left), right, inner.coord)
-        changed = mapped(inner, replaced)
+                first = replaced(left, condition)
+                holds = first if operator == "&&" else _negated(first)
+                second = replaced(right, _both(condition, holds))
+                return c_ast.BinaryOp(operator, first, second, inner.coord)
+        changed = mapped(inner, lambda child: replaced(child, condition))
         if not isinstance(changed, c_ast.ArrayRef):
             return changed
-        extent = _extent(scope, changed)
+        subscript, extent = changed.subscript, _extent(scope, changed)
+        is_optional = bool(guards) or condition is not None
         if (
             extent is None
-            or (guards and not _may_be_guarded(scope, changed))
-            or not _is_integer(scope, changed.subscript)
-            or _is_known(scope, changed.subscript, is_flat=extent[1])
+            or not _is_integer(scope, subscript)
+            or not _needs_variable(scope, changed, extent[1], is_optional=is_optional)
         ):
             return changed
-        name = declare(changed.subscript, extent[0])
+        if condition is not None:
+            number = c_ast.Constant("long", str(-ABSENT), subscript.coord)
+            absent = c_ast.UnaryOp("-", number, subscript.coord)
+            subscript = c_ast.TernaryOp(condition, subscript, absent, subscript.coord)
+        name = declare(subscript, extent[0], is_optional=is_optional)
         return c_ast.ArrayRef(changed.name, StandIn(name, changed.subscript), changed.coord)
 
-    return replaced(node)
+    return replaced(node, None)
+
+
+def _both(first: c_ast.Node | None, second: c_ast.Node) -> c_ast.Node:
+    return second if first is None else c_ast.BinaryOp("&&", first, second, second.coord)
+
+
+def _negated(node: c_ast.Node) -> c_ast.Node:
+    return c_ast.UnaryOp("!", node, node.coord)
 
 
 def _extent(scope: Scope, node: c_ast.ArrayRef) -> tuple[Expression, bool] | None:
@@ -93,13 +115,6 @@ def _extent(scope: Scope, node: c_ast.ArrayRef) -> tuple[Expression, bool] | Non
     return binding.array.shape[len(binding.array.shape) - binding.rank + position], False
 
 
-def _may_be_guarded(scope: Scope, node: c_ast.ArrayRef) -> bool:
-    """Whether an access may lead to a guarded array; every one to an unknown extent may."""
-    binding = scope.find(base_name(node))
-    assert isinstance(binding, ArrayBinding)
-    return binding.is_draft or binding.array.name in scope.guarded
-
-
 def _is_integer(scope: Scope, node: c_ast.Node) -> bool:
     """Whether a subscript is an integer without side effects and without a division by 0."""
     for inner in walk(node):
@@ -114,7 +129,7 @@ def _is_integer(scope: Scope, node: c_ast.Node) -> bool:
             return False  # refused where it is translated
 
 
-def _is_known(scope: Scope, node: c_ast.Node, *, is_flat: bool) -> bool:
+def _is_affine(scope: Scope, node: c_ast.Node, *, is_flat: bool) -> bool:
     with scope.not_evaluated():
         for translate in (affine, polynomial_value) if is_flat else (affine,):
             try:
@@ -122,7 +137,19 @@ def _is_known(scope: Scope, node: c_ast.Node, *, is_flat: bool) -> bool:
             except FrontendError:
                 continue
             return True
+    return False
+
+
+def _needs_variable(
+    scope: Scope, node: c_ast.ArrayRef, is_flat: bool, *, is_optional: bool
+) -> bool:
+    """Whether a subscript is neither affine nor a sum with elements of index arrays."""
+    if _is_affine(scope, node.subscript, is_flat=is_flat):
+        return False
+    if is_optional:
+        return True
+    with scope.not_evaluated():
         try:
-            return data_subscript(scope, node) is not None
+            return data_subscript(scope, node.subscript) is None
         except FrontendError:
-            return True  # refused where it is translated
+            return False  # refused where it is translated

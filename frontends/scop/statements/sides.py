@@ -62,8 +62,16 @@ class Branches(ABC):
     may_overlap: bool = False
 
     @abstractmethod
-    def index_variable(self, node: c_ast.Node, extent: Expression) -> str:
-        """Declare a variable that holds a subscript below an extent; return its name in C."""
+    def index_variable(
+        self, node: c_ast.Node, extent: Expression, *, is_optional: bool = False
+    ) -> str:
+        """Declare a variable that holds a subscript below an extent; return its name in C.
+
+        Args:
+            node: the subscript.
+            extent: the extent of its dimension.
+            is_optional: whether there is an element only where the enclosing conditions hold.
+        """
 
     @abstractmethod
     def declare_all(self, nodes: tuple[c_ast.Node, ...]) -> None:

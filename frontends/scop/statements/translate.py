@@ -28,11 +28,18 @@ from polysched.frontends.scop.statements.fills import as_loops, is_fill
 from polysched.frontends.scop.statements.initial_values import completed, initial_values, is_zero
 from polysched.frontends.scop.statements.sides import Branches
 from polysched.frontends.scop.statements.stores import Store, stored
-from polysched.frontends.scop.statements.values import Decisions, Values, c_type_of, converted
+from polysched.frontends.scop.statements.values import (
+    Decisions,
+    Values,
+    c_type_of,
+    converted,
+    selected,
+)
 from polysched.frontends.scop.types.c_types import CType, declared_type
+from polysched.ir.core.data_dependent import ABSENT
 from polysched.ir.core.kernel import Order
 from polysched.ir.expr.dtypes import DType, i64
-from polysched.ir.expr.expressions import Expression, Index
+from polysched.ir.expr.expressions import Constant, Expression, Index
 
 _REFUSED: Mapping[type[c_ast.Node], str] = {
     c_ast.While: "a while loop; expected a for loop with affine bounds",
@@ -240,14 +247,19 @@ class Statements(Branches):
                 target = c_ast.ID(node.name, node.coord)
                 self._assignment(node, target, "=", node.init, None, Order.EXACT)
 
-    def index_variable(self, node: c_ast.Node, extent: Expression) -> str:
+    def index_variable(
+        self, node: c_ast.Node, extent: Expression, *, is_optional: bool = False
+    ) -> str:
         """Declare a variable that holds a subscript below an extent; return its name in C."""
         name = self.arrays.fresh("subscript", self.scope.indices)
         while self.scope.find(name) is not None:
             name = self.arrays.fresh(name, self.scope.indices)
         with self.reported(node), self.build.located(self.scope.source_map.location(node)):
-            handle = self.build.temporary(name, i64, (), values=(0, extent))
-            value = self.where_reached(converted(Values(self.scope).value(node), i64))
+            lowest = ABSENT if is_optional else 0
+            handle = self.build.temporary(name, i64, (), values=(lowest, extent))
+            value = converted(Values(self.scope).value(node), i64)
+            if is_optional and self.reached is not None:
+                value = selected(self.reached, value, Constant(ABSENT, i64))
             with self.build.statement(self.labels.fresh(name)):
                 handle[()] = value
         self.scope.bind(name, ArrayBinding(handle, guards=len(self.guards)))

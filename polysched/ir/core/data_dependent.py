@@ -7,6 +7,10 @@ subscript is exact. Subscripts are computed in 64 bits, whatever the type of the
 
 The values of 8- and 16-bit integers, and of narrower ones, are bounded by their type: such an array
 needs no declared range, and calls need not check it.
+
+An index whose declared range begins at `ABSENT` is **optional**: where it is `ABSENT`, there is no
+element. Such a read gives 0, and such a write does nothing. Frontends declare optional indices for
+accesses that a condition on data guards, as in ``if (c) out[k] = v``.
 """
 
 from __future__ import annotations
@@ -32,6 +36,12 @@ from polysched.ir.expr.expressions import (
 )
 from polysched.ir.expr.traversal import children, loads, rebuild
 
+ABSENT = -(2**40)
+"""Value of an optional index for which there is no element."""
+
+FARTHEST = -(2**39)
+"""Offsets in elements or bytes below this one contain an `ABSENT` index: no array is as large."""
+
 SMALL_BITS = 16
 """Width in bits up to which the limits of a type bound a subscript."""
 
@@ -39,6 +49,21 @@ SMALL_BITS = 16
 def is_data_dependent(subscripts: Sequence[Expression]) -> bool:
     """Whether a subscript reads an array element."""
     return any(loads(subscript) for subscript in subscripts)
+
+
+def is_optional(subscripts: Sequence[Expression]) -> bool:
+    """Whether a subscript reads an optional index, so that there may be no element."""
+    return bool(optional_indices(subscripts))
+
+
+def optional_indices(subscripts: Sequence[Expression]) -> tuple[Load, ...]:
+    """The optional indices in subscripts."""
+    absent = Constant(ABSENT)
+    return tuple(
+        load
+        for load in outermost_loads(subscripts)
+        if load.values is not None and load.values[0] == absent
+    )
 
 
 def outermost_loads(subscripts: Sequence[Expression]) -> tuple[Load, ...]:
@@ -98,6 +123,8 @@ def _extended(domain: isl.Set, index_loads: Sequence[Load]) -> isl.Set:
     space = extended.get_space()
     for load in index_loads:
         lower, upper = _declared_values(load)
+        if is_optional([load]):
+            lower = Constant(0)
         value = Index(str(load))
         extended = extended.intersect(to_set(lower <= value, space))
         extended = extended.intersect(to_set(value < upper, space))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from polysched.errors import CallError, KernelError
 from polysched.ir.core.conditions import context_text
+from polysched.ir.core.data_dependent import FARTHEST
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.core.limits import limited
 from polysched.ir.core.packing import Rows, byte_shape
@@ -42,20 +43,26 @@ class Memory:
     buffers: Mapping[str, AnyArray] = field(default_factory=dict)
 
     def read(self, name: str, position: tuple[int, ...]) -> Scalar:
-        """The element at ``position`` as a numpy scalar.
+        """The element at ``position`` as a numpy scalar; 0 if an optional index is absent.
 
         Raises:
             KernelError: the element lies outside the array.
         """
+        if min(position, default=0) < FARTHEST:
+            return self.arrays[name].dtype.type(0)
         self._check(name, position)
         return self.arrays[name][position]
 
     def write(self, name: str, position: tuple[int, ...], value: Scalar) -> None:
         """Store ``value``, which must be in the range of the element type.
 
+        If an optional index is absent, nothing is stored.
+
         Raises:
             KernelError: the element lies outside the array.
         """
+        if min(position, default=0) < FARTHEST:
+            return
         self._check(name, position)
         self.arrays[name][position] = value
 

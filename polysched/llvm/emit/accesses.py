@@ -10,6 +10,7 @@ from collections.abc import Mapping, Set
 
 from llvmlite import ir
 
+from polysched.ir.core.data_dependent import FARTHEST
 from polysched.ir.expr.dtypes import DType, NumberKind
 from polysched.llvm.builder.intrinsics import (
     aligned,
@@ -21,6 +22,7 @@ from polysched.llvm.builder.intrinsics import (
 )
 from polysched.llvm.emit.lookups import look_up
 from polysched.llvm.emit.windows import load_widened, load_window, store_single, store_window
+from polysched.llvm.memory.absent import absent_element
 from polysched.llvm.memory.arrays import BYTE, Addresses, Storage
 from polysched.llvm.memory.loaded import Loaded
 from polysched.llvm.memory.prefixes import Prefixes, load_literal_first, store_literal_first
@@ -97,7 +99,7 @@ class Accesses:
     ) -> tuple[ir.Value, int | None]:
         element = memory_type(dtype)
         if lanes is None or access.movement is Uniform.BROADCAST:
-            loaded = self.builder.load(self._address(access.address), typ=element)
+            loaded = self.builder.load(self._element(access.address), typ=element)
             loaded.align = access.alignment
             return loaded, None
         match access.movement:
@@ -124,7 +126,7 @@ class Accesses:
                 return look_up(self.builder, read, element, index.ir), lanes.count
         pointers = self._lane_pointers(access, lanes)
         type_ = vector_type(element, lanes.count)
-        mask = lanes.all_bits
+        mask = self._existing(access, lanes)
         signature = ir.FunctionType(type_, [pointers.type, mask.type, type_])
         name = f"llvm.masked.gather.{mangled(type_)}.v{lanes.count}p0"
         function = declared(self.builder.module, name, signature)
@@ -198,7 +200,7 @@ class Accesses:
             return
         scalar = to_memory(self.builder, value.ir, dtype)
         if lanes is None:
-            pointer = self._address(access.address)
+            pointer = self._element(access.address, is_stored=True)
             self.builder.store(scalar, pointer).align = access.alignment
             return
         stored = widened(self.builder, Value(scalar, dtype, value.lanes), lanes.count)
@@ -226,6 +228,13 @@ class Accesses:
         size = self.storages[address.array].array.dtype.bytes
         access = Access(address, Uniform.CONTIGUOUS, size)
         self._store_vector(access, stored, lanes, start)
+
+    def _element(self, address: Address, *, is_stored: bool = False) -> ir.Value:
+        """The pointer to one element, or to memory that stands for it if there is none."""
+        if not address.is_optional:
+            return self._address(address)
+        nowhere = absent_element(self.builder.module, is_stored=is_stored)
+        return self.addresses.optional(self.storages[address.array], address, nowhere)
 
     def _address(self, address: Address, displacement: int = 0) -> ir.Value:
         return self.addresses.address(self.storages[address.array], address, displacement)
@@ -286,11 +295,25 @@ class Accesses:
 
     def _scatter(self, access: Access, stored: ir.Value, lanes: Mask) -> None:
         pointers = self._lane_pointers(access, lanes)
-        mask = lanes.all_bits
+        mask = self._existing(access, lanes)
         signature = ir.FunctionType(ir.VoidType(), [stored.type, pointers.type, mask.type])
         name = f"llvm.masked.scatter.{mangled(stored.type)}.v{lanes.count}p0"
         function = declared(self.builder.module, name, signature)
         aligned(self.builder.call(function, [stored, pointers, mask]), 1, access.alignment)
+
+    def _existing(self, access: Access, lanes: Mask) -> ir.Value:
+        """The mask of the lanes whose element exists."""
+        if not access.address.is_optional:
+            return lanes.all_bits
+        assert isinstance(access.movement, Gather)
+        strides = self.storages[access.address.array].strides
+        elements = lane_offsets(
+            self.builder, access.movement.subscripts, strides, lanes, self.value_of
+        )
+        exists = self.builder.icmp_signed(
+            ">=", elements, splat(self.builder, INDEX(FARTHEST), lanes.count)
+        )
+        return self.builder.and_(lanes.all_bits, exists)
 
     def _lane_pointers(self, access: Access, lanes: Mask) -> ir.Value:
         """A vector of addresses, one for each lane."""

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 
+from polysched.ir.core.data_dependent import FARTHEST
 from polysched.ir.core.kernel import Array
 from polysched.llvm.builder.pacing import Pace
 from polysched.llvm.values.expressions import INDEX
@@ -73,6 +74,7 @@ class Addresses:
             displacement: a literal to add, in the units of the address.
             is_accessed: whether the next instruction accesses memory at the pointer.
         """
+        assert not address.is_optional, "an optional element has an address of its own"
         size = storage.array.dtype.bytes if address.unit is Unit.ELEMENT else 1
         key = (address.array, address.terms, address.scaled)
         pointer = next((scope[key] for scope in self.scopes if key in scope), None)
@@ -84,6 +86,20 @@ class Addresses:
         if is_accessed:
             self.pace.touch(id(pointer), distance)
         return self._moved(pointer, INDEX(distance)) if distance else pointer
+
+    def optional(self, storage: Storage, address: Address, nowhere: ir.Value) -> ir.Value:
+        """The pointer to an optional element, or `nowhere` if there is none."""
+        builder, size = self.builder, storage.array.dtype.bytes
+        total: ir.Value = INDEX(address.constant)
+        for dimension, index in address.scaled:
+            total = builder.add(
+                total, builder.mul(self.evaluate(index), storage.strides[dimension])
+            )
+        for value, coefficient in address.terms:
+            total = builder.add(total, builder.mul(self.evaluate(value), INDEX(coefficient)))
+        pointer = self._moved(storage.base, builder.mul(total, INDEX(size)))
+        exists = builder.icmp_signed(">=", total, INDEX(FARTHEST))
+        return builder.select(exists, pointer, nowhere)
 
     def _variable_part(self, storage: Storage, address: Address, size: int) -> ir.Value:
         builder, pointer = self.builder, storage.base

@@ -303,10 +303,10 @@ class _Printer:
         guarded = guarded_update(node.target, node.value, self.program.arrays)
         condition, value = (None, node.value) if guarded is None else guarded
         element = self.expressions.element(node.target.array, node.target.subscripts)
-        changed = f"{element} = {self.expressions.value(value)};"
-        return (
-            changed if condition is None else f"if ({self.expressions.value(condition)}) {changed}"
-        )
+        conditions = [] if condition is None else [f"({self.expressions.value(condition)})"]
+        conditions += filter(None, [self.expressions.existence(node.target.subscripts)])
+        runs = f"if ({' && '.join(conditions)}) " if conditions else ""
+        return f"{runs}{element} = {self.expressions.value(value)};"
 
     def vector_assignment(self, loop: For, masked: MaskedAssign) -> list[str]:
         """All lanes of an assignment; through a copy if a lane reads what another lane writes."""
@@ -316,6 +316,8 @@ class _Printer:
             return [head, *_indented(inner), "}"]
         target, value = masked.assign.target, masked.assign.value
         element = self.expressions.element(target.array, target.subscripts)
+        if exists := self.expressions.existence(target.subscripts):
+            element = f"if ({exists}) {element}"
         guarded = guarded_update(target, value, self.program.arrays)
         lower, upper = self.expressions.text(loop.lower), self.expressions.text(loop.upper)
         number = f"{self.expressions.variable_names[loop.variable]} - ({lower})"

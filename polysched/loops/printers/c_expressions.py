@@ -9,6 +9,7 @@ from functools import reduce
 from operator import add
 from types import MappingProxyType
 
+from polysched.ir.core.data_dependent import optional_indices
 from polysched.ir.core.kernel import Array
 from polysched.ir.core.printing import INFIX_PRECEDENCE, Precedence
 from polysched.ir.expr.dtypes import DType, i64
@@ -78,6 +79,11 @@ class CExpressions:
         )
         return f"{self.array_names[array]}[{replace(self, in_subscript=True).text(flat)}]"
 
+    def existence(self, subscripts: Sequence[Expression]) -> str:
+        """The condition that an element exists; empty if it always does."""
+        indices = [self.text(index) for index in optional_indices(subscripts)]
+        return " && ".join(f"{index} >= 0" for index in indices)
+
     def _within(self, expression: Expression, context: Precedence) -> str:
         text, precedence = self._printed(expression)
         return text if precedence >= context else f"({text})"
@@ -90,7 +96,9 @@ class CExpressions:
             case Index(name=name) | Parameter(name=name):
                 return self.variable_names[name], Precedence.ATOM
             case Load(array=array, subscripts=subscripts):
-                return self.element(array, subscripts), Precedence.ATOM
+                element = self.element(array, subscripts)
+                exists = self.existence(subscripts)
+                return f"({exists} ? {element} : 0)" if exists else element, Precedence.ATOM
             case Operation() if _is_literal(expression):
                 # Folded: C would compute it in `int`.
                 return _signed(c_constant(evaluate(expression, _no_read, {}), i64))

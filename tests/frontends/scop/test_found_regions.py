@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from polysched.cli.main import main
 from polysched.errors import FrontendError
 from polysched.frontends.scop import Promises
 from polysched.frontends.scop.regions import replacements_of
 from polysched.frontends.scop.rewriting import Edit, edited
-from tests.frontends.scop.calling import assert_rewritten_prints_the_same, needs_gcc
+from tests.frontends.scop.calling import (
+    assert_rewritten_prints_the_same,
+    compiled_by_gcc,
+    needs_gcc,
+)
 
 FUNCTION = """
 int log_line(const char *text);
@@ -98,6 +106,7 @@ void f(unsigned char *d, const unsigned char *s, int n, int step)
         *d = *s++;
         d += step;
         if (*d > 3) d += 2;
+        %s
     }
 #pragma endscop
     *d = 0;
@@ -105,9 +114,27 @@ void f(unsigned char *d, const unsigned char *s, int n, int step)
 """
 
 
+@needs_gcc
+def test_a_region_whose_pointer_moves_by_a_distance_of_data(tmp_path: Path) -> None:
+    path = tmp_path / "f.c"
+    path.write_text(MARKED % "")
+    rewritten = tmp_path / "f.opt.c"
+    done = CliRunner().invoke(main, ["rewrite", str(path), "-o", str(rewritten)])
+    assert done.exit_code == 0, done.output
+    source = np.random.default_rng(0).integers(0, 9, 40).astype(np.uint8)
+    found = []
+    for text in (path, rewritten):
+        library = compiled_by_gcc(text, tmp_path)
+        target = np.arange(300, dtype=np.uint8)
+        library.f(*(ctypes.c_void_p(array.ctypes.data) for array in (target, source)), 40, 3)
+        found.append(target.tobytes())
+    assert found[0] == found[1]
+    assert "polysched_f_f" in rewritten.read_text()
+
+
 def test_a_region_whose_pointer_moves_by_an_unknown_distance_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "f.c"
-    path.write_text(MARKED)
+    path.write_text(MARKED % "if (d == s) d++;")
     replaced, refused = replacements_of(path, None, Promises())
     assert replaced == []
     assert "moves the pointer 'd'" in str(refused[0].error)

@@ -1,5 +1,6 @@
 void f(int n, int x[n]) {
-  for (int i = 0; i < n; i++)
+  int *row = x + 1;
+  for (int i = 0; i < n - 7; i++)
     if (x[i])
-      x[i & 6] = i;
+      row[i & 6] = i;
 }

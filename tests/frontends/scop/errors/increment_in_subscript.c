@@ -1,8 +1,9 @@
 int f(int n, const double *x, double *out)
 {
     int k = 0;
+    double *row = out + 1;
     for (int i = 0; i < n; i++)
         if (x[i] > 0)
-            out[k++] = x[i];
+            row[k++] = x[i];
     return k;
 }

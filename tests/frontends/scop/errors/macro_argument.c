@@ -1,5 +1,6 @@
-#define AT(i) x[(i) * (i)]
+#define AT(i) row[(i) * (i)]
 void f(int n, double x[n]) {
+  double *row = x + 1;
   for (int i = 0; i < n; i++)
     if (x[i] < 0)
       AT(i) = 0;

@@ -1,5 +1,6 @@
 void f(int n, double x[n]) {
+  double *row = x + 1;
   for (int i = 0; i < n; i++)
     if (x[i] < 0)
-      x[i * 5 % n] = 0;
+      row[i * 5 % n] = 0;
 }

@@ -1,4 +1,5 @@
 void f(long n, double x[n]) {
+  double *row = x + 1;
   if (x[0] < 0)
-    x[(char)n] = 0;
+    row[(char)n] = 0;
 }

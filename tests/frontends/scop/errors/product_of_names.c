@@ -1,7 +1,8 @@
 void f(int n, int m, double x[n]) {
+  double *p = x + 1;
   for (int i = 0; i < n; i++) {
     int row = i * m;
     if (x[i] < 0)
-      x[row] = 1;
+      p[row] = 1;
   }
 }

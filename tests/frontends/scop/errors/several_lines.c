@@ -1,6 +1,7 @@
 void f(int n, double x[n]) {
+  double *row = x + 1;
   for (int i = 0; i < n; i++)
     if (x[i] < 0)
-      x[i] = 2 * x[i *
-                 n] + 1;
+      x[i] = 2 * row[i *
+                     n] + 1;
 }

@@ -1,8 +1,9 @@
 void f(int n, double x[n]) {
   int k = 0;
+  double *row = x + 1;
   for (int i = 0; i < n; i++) {
     if (x[i] < 0)
-      x[k] = 0;
+      row[k] = 0;
     if (x[i] > 1)
       k += 2;
   }

@@ -58,15 +58,6 @@ def test_the_index_is_a_temporary_of_promised_values() -> None:
     assert index.values == (Constant(0), Constant(9))
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "if (x[0] > 2) x[k[0]] = 1;",
-        "x[0] = x[1] > 0 ? x[k[0]] : 3;",
-        "int *row = x + 1; row[k[0]] = 1;",
-        "if (x[0] > 2) x[k[0]++] = 1;",
-    ],
-)
-def test_accesses_that_may_not_happen_are_refused(body: str) -> None:
+def test_a_pointer_into_a_row_may_pass_its_end() -> None:
     with pytest.raises(FrontendError):
-        parse_c(f"void f(int k[1], int x[restrict 9]) {{ {body} }}")
+        parse_c("void f(int k[1], int x[restrict 9]) { int *row = x + 1; row[k[0]] = 1; }")
