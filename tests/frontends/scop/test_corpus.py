@@ -26,8 +26,6 @@ FLAGS = ("-w", "-O2", "-ffp-contract=off", "-fwrapv")
 REFUSED = {
     # the number of iterations, or whether an element is accessed, depends on data
     "spmv_csr": "'ptr[i]' is data",
-    "knapsack": "'weight[i]' is data",
-    "daxpy": "'iy' is data",
     # each row lies wherever its pointer leads
     "matmul_rows": "a pointer to pointers",
 }

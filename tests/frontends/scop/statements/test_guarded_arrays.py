@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from polysched.autoscheduler.driver import optimize_schedule
-from polysched.errors import FrontendError, ScheduleError
+from polysched.errors import ScheduleError
 from polysched.frontends.scop import load_c, parse_c
 from polysched.ir.semantics.memory import AnyArray
 from polysched.machine.load import load_machine
@@ -103,11 +103,3 @@ def test_a_negative_subscript_under_a_condition_is_excluded() -> None:
         "void f(int n, const int *x, int *y) { for (int i = 0; i < 9; i++) if (x[i]) y[n+i] = 1; }"
     )
     assert any("n >= 0" in line for line in parse_c(text).notes())
-
-
-def test_subscripts_of_declared_arrays_under_conditions_are_refused() -> None:
-    with pytest.raises(FrontendError, match="only values may depend on data"):
-        parse_c(
-            "void f(int n, const int *x, int h[16]) "
-            "{ for (int i = 0; i < n; i++) if (x[i]) h[x[i] & 15]++; }"
-        )
