@@ -23,11 +23,14 @@ from dataclasses import dataclass, replace
 from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.safe_reads import with_safe_reads
+from polysched.frontends.scop.rewrites.usage import changed_by
 from polysched.frontends.scop.source.names import Names
-from polysched.frontends.scop.source.trees import names_in, substituted, walk
+from polysched.frontends.scop.source.trees import loop_start, names_in, substituted, walk
 
 _LOOPS = c_ast.For | c_ast.While | c_ast.DoWhile
 _EXITS = (c_ast.Return, c_ast.Break, c_ast.Continue)
+_PASSED = {("<", "++"): "", ("<=", "++"): "+", (">", "--"): "", (">=", "--"): "-"}
+"""How the first value after the end follows from the end, by comparison and step."""
 
 
 def without_exits(
@@ -55,6 +58,8 @@ def without_exits(
         return tuple(items), None
     if result is not None and not _always_exits(last):
         return tuple(items), None  # the value is not defined on some path
+    if any(_loses_values(items, n) for item in body for n in walk(item) if _is_left(n)):
+        return tuple(items), None  # where the loop stopped is not known after it
     value = None if result is None else names.fresh("returned")
     exits = _Exits(names, value, reads_again=reads_again)
     rewritten = exits.items(tuple(items), ())
@@ -71,6 +76,43 @@ def without_exits(
 def _is_left(node: c_ast.Node) -> bool:
     """Whether a loop contains a ``break`` of its own."""
     return isinstance(node, _LOOPS) and _has_exit(node.stmt, c_ast.Break)
+
+
+def _loses_values(items: Sequence[c_ast.Node], loop: c_ast.Node) -> bool:
+    """Whether statements outside a loop may read a variable that its header changes.
+
+    The loop goes on counting after it has been left. Only the value of a loop variable that counts
+    by 1 is kept, for the statements after the loop in its block.
+    """
+    if not isinstance(loop, c_ast.For):
+        return False
+    parts = [part for part in (loop.init, loop.cond, loop.next) if part is not None]
+    nodes = [node for part in parts for node in walk(part)]
+    own = {node.name for node in nodes if isinstance(node, c_ast.Decl)}
+    changed = {target.name for node in nodes if isinstance(target := changed_by(node), c_ast.ID)}
+    counter = _counter(loop)
+    kept = None if counter is None else counter[0]
+    return any(_uses(items, name, loop, name == kept) for name in changed - own)
+
+
+def _uses(nodes: Sequence[c_ast.Node], name: str, loop: c_ast.Node, is_kept: bool) -> bool:
+    """Whether nodes use a variable outside a loop, and outside loops that set it first.
+
+    If its value is kept, the statements after the loop in its block do not count.
+    """
+    for node in nodes:
+        if node is loop:
+            if is_kept:
+                return False
+            continue
+        start = loop_start(node) if isinstance(node, c_ast.For) else None
+        if start is not None and start[0] == name and name not in names_in(start[1]):
+            continue
+        if isinstance(node, c_ast.ID) and node.name == name:
+            return True
+        if _uses([child for _, child in node.children()], name, loop, is_kept):
+            return True
+    return False
 
 
 def _has_exit(node: c_ast.Node | None, *kinds: type[c_ast.Node]) -> bool:
@@ -200,10 +242,8 @@ class _Exits:
         declared: list[c_ast.Node] = [_flag(flag)]
         index = _counter(node)
         if index is not None and any(index[0] in names_in(item) for item in rest):
-            name, first, end = index
+            name, ended = index
             last = self._names.fresh(f"{name}_after")
-            holds = c_ast.BinaryOp("<", first, end, node.coord)
-            ended = c_ast.TernaryOp(holds, end, first, node.coord)
             type_ = c_ast.TypeDecl(name, [], None, c_ast.IdentifierType(["long"]))
             declared.append(_declaration(last, type_, ended))
             loop = replace(loop, index=name, last=last)
@@ -222,15 +262,20 @@ class _Exits:
         return [*declared, changed, *following]
 
 
-def _counter(node: c_ast.For) -> tuple[str, c_ast.Node, c_ast.Node] | None:
-    """Return the variable, first value and end of a loop that counts up a variable from outside."""
+def _counter(node: c_ast.For) -> tuple[str, c_ast.Node] | None:
+    """Return a variable from outside that a loop counts by 1, and its value after the last test."""
     match node:
         case c_ast.For(
             init=c_ast.Assignment(op="=", lvalue=c_ast.ID(name=str(name)), rvalue=first),
-            cond=c_ast.BinaryOp(op="<", left=c_ast.ID(name=tested), right=end),
-            next=c_ast.UnaryOp(op="p++" | "++", expr=c_ast.ID(name=stepped)),
-        ) if name == tested == stepped:
-            return name, first, end
+            cond=c_ast.BinaryOp(op=relation, left=c_ast.ID(name=tested), right=end),
+            next=c_ast.UnaryOp(op=step, expr=c_ast.ID(name=stepped)),
+        ) if name == tested == stepped and (relation, step[-2:]) in _PASSED:
+            by = _PASSED[relation, step[-2:]]
+            passed = end
+            if by:
+                passed = c_ast.BinaryOp(by, end, c_ast.Constant("int", "1"), end.coord)
+            holds = c_ast.BinaryOp(relation, first, end, node.coord)
+            return name, c_ast.TernaryOp(holds, passed, first, node.coord)
     return None
 
 

@@ -22,6 +22,9 @@ BODIES = [
     "for (int i = 0; i < n; i++) if (x[i] == k) return i; return -1;",
     "int i; for (i = 0; i < n; i++) if (x[i] > k) break; return i;",
     "int i; for (i = 2; i < n; i++) { if (x[i] > k) break; x[i] = 0; } x[0] = i; return i + 1;",
+    "int i; for (i = n - 1; i >= 0; i--) { if (x[i] > k) break; x[i] = 0; } return i;",
+    "int i; for (i = n; i > 2; --i) if (x[i - 1] > k) break; x[0] = i; return i;",
+    "int i; for (i = 0; i <= n; i++) if (x[i] > k) break; return i;",
     "int c = 0; for (int i = 0; i < n; i++) { if (x[i] < 0) continue; if (x[i] > k) break; c++; }"
     " return c;",
     "int c = 0; for (int i = 0; i < n; i++) { for (int j = 0; j < n; j++) { if (x[j] > x[i] + k) "
@@ -60,11 +63,29 @@ def test_a_search_needs_no_declared_extent() -> None:
     assert known.shape != unknown.shape == (Constant(UNKNOWN_EXTENT),)
 
 
-def test_reads_beyond_an_exit_need_a_declared_extent() -> None:
+@needs_gcc
+def test_reads_beyond_an_exit_do_not_happen(tmp_path: Path) -> None:
     text = (
-        "int f(int n, const int {}, int m) {{ int s = 0; "
-        "for (int i = 0; i < n; i++) {{ if (s > m) break; s += x[i]; }} return s; }}"
+        "int f(int n, const int *x, int m) { int s = 0; "
+        "for (int i = 0; i < n; i++) { if (s > m) break; s += x[i]; } return s; }"
     )
-    parse_c(text.format("x[n]"))
-    with pytest.raises(FrontendError, match="the extent of 'x' is not declared"):
-        parse_c(text.format("*x"))
+    page = np.full(4, 9, np.int32)
+    calls = [(ctypes.c_int(n), page, ctypes.c_int(20)) for n in (0, 1, 3, 1 << 22)]
+    assert_as_gcc(text, "f", tmp_path, *calls)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "int i; for (i = 0; i < n; i += 4) { if (x[i] > k) break; x[i] = 1; } return i;",
+        "int i, s; for (i = 0, s = 5; i < n; i++, s += 2) if (x[i] > k) break; return s;",
+        "int i = 0; if (n > 3) { for (i = 0; i < n; i++) if (x[i] > k) break; } return i;",
+        "int *p = x; for (int i = 0; i < n; i++, p++) if (*p > k) break; return *p;",
+        "int i, s = 0; for (int j = 0; j < 3; j++) { if (j) s += i; for (i = j; i < n; i++) "
+        "if (x[i] > k) break; } return s;",
+    ],
+)
+def test_where_a_loop_stopped_is_not_lost(body: str) -> None:
+    """The loop counts on after it has been left; these values of its variables were wrong."""
+    with pytest.raises(FrontendError):
+        parse_c(f"int f(int n, int k, int x[n + 1]) {{ {body} }}")

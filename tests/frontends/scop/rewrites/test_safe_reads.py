@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.errors import FrontendError
-from polysched.frontends.scop import parse_c
 from tests.frontends.scop.calling import assert_as_gcc, needs_gcc
 
 SEARCHES = [
@@ -54,6 +52,10 @@ def test_elements_after_the_exit_are_not_read(tmp_path: Path) -> None:
         "return 0;",
     ],
 )
-def test_arrays_that_may_not_exist_are_refused(body: str) -> None:
-    with pytest.raises(FrontendError, match="the extent of '.' is not declared"):
-        parse_c(f"int f(const int *x, const int *y, int n) {{ {body} }}")
+@needs_gcc
+def test_arrays_that_may_not_exist_are_not_read(body: str, tmp_path: Path) -> None:
+    text = f"int f(const int *x, const int *y, int n) {{ {body} }}"
+    x = np.array([5, 3, 2, 1, 0, 7], np.int32)
+    calls = [(x, ctypes.c_long(0), ctypes.c_int(n)) for n in (0, 1, 6)]
+    calls += [(0 * x, one * x, ctypes.c_int(6)) for one in (0, 1)]
+    assert_as_gcc(text, "f", tmp_path, *calls)

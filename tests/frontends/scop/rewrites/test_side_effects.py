@@ -45,7 +45,6 @@ def test_side_effects_in_expressions(body: str, tmp_path: Path) -> None:
     [
         "int a = 0; for (int i = 0; i < n; i++) y[i] = x[i] > 9 ? ++a : i;",  # may not be evaluated
         "int a = 0; for (int i = 0; i < n; i++) y[i] = x[i] > 9 && (a = i);",
-        "for (int i = 0; i < n; i++) { if (x[0] > 10) x++; else x += 2; y[i] = 0; }",
     ],
 )
 def test_effects_that_depend_on_data_are_refused(body: str) -> None:
