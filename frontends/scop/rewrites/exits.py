@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.after_loops import step_of, value_at_end
+from polysched.frontends.scop.rewrites.usage import changed_by
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import loop_start, names_in, substituted, walk
 
@@ -52,6 +53,8 @@ def without_exits(
         return tuple(items), None
     if result is not None and not _always_exits(last):
         return tuple(items), None  # the value is not defined on some path
+    if any(_loses_values(items, n) for item in body for n in walk(item) if _is_left(n)):
+        return tuple(items), None  # where the loop stopped is not known after it
     value = None if result is None else names.fresh("returned")
     exits = _Exits(names, value)
     rewritten = exits.items(tuple(items), ())
@@ -68,6 +71,43 @@ def without_exits(
 def _is_left(node: c_ast.Node) -> bool:
     """Whether a loop contains a ``break`` of its own."""
     return isinstance(node, _LOOPS) and _has_exit(node.stmt, c_ast.Break)
+
+
+def _loses_values(items: Sequence[c_ast.Node], loop: c_ast.Node) -> bool:
+    """Whether statements outside a loop may read a variable that its header changes.
+
+    The loop goes on counting after it has been left. Only the value of a loop variable that counts
+    is kept, for the statements after the loop in its block.
+    """
+    if not isinstance(loop, c_ast.For):
+        return False
+    parts = [part for part in (loop.init, loop.cond, loop.next) if part is not None]
+    nodes = [node for part in parts for node in walk(part)]
+    own = {node.name for node in nodes if isinstance(node, c_ast.Decl)}
+    changed = {target.name for node in nodes if isinstance(target := changed_by(node), c_ast.ID)}
+    counter = _counter(loop)
+    kept = None if counter is None else counter[0]
+    return any(_uses(items, name, loop, name == kept) for name in changed - own)
+
+
+def _uses(nodes: Sequence[c_ast.Node], name: str, loop: c_ast.Node, is_kept: bool) -> bool:
+    """Whether nodes use a variable outside a loop, and outside loops that set it first.
+
+    If its value is kept, the statements after the loop in its block do not count.
+    """
+    for node in nodes:
+        if node is loop:
+            if is_kept:
+                return False
+            continue
+        start = loop_start(node) if isinstance(node, c_ast.For) else None
+        if start is not None and start[0] == name and name not in names_in(start[1]):
+            continue
+        if isinstance(node, c_ast.ID) and node.name == name:
+            return True
+        if _uses([child for _, child in node.children()], name, loop, is_kept):
+            return True
+    return False
 
 
 def _has_exit(node: c_ast.Node | None, *kinds: type[c_ast.Node]) -> bool:
@@ -195,11 +235,9 @@ class _Exits:
         flag = self._names.fresh("stopped")
         loop = _Loop(flag)
         declared: list[c_ast.Node] = [_flag(flag)]
-        name = _variable(node)
-        if name is not None and any(name in names_in(item) for item in rest):
-            ended = value_at_end(node, name)
-            if ended is None:  # the loop stays, and is refused
-                return [node, *self.items(rest, loops)]
+        index = _counter(node)
+        if index is not None and any(index[0] in names_in(item) for item in rest):
+            name, ended = index
             last = self._names.fresh(f"{name}_after")
             type_ = c_ast.TypeDecl(name, [], None, c_ast.IdentifierType(["long"]))
             declared.append(_declaration(last, type_, ended))
@@ -215,14 +253,13 @@ class _Exits:
         return [*declared, changed, *following]
 
 
-def _variable(node: c_ast.For) -> str | None:
-    """Return the variable that a loop counts, if it is declared outside of the loop."""
-    if isinstance(node.init, c_ast.DeclList):
+def _counter(node: c_ast.For) -> tuple[str, c_ast.Node] | None:
+    """Return a variable from outside that a loop counts, and its value after the last test."""
+    step = None if node.next is None else step_of(node.next)
+    if isinstance(node.init, c_ast.DeclList) or step is None:
         return None
-    started, step = loop_start(node), None if node.next is None else step_of(node.next)
-    if started is not None:
-        return started[0]
-    return None if step is None else step[0]
+    ended = value_at_end(node, step[0])
+    return None if ended is None else (step[0], ended)
 
 
 def _items(node: c_ast.Node | None) -> tuple[c_ast.Node, ...]:

@@ -32,12 +32,15 @@ def with_counter(items: Sequence[c_ast.Node], name: str) -> tuple[c_ast.Node, ..
         name: a parameter, or a local variable that is declared once.
 
     Raises:
-        NotUnderstoodError: the pointer is set, compared or copied.
+        NotUnderstoodError: the pointer is set, compared or copied, or declared elsewhere.
     """
     moved = {base_name(target) for item in items for target in _moved(item)}
     counter = Names(frozenset(one for item in items for one in names_in(item))).fresh(f"{name}_at")
     rewriting = _Counter(name, counter, frozenset(moved))
     changed = [inner for item in items for inner in rewriting.statement(item)]
+    declared = [node for item in items for node in walk(item) if isinstance(node, c_ast.Decl)]
+    if [node.name for node in declared].count(name) != rewriting.is_declared:
+        raise NotUnderstoodError  # the header of a loop declares it, or another block
     if not rewriting.is_declared:
         changed.insert(0, rewriting.declaration(items[0]))
     return tuple(inner for item in changed for inner in with_steps_apart(item))
@@ -134,6 +137,9 @@ class _Counter:
                 self.is_own(own) and start == self.start
             ):
                 return self.at(own)
+            case c_ast.StructRef(name=own, type="->") if self.is_own(own):
+                element = c_ast.ArrayRef(self.array(own), self.at(own), node.coord)
+                return c_ast.StructRef(element, ".", node.field, node.coord)
         if self.is_own(node):
             raise NotUnderstoodError
         return mapped(node, self.value)

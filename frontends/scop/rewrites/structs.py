@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from pycparser import c_ast
 
+from polysched.frontends.scop.rewrites.loop_ranges import NotUnderstoodError
 from polysched.frontends.scop.rewrites.members import Members
+from polysched.frontends.scop.rewrites.pointer_counters import with_counter
 from polysched.frontends.scop.rewrites.region import Region
 from polysched.frontends.scop.rewrites.usage import base_name
+from polysched.frontends.scop.rewrites.walks import moves_in
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.source.trees import names_in, walk
@@ -26,7 +30,12 @@ def without_structs(parsed: ParsedSource, region: Region, typedefs: Typedefs) ->
     Raises:
         FrontendError: the layout of a struct that the region uses is not known.
     """
+    moving = _moved_structs(parsed, region, typedefs)
+    for name in moving:
+        with contextlib.suppress(NotUnderstoodError):
+            region = replace(region, items=with_counter(region.items, name))
     used = {name for item in region.items for name in names_in(item)}
+    changed = {name for name in moving if moves_in(region.items, [name])}
     inside = [node for item in region.items for node in walk(item) if isinstance(node, c_ast.Decl)]
     layouts = Layouts(parsed, typedefs)
     taken = frozenset(
@@ -38,7 +47,7 @@ def without_structs(parsed: ParsedSource, region: Region, typedefs: Typedefs) ->
         environment: dict[str, Base] = {}
         for node in _outside(parsed, region):
             environment.pop(node.name, None)
-            if node.name in used:
+            if node.name in used - changed:
                 base = members.base(node, is_local=False)
                 if base is not None:
                     environment[node.name] = base
@@ -47,6 +56,20 @@ def without_structs(parsed: ParsedSource, region: Region, typedefs: Typedefs) ->
             _require_none(parsed, items, environment)
             return replace(region, items=items, members=members.variables)
         indexed = members.indexed
+
+
+def _moved_structs(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> list[str]:
+    """Return the pointers to structs from outside a region, or declared in it, that it moves."""
+    inside = [node for item in region.items for node in walk(item) if isinstance(node, c_ast.Decl)]
+    layouts = Layouts(parsed, typedefs)
+    pointers = {
+        node.name: None
+        for node in (*_outside(parsed, region), *inside)
+        if isinstance(node.type, c_ast.PtrDecl)
+        and isinstance(node.type.type, c_ast.TypeDecl)
+        and layouts.struct(node.type.type) is not None
+    }
+    return [name for name in pointers if moves_in(region.items, [name])]
 
 
 def _require_none(

@@ -23,6 +23,9 @@ BODIES = [
     "int i; for (i = 0; i < n; i += 4) { if (x[i] > k) break; x[i] = 1; } return i;",
     "int i; for (i = n - 1; i > 2; i -= 3) { if (x[i] == k) break; x[i]++; } return i;",
     "int i = 0; for (; i < n; i++) { if (x[i] == k) break; x[i]++; } return i;",
+    "int i; for (i = n - 1; i >= 0; i--) { if (x[i] > k) break; x[i] = 0; } return i;",
+    "int i; for (i = n; i > 2; --i) if (x[i - 1] > k) break; x[0] = i; return i;",
+    "int i; for (i = 0; i <= n; i++) if (x[i] > k) break; return i;",
     "int c = 0; for (int i = 0; i < n; i++) { if (x[i] < 0) continue; if (x[i] > k) break; c++; }"
     " return c;",
     "int c = 0; for (int i = 0; i < n; i++) { for (int j = 0; j < n; j++) { if (x[j] > x[i] + k) "
@@ -63,9 +66,29 @@ def test_a_search_needs_no_declared_extent() -> None:
     assert not known.guarded
 
 
-def test_a_variable_that_has_stopped_anywhere_is_refused() -> None:
-    with pytest.raises(FrontendError, match="break leaves a loop early"):
-        parse_c(
-            "int f(int n, const int x[n]) { int i; for (i = 0; i != n; i++) if (x[i]) break; "
-            "return i; }"
-        )
+@needs_gcc
+def test_reads_beyond_an_exit_do_not_happen(tmp_path: Path) -> None:
+    text = (
+        "int f(int n, const int *x, int m) { int s = 0; "
+        "for (int i = 0; i < n; i++) { if (s > m) break; s += x[i]; } return s; }"
+    )
+    page = np.full(4, 9, np.int32)
+    calls = [(ctypes.c_int(n), page, ctypes.c_int(20)) for n in (0, 1, 3, 1 << 22)]
+    assert_as_gcc(text, "f", tmp_path, *calls)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "int i; for (i = 0; i != n; i++) if (x[i] > k) break; return i;",
+        "int i, s; for (i = 0, s = 5; i < n; i++, s += 2) if (x[i] > k) break; return s;",
+        "int i = 0; if (n > 3) { for (i = 0; i < n; i++) if (x[i] > k) break; } return i;",
+        "int *p = x; for (int i = 0; i < n; i++, p++) if (*p > k) break; return *p;",
+        "int i, s = 0; for (int j = 0; j < 3; j++) { if (j) s += i; for (i = j; i < n; i++) "
+        "if (x[i] > k) break; } return s;",
+    ],
+)
+def test_where_a_loop_stopped_is_not_lost(body: str) -> None:
+    """The loop counts on after it has been left; these values of its variables were wrong."""
+    with pytest.raises(FrontendError):
+        parse_c(f"int f(int n, int k, int x[n + 1]) {{ {body} }}")

@@ -95,7 +95,7 @@ def test_a_struct_by_value_is_rewritten_only() -> None:
     "body",
     [
         "for (int i = 0; i < n; i++) { body *q = &b[i]; i++; q->x = 1; i--; }",
-        "body *q = b; for (int i = 0; i < n; i++) { q->x = 1; q++; }",
+        "body *q = b; for (int i = 0; i < n; i++) { q->x = 1; q = b + i; }",
     ],
 )
 def test_pointers_that_move_are_refused(body: str) -> None:
@@ -112,3 +112,33 @@ def test_the_report_says_which_structs_are_read_at_the_entry() -> None:
         "because the call reads its sizes and pointers first"
     )
     assert not any("'b' is NULL" in note for note in notes)
+
+
+@needs_gcc
+@pytest.mark.parametrize(
+    "body",
+    [
+        "while (n--) { *y++ = p->a + 2 * p->b; ++p; }",
+        "for (int i = 0; i < n; i++, p++) { y[i] = p->a; p->b = i; }",
+        "for (int i = 0; i < n; i++) { if (p->a > 3) { y[i] = p->b; p++; } else y[i] = -1; }",
+        "pair *q = p; for (int i = 0; i < n; i++) { y[i] = q->a - (*q).b; q += 2; }",
+        "pair *q = p; for (int i = 0; i < n; i++) { for (int k = 0; k < 2; k++, q++) "
+        "y[i] += q->a * k; }",
+    ],
+)
+def test_pointers_that_walk_through_structs(body: str, tmp_path: Path) -> None:
+    """Without their steps, every iteration read the first struct."""
+    text = f"typedef struct {{ int a, b; }} pair;\nvoid f(int n, pair *p, int *y) {{ {body} }}"
+    source = np.random.default_rng(4)
+    pairs = source.integers(0, 9, (80, 2)).astype(np.int32)
+    calls = [(ctypes.c_int(n), pairs, np.zeros(40, np.int32)) for n in (0, 1, 2, 17, 40)]
+    assert_as_gcc(text, "f", tmp_path, *calls)
+
+
+def test_a_pointer_to_structs_that_is_set_is_refused() -> None:
+    text = """typedef struct { int a, b; } pair;
+    void f(int n, pair *p, pair *q, int *y) {
+        for (int i = 0; i < n; i++) { y[i] = p->a; p = i > 3 ? p : q; }
+    }"""
+    with pytest.raises(FrontendError):
+        parse_c(text)

@@ -53,6 +53,10 @@ def test_elements_after_the_exit_are_not_read(tmp_path: Path) -> None:
         "return 0;",
     ],
 )
-def test_arrays_that_are_not_reached_need_not_exist(body: str, tmp_path: Path) -> None:
+@needs_gcc
+def test_arrays_that_may_not_exist_are_not_read(body: str, tmp_path: Path) -> None:
     text = f"int f(const int *x, const int *y, int n) {{ {body} }}"
-    assert_as_gcc(text, "f", tmp_path, (np.ones(9, np.int32), None, ctypes.c_int(9)))
+    x = np.array([5, 3, 2, 1, 0, 7], np.int32)
+    calls = [(x, ctypes.c_long(0), ctypes.c_int(n)) for n in (0, 1, 6)]
+    calls += [(0 * x, one * x, ctypes.c_int(6)) for one in (0, 1)]
+    assert_as_gcc(text, "f", tmp_path, *calls)
