@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from polysched.errors import KernelError
+from polysched.errors import FrontendError, KernelError
 from polysched.frontends.python.arrays.outer_arrays import declared
 from polysched.frontends.python.calls.returns import (
     Returned,
@@ -107,6 +107,9 @@ def read_function(
     while True:
         try:
             return _read(source, known)
+        except FrontendError as error:
+            # The message points at the user's line; the frames between are of no use to a user.
+            raise error.with_traceback(None) from None
         except WrittenLearnedError as learned:
             known = replace(known, written=known.written | {learned.name})
         except BranchArrayLearnedError as learned:

@@ -99,7 +99,7 @@ def machine_option(command: _Command) -> _Command:
     The argument is a :class:`Machine`, or None without the option. An unknown machine is a
     `MachineError`.
     """
-    return _machine_option(_machine)(command)
+    return _machine_option(read_machine)(command)
 
 
 def racing_machine_option(command: _Command) -> _Command:
@@ -123,14 +123,15 @@ def _machine_option(
     )
 
 
-def _machine(_: click.Context, __: click.Parameter, text: str | None) -> Machine | None:
+def read_machine(_: click.Context, __: click.Parameter, text: str | None) -> Machine | None:
+    """Load the machine that an option or argument names; None without one."""
     return None if text is None else load_machine(text)
 
 
 def _runnable_machine(
     context: click.Context, parameter: click.Parameter, text: str | None
 ) -> Machine | None:
-    machine = _machine(context, parameter, text)
+    machine = read_machine(context, parameter, text)
     if machine is not None:
         require_runnable(machine, detect_host())
     return machine
