@@ -212,7 +212,7 @@ class _Walk:
         sides: list[c_ast.Node | None] = []
         distances = []
         for side in (node.iftrue, node.iffalse):
-            changed, after = (side, offset) if side is None else self.items((side,), offset, loops)
+            changed, after = ((), offset) if side is None else self.items((side,), offset, loops)
             sides.append(c_ast.Compound(list(changed), side.coord) if side else None)
             distances.append(after)
         texts = {(c_text(side.value), c_text(side.exact), side.inside) for side in distances}
