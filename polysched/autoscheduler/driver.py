@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from polysched.autoscheduler.candidate import Candidate, Decision
 from polysched.autoscheduler.column_form import column_formed
@@ -118,24 +119,24 @@ def optimize_schedule(
         tell("proving")
         most_cycles = LEAST_GAIN * written.cycles
         with part_of_time(PROOF_PART):
-            found = proved(schedule, better, machine, chosen, most_cycles)
-            if found is None and not is_out_of_time():
-                others = (searched(one, context) for one in skipped)
-                gaining = (one for one in others if one.cycles < most_cycles)
-                found = proved(schedule, gaining, machine, chosen, most_cycles)
-        if found is None:
-            found = proved(schedule, fallbacks, machine, chosen, most_cycles)
-        if found is None:
-            found = Proved(written, verdict, ())
-        best = with_threads(found.candidate, context)
-        verdict = found.verdict if best is found.candidate else check(best.schedule)
+            proof = proved(schedule, better, machine, chosen, most_cycles)
+            if proof is None and not is_out_of_time():
+                others = (searched(origin, context) for origin in skipped)
+                gaining = (other for other in others if other.cycles < most_cycles)
+                proof = proved(schedule, gaining, machine, chosen, most_cycles)
+        if proof is None:
+            proof = proved(schedule, fallbacks, machine, chosen, most_cycles)
+        if proof is None:
+            proof = Proved(written, verdict, ())
+        best = with_threads(proof.candidate, context)
+        verdict = proof.verdict if best is proof.candidate else check(best.schedule)
         stopped = time.monotonic() - begin if is_late or is_out_of_time() else None
     return Optimized(
         schedule,
         best.schedule,
         verdict,
         best.decisions,
-        found.dropped,
+        proof.dropped,
         written,
         best,
         machine,
@@ -172,7 +173,7 @@ def _better(
         for tiled, decision in tiles(begin.schedule, context.machine, context.sizes)
     ]
     enough = least_cycles(plain.schedule.program, context.machine, long_context.sizes) / NEAR_LEAST
-    found: list[tuple[float, Candidate]] = []
+    predicted: list[tuple[float, Candidate]] = []
     skipped: list[Candidate] = []
     cheapest = math.inf
     for number, begin in enumerate(starts, start=1):
@@ -182,11 +183,12 @@ def _better(
             skipped.append(begin)
             continue
         tell(f"searching start {number} of {len(starts)}")
-        one = searched(begin, context)
-        if one.cycles < LEAST_GAIN * written.cycles:
+        candidate = searched(begin, context)
+        if candidate.cycles < LEAST_GAIN * written.cycles:
             is_long = long_context.sizes != context.sizes
-            cycles = (start(one.schedule, long_context) if is_long else one).cycles
-            found.append((cycles, one))
+            cycles = (start(candidate.schedule, long_context) if is_long else candidate).cycles
+            predicted.append((cycles, candidate))
             if cycles <= enough:
                 cheapest = min(cheapest, begin.cycles)
-    return [one for _, one in sorted(found, key=lambda pair: pair[0])], skipped
+    by_cycles = sorted(predicted, key=itemgetter(0))
+    return [candidate for _, candidate in by_cycles], skipped

@@ -77,16 +77,16 @@ def _mended(
     if not verdict.is_legal:
         return None
     schedule, kept, dropped = start, list[Decision](), list[tuple[Decision, str]]()
-    rest = list(candidate.decisions)
-    while rest:
+    remaining = list(candidate.decisions)
+    while remaining:
         reasons: dict[int, str] = {}
         proofs = {0: (schedule, verdict)}
-        fine, refused = 0, len(rest) + 1
+        fine, refused = 0, len(remaining) + 1
         while refused - fine > 1:
             # All decisions first: mostly one is refused.
-            count = len(rest) if refused > len(rest) else (fine + refused) // 2
+            count = len(remaining) if refused > len(remaining) else (fine + refused) // 2
             changed = applied(
-                schedule, [step for decision in rest[:count] for step in decision.steps]
+                schedule, [step for decision in remaining[:count] for step in decision.steps]
             )
             reasons[count] = "its steps do not fit without an earlier decision"
             if changed is not None:
@@ -97,10 +97,10 @@ def _mended(
             else:
                 fine = count
         schedule, verdict = proofs[fine]
-        kept += rest[:fine]
-        if fine == len(rest):
+        kept += remaining[:fine]
+        if fine == len(remaining):
             break
-        dropped.append((rest[fine], reasons[refused]))
-        rest = rest[fine + 1 :] if len(dropped) < MOST_DROPPED else []
+        dropped.append((remaining[fine], reasons[refused]))
+        remaining = remaining[fine + 1 :] if len(dropped) < MOST_DROPPED else []
     costs = program_costs(schedule.program, schedule.program.tree.statements, machine, sizes)
     return Proved(Candidate(schedule, tuple(kept), costs), verdict, tuple(dropped))

@@ -11,6 +11,7 @@ from polysched.ir.core.kernel import Kernel
 from polysched.machine.presets import PRESETS
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
+from tests.support.effort import covering
 
 MACHINE = PRESETS["skylake-avx512"]
 PRODUCT = """
@@ -29,10 +30,11 @@ def product() -> Kernel:
     return parse_c(PRODUCT).kernel
 
 
-@pytest.mark.parametrize(
-    "make", [product, kernels.scale, kernels.grid, kernels.prefix, kernels.seidel, kernels.jacobi]
+@covering(
+    1,
+    make=[product, kernels.scale, kernels.grid, kernels.prefix, kernels.seidel, kernels.jacobi],
+    machine=["skylake-avx512", "haswell-avx2"],
 )
-@pytest.mark.parametrize("machine", ["skylake-avx512", "haswell-avx2"])
 def test_no_answer_is_predicted_below_the_bound(make: object, machine: str) -> None:
     kernel: Kernel = make()  # type: ignore[operator]
     made = optimize_schedule(Schedule(kernel), PRESETS[machine])

@@ -23,7 +23,7 @@ MUTANTS = (
         "lanes whose distance is no literal are loaded as a window",
         "polysched.vector.classify",
         "lane_distances",
-        "dict(form.terms) != dict(start.terms)",
+        "dict(form.terms) != terms",
         "False",
         ("tests/vector/test_classify.py", "tests/vector/passes/test_windows.py"),
     ),

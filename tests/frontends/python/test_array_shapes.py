@@ -13,6 +13,8 @@ from polysched.errors import FrontendError
 from tests.frontends.python.fuzz import made
 from tests.support.effort import cases
 
+pytestmark = pytest.mark.usefixtures("as_written")
+
 EXPRESSIONS = (
     "np.concatenate((x, y))",
     "np.concatenate([a, b], axis=1)",

@@ -9,6 +9,8 @@ import pytest
 import polysched as ps
 from tests.support.effort import covering, sampled
 
+pytestmark = pytest.mark.usefixtures("as_written")
+
 TYPES = (ml_dtypes.bfloat16, np.float16)
 N = 37
 

@@ -7,6 +7,8 @@ import polysched as ps
 from polysched.errors import FrontendError
 from tests.support.effort import covering
 
+pytestmark = pytest.mark.usefixtures("as_written")
+
 
 def inner(x):
     x[0] = 7

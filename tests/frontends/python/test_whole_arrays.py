@@ -7,6 +7,8 @@ import polysched as ps
 from polysched.errors import FrontendError
 from tests.frontends.python.same_results import require_same_results
 
+pytestmark = pytest.mark.usefixtures("as_written")
+
 X = np.arange(1.0, 6.0)
 Y = X[::-1].copy()
 CUBE = np.arange(24.0).reshape(2, 3, 4)

@@ -6,16 +6,18 @@ arguments, overlapping ones too, and prints a hash of the bytes that it leaves.
 
 from __future__ import annotations
 
+import functools
 import subprocess
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from polysched.cli import rewrite
 from polysched.cli.main import main
 from polysched.errors import FrontendError
-from polysched.frontends.scop import NO_PROMISES, CProgram
-from polysched.frontends.scop.regions import replacements_of
+from polysched.frontends.scop import NO_PROMISES, CProgram, Promises
+from polysched.frontends.scop.regions import Refusal, Replacement, replacements_of
 from tests.frontends.scop.calling import needs_gcc
 from tests.support.effort import sampled
 
@@ -33,13 +35,19 @@ REFUSED = {
 ONLY_REWRITTEN = {"base64_groups": "a variable of the file"}
 
 
+@functools.cache
+def read_file(path: Path) -> tuple[list[Replacement], list[Refusal]]:
+    """The regions of a file that are replaced, and the others; once for all tests."""
+    return replacements_of(path, None, NO_PROMISES)
+
+
 @pytest.fixture(scope="module")
 def corpus() -> tuple[list[CProgram], dict[str, FrontendError]]:
     """The functions that are read, and the errors of the others."""
-    found = [replacements_of(FOLDER / f"{name}.c", None, NO_PROMISES) for name in FILES]
-    programs = [one.program for replaced, _ in found for one in replaced]
+    files = [read_file(FOLDER / f"{name}.c") for name in FILES]
+    programs = [replacement.program for replaced, _ in files for replacement in replaced]
     read = [program for program in programs if program.region.is_function]
-    return read, {one.function: one.error for _, left in found for one in left}
+    return read, {refusal.function: refusal.error for _, left in files for refusal in left}
 
 
 def test_nine_in_ten_are_read(corpus: tuple[list[CProgram], dict[str, FrontendError]]) -> None:
@@ -66,7 +74,10 @@ def test_nearly_all_have_an_object_of_their_own(
 
 @needs_gcc
 @pytest.mark.parametrize("name", FILES)
-def test_rewritten_functions_leave_the_bytes_of_gcc(name: str, tmp_path: Path) -> None:
+def test_rewritten_functions_leave_the_bytes_of_gcc(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rewrite, "replacements_of", _read_again)
     source, rewritten, objects = (
         FOLDER / f"{name}.c",
         tmp_path / f"{name}.c",
@@ -80,6 +91,15 @@ def test_rewritten_functions_leave_the_bytes_of_gcc(name: str, tmp_path: Path) -
         found = _printed(rewritten, [objects], seed, tmp_path / "polysched")
         assert found == expected
         assert expected.count("\n") >= 10
+
+
+def _read_again(
+    path: Path, function: str | None, promises: Promises
+) -> tuple[list[Replacement], list[Refusal]]:
+    """What `read_file` has read; the command changes the lists."""
+    assert (function, promises) == (None, NO_PROMISES)
+    replaced, refused = read_file(path)
+    return list(replaced), list(refused)
 
 
 def _printed(source: Path, objects: list[Path], seed: str, program: Path) -> str:

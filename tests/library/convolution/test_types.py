@@ -16,7 +16,7 @@ from polysched.library.convolution.schedule import channel_tile, convolution_sch
 from polysched.library.convolution.size import Convolution, Finish
 from polysched.lower import compile, show
 from polysched.machine.load import load_machine
-from tests.library.convolution.test_call import NumpyArray, exact
+from tests.library.convolution.test_call import NumpyArray, exact, is_specialized
 from tests.support.effort import covering
 
 SHAPES: tuple[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]], ...] = (
@@ -48,7 +48,8 @@ def test_half_types(
     call = ps.conv1d if len(shape) == 3 else ps.conv2d
     right = exact(x, weight, bias.astype("f8"), **options, activation="relu")
     prepared = ps.prepare(weight, groups=options.get("groups", 1))
-    for given, specialize in ((weight, None), (prepared, True)):
+    specialize = is_specialized(x)
+    for given in (weight, prepared):
         found = call(x, given, bias, specialize=specialize, **options, activation="relu")
         assert found.dtype == dtype.numpy()
         np.testing.assert_array_equal(found, right.astype("f4").astype(dtype.numpy()))
@@ -65,7 +66,8 @@ def test_bytes(
     sums = exact(x, weight, **options)
     scale = np.linspace(0.001, 0.01, filter[-1], dtype="f4")
     prepared = ps.prepare(weight, groups=options.get("groups", 1))
-    for given, specialize in ((weight, None), (prepared, True)):
+    specialize = is_specialized(x)
+    for given in (weight, prepared):
         found = call(x, given, bias, specialize=specialize, **options)
         assert found.dtype == np.int32
         np.testing.assert_array_equal(found, right)
@@ -73,7 +75,8 @@ def test_bytes(
         assert found.dtype == np.float32
         expected = np.maximum(sums * scale + bias, 0)
         np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-3)
-    np.testing.assert_allclose(call(x, weight, scale=0.5, **options), sums / 2, rtol=1e-6)
+    found = call(x, weight, scale=0.5, specialize=specialize, **options)
+    np.testing.assert_allclose(found, sums / 2, rtol=1e-6)
 
 
 def test_residuals_and_channels_first() -> None:

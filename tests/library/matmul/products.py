@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -100,8 +101,9 @@ def product(a: AnyArray, b: AnyArray) -> AnyArray:
     return exact
 
 
+@lru_cache(maxsize=8)
 def scheduled(kernel: Kernel, config: Config, machine: Machine = WIDE) -> Schedule:
-    """The kernel with a config, for this machine or another."""
+    """The kernel with a config, for this machine or another; a test asks for one several times."""
     return matmul_schedule(kernel, config, machine)
 
 

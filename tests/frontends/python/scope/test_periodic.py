@@ -7,6 +7,8 @@ import polysched as ps
 from polysched.errors import CallError
 from tests.frontends.python.same_results import require_same_results
 
+pytestmark = pytest.mark.usefixtures("as_written")
+
 
 @ps.jit
 def shifted(x, k):

@@ -11,6 +11,8 @@ import polysched as ps
 from polysched import FrontendError
 from polysched.frontends.python.scope.specialized import specialized, static_value
 
+pytestmark = pytest.mark.usefixtures("as_written")
+
 
 def test_code_is_kept_for_each_text_and_literal() -> None:
     def scaled(x, mode="sum", scale=None, axes=(0, 1)):

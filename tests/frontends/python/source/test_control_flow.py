@@ -6,6 +6,8 @@ import pytest
 import polysched as ps
 from tests.frontends.python.same_results import require_same_results
 
+pytestmark = pytest.mark.usefixtures("as_written")
+
 
 def broken(x):
     total = 0.0 * x[0]

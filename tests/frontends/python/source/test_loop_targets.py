@@ -3,10 +3,13 @@
 import ast
 
 import numpy as np
+import pytest
 
 import polysched as ps
 from polysched.frontends.python.source.loop_targets import with_own_targets
 from tests.frontends.python.same_results import require_same_results
+
+pytestmark = pytest.mark.usefixtures("as_written")
 
 
 def _function(text: str) -> ast.FunctionDef:

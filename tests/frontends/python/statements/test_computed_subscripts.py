@@ -7,6 +7,8 @@ import polysched as ps
 from polysched.errors import CallError, FrontendError, SubscriptError
 from tests.frontends.python.same_results import require_same_results
 
+pytestmark = pytest.mark.usefixtures("as_written")
+
 DRAW = np.random.default_rng(3)
 
 

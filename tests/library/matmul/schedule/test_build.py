@@ -43,9 +43,9 @@ from tests.library.matmul.products import (
 from tests.support.differential import NO_CACHE
 from tests.support.effort import covering, sampled
 
-SMALL = Config(inner_m=3, inner_n=32)
-SIZES = Sizes(8, 41, 13)
-BLOCKS = {"m_block": 3, "n_block": 32, "k_block": 6}
+SMALL = Config(inner_m=2, inner_n=32)
+SIZES = Sizes(7, 41, 13)
+BLOCKS = {"m_block": 2, "n_block": 32, "k_block": 6}
 
 FIELDS: list[dict[str, Any]] = [
     {},
@@ -95,7 +95,7 @@ def test_each_field(fields: dict[str, Any]) -> None:
 def test_orders(order: str) -> None:
     assert_product(
         matmul_kernel(*SIZES[:3]),
-        Config(2, 1, 1, **BLOCKS, inner_m=3, inner_n=32, order=order, pack_b=False),
+        Config(2, 1, 1, **BLOCKS, inner_m=2, inner_n=32, order=order, pack_b=False),
         threads=2,
     )
 
@@ -202,7 +202,7 @@ def test_a_tile_of_one_element() -> None:
 
 
 def test_a_block_of_one_column_and_an_epilogue() -> None:
-    config = Config(2, n_block=1, k_block=5, inner_m=3, inner_n=1, pack_b=False)
+    config = Config(2, n_block=1, k_block=5, inner_m=2, inner_n=1, pack_b=False)
     a, b = operands(SIZES)
     bias = np.arange(SIZES.n, dtype=np.float32)
     expected = np.maximum(product(a, b) + bias, 0)
@@ -239,8 +239,8 @@ def test_stacks(stacks: tuple[Stack, ...], fields: dict[str, Any]) -> None:
 
 
 PACKED = [
-    {"pack_a": True, "m_block": 3},
-    {"pack_a": True, "m_block": 3, "m_threads": 2},
+    {"pack_a": True, "m_block": 2},
+    {"pack_a": True, "m_block": 2, "m_threads": 2},
     {"pack_a": True, "pack_b": False, "k_block": 5, "k_threads": 2},
 ]
 
@@ -373,7 +373,7 @@ def test_tails(sizes: tuple[int, int, int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "fields", [{"pack_a": True, "m_block": 3}, {"order": "pmpnpkomonokikimin"}], ids=named
+    "fields", [{"pack_a": True, "m_block": 2}, {"order": "pmpnpkomonokikimin"}], ids=named
 )
 def test_rows_that_cannot_be_asked_for(fields: dict[str, Any]) -> None:
     config = Config(**{**vars(SMALL), **fields, "prefetch_a": True})
@@ -382,7 +382,7 @@ def test_rows_that_cannot_be_asked_for(fields: dict[str, Any]) -> None:
 
 
 def test_a_tile_asks_for_the_lines_of_the_next_once() -> None:
-    config = Config(**{**vars(SMALL), "prefetch_a": True})
+    config = Config(inner_m=3, inner_n=32, prefetch_a=True)
     machine = load_machine("skylake-avx512")
     schedule = matmul_schedule(matmul_kernel(9, 64, 160), config, machine)
     text = show(schedule, "asm", machine)
@@ -401,7 +401,7 @@ INLINED = ComputedOperand(codes_by_columns(SIZES), is_inlined=True)
 @pytest.mark.parametrize(
     ("operand", "fields"),
     [
-        ("a", {"pack_a": True, "m_block": 3, "pack_b": False}),
+        ("a", {"pack_a": True, "m_block": 2, "pack_b": False}),
         ("a", {"prefetch_a": True, "pack_b": False}),
         ("b", {"pack_b": True}),
     ],
