@@ -14,6 +14,7 @@ from polysched.frontends.einsum.path import Path, path_of
 from polysched.frontends.einsum.plan import Plan, make_plan
 from polysched.ir.expr.dtypes import as_dtype
 from polysched.runtime.call_cache import CallCache
+from polysched.runtime.tensors import as_given, is_tensor
 from polysched.runtime.threads import number_of_threads
 from polysched.runtime.views import as_array
 
@@ -78,17 +79,20 @@ def einsum(
     arrays = [
         as_array(operand, f"einsum: operand {number}") for number, operand in enumerate(operands)
     ]
-    if out is not None and type(out) is not np.ndarray:
-        array = as_array(out, "einsum: out")
-        einsum(subscripts, *arrays, out=array, dtype=dtype, optimize=optimize, threads=threads)
-        return out  # type: ignore[no-any-return]
+    tensor = next(filter(is_tensor, operands), None) if out is None else out
+    if tensor is not None and type(tensor) is not np.ndarray:
+        array = None if out is None else as_array(out, "einsum: out")
+        result: NumpyArray = einsum(
+            subscripts, *arrays, out=array, dtype=dtype, optimize=optimize, threads=threads
+        )
+        return as_given((tensor,), result) if out is None else out  # type: ignore[no-any-return]
     dtype, total = element_types(arrays, None if dtype is None else as_dtype(dtype))
     plan = _plan(subscripts, tuple(array.shape for array in arrays), threads, path_of(optimize))
     if out is not None:
         _require_output(out, plan, total)
     runs: list[KernelRun] = []
     if plan.is_empty:
-        result: NumpyArray = np.zeros(plan.shape, total)
+        result = np.zeros(plan.shape, total)
     else:
         # Sums and products modulo 2**n are the same for signed and unsigned integers.
         inner = np.dtype(f"i{dtype.itemsize}") if dtype.kind == "u" else dtype
@@ -102,7 +106,7 @@ def einsum(
     if out is None:
         return result
     out[...] = result
-    return out
+    return out  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=_PLANS)

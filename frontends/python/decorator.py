@@ -56,6 +56,7 @@ from polysched.frontends.python.scope.inferred_bounds import with_inferred_bound
 from polysched.frontends.python.source.function_source import function_source
 from polysched.ir.core.kernel import Kernel, Order, Role
 from polysched.lower import compile
+from polysched.runtime.tensors import as_given
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -87,7 +88,7 @@ class PythonKernel(Kernel):
         if plan is not None:
             order = (*list(self.signature.parameters)[: len(arguments)], *names)
             self._repeated.add(names, passed, self._compiled.repeated(plan, order))
-        return result
+        return as_given(passed, result)
 
     @property
     def python(self) -> Callable[..., Any]:

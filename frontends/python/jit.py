@@ -51,6 +51,7 @@ from polysched.ir.expr.affine import instance_space, to_set
 from polysched.ir.expr.evaluate import evaluate
 from polysched.ir.expr.expressions import Parameter
 from polysched.lower import compile
+from polysched.runtime.tensors import as_given
 from polysched.runtime.views import as_array
 from polysched.signature_errors import with_signature_errors
 from polysched.user import Schedule
@@ -138,7 +139,7 @@ class JitFunction:
             order = (*self._positional[: len(arguments)], *names)
             call = specialization.call.repeated(plan, order, self.threads)
             self._repeated.add(names, passed, call)
-        return result
+        return as_given(given.values(), result)
 
     def specialized(self, values: Mapping[str, Any]) -> Specialization:
         """The compiled code for the types of some arguments; the first call with them compiles it.

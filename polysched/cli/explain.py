@@ -54,7 +54,7 @@ def explain_command(target: str, loop: str | None, reading: Reading, sizes: dict
     polysched explain examples/seidel.py:skewed S.j
     """
     with progress() as tell, time_budget(reading.time_limit(searches=True)):
-        loaded = load_scheduled_target(target, reading)
+        loaded = load_scheduled_target(target, reading, uses_threads=True)
         program = loaded.schedule.program
         if loop is None:
             output().print(format_loop_reports(explain_loops(loaded.schedule)))

@@ -38,8 +38,9 @@ def main() -> None:
     """Schedule affine loop nests, prove the schedules legal, compile them to AVX-512.
 
     Most commands take a TARGET: FILE.py, FILE.py:NAME, FILE.c or FILE.c:NAME. In a Python file,
-    NAME is a schedule, a kernel, or a function that returns one; a function whose only required
-    parameter is a kernel gets the file's only kernel. In a C file, NAME is a function. Without
+    NAME is a schedule, a kernel, a function of ps.jit that the file calls, or a function that
+    returns a schedule or a kernel; one whose only required parameter is a kernel gets the file's
+    only kernel. In a C file, NAME is a function. Without
     NAME, TARGET is the file's only schedule, or else its only kernel or C function.
 
     \b

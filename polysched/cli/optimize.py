@@ -67,7 +67,7 @@ def optimize_command(
     Exit codes: 0 success, 1 the given schedule is illegal, 2 bad input, 3 legality unknown.
     """
     with progress() as tell, time_budget(reading.time_limit(searches=True)):
-        loaded = load_scheduled_target(target, reading)
+        loaded = load_scheduled_target(target, reading, uses_threads=True)
         made = optimize_schedule(
             loaded.schedule,
             as_machine(reading.machine),

@@ -124,7 +124,7 @@ def run_command(
     Exit codes: 0 success, 1 illegal or wrong result, 2 bad input, 3 legality unknown.
     """
     with time_budget(reading.time_limit()):
-        schedule = load_scheduled_target(target, reading).schedule
+        schedule = load_scheduled_target(target, reading, uses_threads=True).schedule
         seconds_left = time_left()
     hint_at_auto(bool(schedule.steps), reading)
     kernel = schedule.kernel

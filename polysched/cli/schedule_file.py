@@ -178,14 +178,22 @@ def reading_options(command: _Command) -> Callable[..., Any]:
     return schedule_option(function_option(fast_math_option(with_limits)))
 
 
-def load_scheduled_target(text: str, reading: Reading) -> Target:
+def load_scheduled_target(text: str, reading: Reading, *, uses_threads: bool = False) -> Target:
     """Load TARGET's schedule, with the steps of ``--schedule FILE`` and of ``--auto``, if given.
 
+    Args:
+        uses_threads: whether the command uses ``--threads`` without ``--auto``.
+
     Raises:
-        TargetError, FrontendError: TARGET is not a schedule or a kernel, or ``--fast-math`` is
-            used with a Python file.
+        TargetError, FrontendError: TARGET is not a schedule or a kernel, or an option does not
+            apply to it.
         ScheduleError: the file cannot be read, or a step in it cannot be applied.
     """
+    if reading.threads is not None and not reading.auto and not uses_threads:
+        raise TargetError(
+            "--threads is the number of threads that --auto may use; expected --auto, or "
+            "parallel(...) in the schedule, whose callers choose the number"
+        )
     target = load_target(text, reading.function, reading.machine, reading.promises)
     used = _options_of_c(reading)
     if used and target.program is None:

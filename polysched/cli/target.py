@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -50,11 +51,12 @@ def load_target(
 
     A C function gives its unscheduled kernel: its scop region, or else its whole body.
 
-    In a Python file, NAME is a `Schedule`, a `Kernel` (which is left unscheduled), or a function
-    that returns one of these. At most one parameter of the function may lack a default; it gets the
-    file's only kernel: the only `Kernel` object, else the result of the only function annotated
-    ``-> Kernel``. A parameter named ``machine`` gets the machine. Without NAME, the file's only
-    schedule is loaded, else its only kernel.
+    In a Python file, NAME is a `Schedule`, a `Kernel` (which is left unscheduled), a function of
+    ``ps.jit`` that the file calls (which gives the schedule of its latest call), or a function that
+    returns a `Schedule` or a `Kernel`. At most one parameter of the latter may lack a default; it
+    gets the file's only kernel: the only `Kernel` object, else the result of the only function
+    annotated ``-> Kernel``. A parameter named ``machine`` gets the machine. Without NAME, the only
+    schedule of the file is loaded, else its only kernel.
 
     Args:
         text: the TARGET as the user wrote it.
@@ -81,6 +83,8 @@ def load_target(
     value = vars(module)[name]
     label = f"{path}:{name}"
     for_machine = False
+    if _is_jit(value):
+        value = _latest(path, label, value)
     if not isinstance(value, Schedule | Kernel):
         for_machine = _takes_machine(value)
         value = _made(path, module, label, value, machine)
@@ -88,6 +92,25 @@ def load_target(
         with users_code(path):
             value = Schedule(value)
     return Target(label, value, for_machine=for_machine)
+
+
+def _is_jit(value: object) -> bool:
+    """Whether a value is a function of ``ps.jit``; the module is loaded if there is one."""
+    jit = sys.modules.get("polysched.frontends.python.jit")
+    return jit is not None and isinstance(value, jit.JitFunction)
+
+
+def _latest(path: Path, label: str, function: Any) -> Schedule:
+    """The schedule of the latest call of a function of ``ps.jit``."""
+    if not function.signatures:
+        raise TargetError(
+            f"'{label}' is compiled for the arguments of its calls (ps.jit), and {path} does not "
+            "call it outside of its main block; call it there, or use @ps.kernel, whose arguments "
+            "have declared types"
+        )
+    schedule = function.schedule
+    assert isinstance(schedule, Schedule)
+    return schedule
 
 
 def _parted(text: str) -> tuple[Path, str | None]:
@@ -107,6 +130,10 @@ def _only_name(path: Path, module: ModuleType) -> str:
         if names:
             break
     candidates = _candidates(module)
+    compiled = [one for one, value in vars(module).items() if _is_jit(value)]
+    if not candidates and len(compiled) == 1:
+        return compiled[0]
+    candidates = candidates or compiled
     if not candidates:
         raise TargetError(f"{path} has no schedule and no kernel, and no function to make one")
     choices = ", ".join(f"{path}:{name}" for name in candidates)

@@ -37,6 +37,7 @@ from polysched.runtime.signature import (
     overlap_error,
     signature_of,
 )
+from polysched.runtime.tensors import as_given
 from polysched.runtime.threads import number_of_threads, run_on_team
 from polysched.runtime.views import as_argument
 
@@ -162,7 +163,7 @@ class CompiledKernel:
             self._add_call(plan, threads, *repeated)
         if not plan.in_order:
             passed = tuple([passed[source] for source in plan.sources])
-        return self.signature.result_of(passed)
+        return as_given(passed, self.signature.result_of(passed))
 
     def _add_call(
         self, plan: Plan, threads: int | None, names: tuple[str, ...], given: tuple[Any, ...]

@@ -36,8 +36,8 @@ def with_affine_subscripts(kernel: Kernel, independent: Set[str]) -> Kernel:
     """Return the kernel with statements split where a case of one of their subscripts changes.
 
     Args:
-        independent: the statements that are alone in a nest and whose instances do not depend on
-            one another.
+        independent: the statements that are alone in a nest and whose instances in one run of it
+            do not depend on one another.
     """
     parts = {
         name: own

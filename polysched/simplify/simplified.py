@@ -10,7 +10,7 @@ import islpy as isl
 from polysched.dependence.relations import Dependence
 from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Kernel, Role, Statement
-from polysched.ir.core.tree import loops
+from polysched.ir.core.tree import loops, path
 from polysched.simplify.cases import has_cases, with_affine_subscripts
 from polysched.simplify.dead_writes import without_dead_writes
 from polysched.simplify.fills import with_convex_fills, with_fills_first
@@ -112,13 +112,26 @@ def _parts(kernel: Kernel, name: str, reads: Iterable[ForwardedRead]) -> tuple[i
 
 
 def _independent(flows: Flows) -> frozenset[str]:
-    """The statements that are alone in a nest and whose instances do not depend on one another."""
+    """The statements that are alone in a nest and whose instances in it are independent."""
     dependent = {
         dependence.source.statement
         for dependence in flows.dependences
         if dependence.source.statement == dependence.sink.statement
+        and _is_in_nest(flows.kernel, dependence)
     }
     alone = {loop.statements for loop in loops(flows.kernel.body)}
     return frozenset(
         name for name in flows.kernel.statements if name not in dependent and (name,) in alone
     )
+
+
+def _is_in_nest(kernel: Kernel, dependence: Dependence) -> bool:
+    """Whether a dependence of a statement on itself holds within the nest that is its own.
+
+    The nest runs again in every iteration of the loops that the statement shares with others.
+    """
+    name, relation = dependence.source.statement, dependence.relation
+    for loop in path(kernel.body, name):
+        if len(loop.statements) > 1:
+            relation = relation.intersect(loop.values[name].eq_map(loop.values[name]))
+    return not relation.is_empty()

@@ -21,7 +21,7 @@ def split_statements(kernel: Kernel, parts: Mapping[str, Sequence[isl.Set]]) -> 
 
     Args:
         parts: disjoint sets that cover the domains of statements that are alone in a nest and whose
-            instances do not depend on one another.
+            instances in one run of it do not depend on one another.
     """
     taken = {*kernel.statements, *kernel.arrays}
     names: dict[str, tuple[str, ...]] = {}

@@ -95,3 +95,14 @@ def test_fast_math_is_for_c_files(polysched: Polysched, scale: str) -> None:
     result = polysched("check", f"{scale}:scale", "--fast-math")
     assert result.exit_code == 2
     assert "--fast-math is for C files; expected FILE.c, or order='any' in" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["check", "show", "compile -o x.o", "plot -o x.png"])
+def test_threads_belong_to_the_autoscheduler(
+    polysched: Polysched, scale: str, command: str, tmp_path: Path
+) -> None:
+    name, *options = command.split()
+    written = [str(tmp_path / one) if one.startswith("x.") else one for one in options]
+    result = polysched(name, f"{scale}:scale", *written, "--threads", "2")
+    assert result.exit_code == 2
+    assert "--threads is the number of threads that --auto may use" in result.stderr

@@ -208,3 +208,28 @@ def test_functions_that_take_a_machine(scale: str, write_file: WriteFile) -> Non
     assert (lanes("fast"), lanes("wide"), lanes("none"), lanes("scale")) == (8, 64, 4, 0)
     assert lanes("fast", None) == load_machine().lanes(32)
     assert lanes("wide", None) == 4
+
+
+# -- functions of ps.jit --
+
+JIT = """import numpy as np
+import polysched as ps
+@ps.jit
+def twice(x):
+    return 2 * x
+"""
+
+
+def test_the_latest_call_of_a_compiled_function(write_file: WriteFile) -> None:
+    path = write_file("called.py", f"{JIT}twice(np.zeros(1000))\n")
+    for text in (path, f"{path}:twice"):
+        target = load_target(text)
+        assert target.label == f"{path}:twice"
+        assert "vectorize" in target.schedule.trace()
+
+
+def test_a_compiled_function_without_calls(write_file: WriteFile) -> None:
+    path = write_file("uncalled.py", JIT)
+    fails(path, f"'{path}:twice' is compiled for the arguments of its calls", "use @ps.kernel")
+    two = write_file("two.py", f"{JIT}thrice = ps.jit(twice.python)\n")
+    fails(two, f"Name one: {two}:twice, {two}:thrice")

@@ -64,6 +64,32 @@ def test_dependent_instances_stay_in_one_nest() -> None:
     assert len(same_values(build.kernel()).statements) == 1
 
 
+def _repeated(*, in_place: bool) -> Kernel:
+    """Two nests in a time loop; the first reads neighbors, of its own array if it is in place."""
+    build = KernelBuilder("repeated")
+    n, m = build.parameter("n", minimum=1), build.parameter("m", minimum=1)
+    x, y = build.inout("x", "f32", (n,)), build.inout("y", "f32", (n,))
+    with build.loops(t=m):
+        with build.loops(i=n) as i, build.statement("first"):
+            read = y if in_place else x
+            y[i] = read[_wrapped(i, n, -1)] + read[_wrapped(i, n, 1)]
+        with build.loops(j=n) as j, build.statement("second"):
+            x[j] = 0.5 * y[j]
+    return build.kernel()
+
+
+@pytest.mark.parametrize("extent", [1, 2, 3, 9])
+def test_a_nest_in_a_time_loop_is_split(extent: int) -> None:
+    kernel = same_values(_repeated(in_place=False), {"n": extent, "m": 4})
+    assert len(kernel.statements) > 2
+    assert not has_cases(_largest(kernel, {"n": 9, "m": 4}))
+    same_values(_repeated(in_place=True), {"n": extent, "m": 4})
+
+
+def test_dependent_instances_in_a_time_loop_stay_in_one_nest() -> None:
+    assert len(same_values(_repeated(in_place=True), {"n": 9, "m": 4}).statements) == 2
+
+
 @pytest.mark.parametrize("seed", range(cases(12)))
 def test_random_subscripts_with_cases(seed: int) -> None:
     draw = random.Random(seed)

@@ -78,7 +78,9 @@ def structured(
     counts = {_length(part.value) for part in returns}
     if len(counts) > 1 or (None not in counts and not _leaves(node.body)):
         raise error(
-            returns[0], "expected every path to return, and as many values as the other returns"
+            returns[0],
+            "expected every path to return, and as many values as the other returns; after a loop "
+            "or a 'with' there has to be a return",
         )
     flow = _ControlFlow(node, error, returns[-1].value)
     body = flow.block(node.body, _Block())

@@ -14,6 +14,7 @@ from typing import Any
 from polysched.errors import FrontendError
 from polysched.frontends.python.source.buffer_swaps import without_swaps
 from polysched.frontends.python.source.control_flow import structured
+from polysched.frontends.python.source.error_state import without_error_states
 from polysched.frontends.python.source.local_functions import split_functions
 from polysched.frontends.python.source.loop_targets import with_own_targets
 from polysched.frontends.source_text import Span
@@ -114,7 +115,7 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
     path = inspect.getsourcefile(function) or "<unknown>"
     source = FunctionSource(node, path, first_line, lines, indent, _outer(function))
     _require_shallow(source)
-    plain, functions = split_functions(node)
+    plain, functions = split_functions(without_error_states(node, source.outer))
     return replace(
         source,
         node=structured(with_own_targets(without_swaps(plain)), source.error),

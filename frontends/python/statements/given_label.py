@@ -23,7 +23,9 @@ def given_label(reader: Reader, node: ast.With) -> tuple[str, str | None]:
         or reader.outer(call.func) is not statement
     ):
         raise reader.source.error(
-            item.context_expr, "expected polysched.statement(...): the name of one statement"
+            item.context_expr,
+            "this 'with' is not supported; supported are polysched.statement(...), the name of one "
+            "statement, and np.errstate(...) that ignores errors",
         )
     arguments: dict[str, str] = {}
     keys = [*["name", "order"][: len(call.args)], *(keyword.arg for keyword in call.keywords)]

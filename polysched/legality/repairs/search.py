@@ -27,7 +27,8 @@ from polysched.legality.repairs.repair_order import (
 from polysched.legality.repairs.repair_shift import shifts
 from polysched.legality.repairs.repair_skew import skews
 from polysched.legality.repairs.repair_storage import more_slots, recomputations
-from polysched.legality.repairs.repair_vector import distributed, fewer_lanes, other_loops
+from polysched.legality.repairs.repair_vector import distributed, fewer_lanes
+from polysched.legality.repairs.repair_wavefront import other_loops_or_wavefronts
 from polysched.legality.verdicts.verdict import Verdict
 from polysched.schedule.core.program import Program
 from polysched.schedule.primitives.parallel import Parallel
@@ -54,7 +55,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     copies_for_threads,
     copies_for_lanes,
     distributed,
-    other_loops,
+    other_loops_or_wavefronts,
     unfused,
     free_reductions,
 )

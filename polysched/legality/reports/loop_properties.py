@@ -15,7 +15,7 @@ import islpy as isl
 
 from polysched.dependence.distance import distance
 from polysched.dependence.relations import DependenceKind
-from polysched.ir.core.kernel import Array, Order
+from polysched.ir.core.kernel import Array, Order, Role
 from polysched.ir.core.tree import Loop, LoopKind, Node, executed, loops, rewrite, statements
 from polysched.ir.expr.linear_form import Interval
 from polysched.ir.isl.budget import DEFAULT_SECONDS, time_budget
@@ -170,8 +170,15 @@ def _marked(
 ) -> tuple[Obstacle, ...] | None:
     """Mark the obstacles between updates of a reduction that keeps its order."""
     marked = [replace(one, kept=_is_kept(program, one)) for one in obstacles or ()]
-    marked.sort(key=lambda one: (not one.kept, one.kind is not DependenceKind.FLOW))
+    marked.sort(key=lambda one: _rank(program, one))
     return obstacles and tuple(marked)
+
+
+def _rank(program: Program, obstacle: Obstacle) -> tuple[bool, bool, bool]:
+    """Sort obstacles: first those that no private copy of a temporary can remove."""
+    is_other = obstacle.kind is not DependenceKind.FLOW
+    is_own = program.arrays[obstacle.array].role is Role.TEMPORARY
+    return not obstacle.kept, is_other or is_own, is_other
 
 
 def _is_kept(program: Program, obstacle: Obstacle) -> bool:

@@ -16,6 +16,7 @@ from polysched.library.matmul.generic.compiled import NativeCode, native_code, o
 from polysched.machine.load import load_machine
 from polysched.runtime.bound_call import no_workspace
 from polysched.runtime.memory import aligned_copy
+from polysched.runtime.tensors import returns_tensors
 
 if TYPE_CHECKING:
     from polysched.user import Schedule
@@ -56,6 +57,7 @@ class AttentionCode:
         return attention_schedule(self.form, self.parallel)
 
 
+@returns_tensors
 def attention(
     q: Any,
     k: Any,

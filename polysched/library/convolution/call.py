@@ -13,11 +13,13 @@ from polysched.library.convolution.plan import ConvolutionCode, planned
 from polysched.library.convolution.prepare import LAYOUTS, NumpyArray, PreparedWeight
 from polysched.library.convolution.size import Padding
 from polysched.runtime.memory import share_memory
+from polysched.runtime.tensors import returns_tensors
 from polysched.runtime.views import as_array
 
 Extents = int | tuple[int, ...]
 
 
+@returns_tensors
 def conv2d(  # noqa: PLR0913  (options by keyword)
     x: Any,
     weight: Any,
@@ -89,6 +91,7 @@ def conv2d(  # noqa: PLR0913  (options by keyword)
     return _convolved(2, _arrays(2, x, weight, scale, bias, residual), weight, out, options)
 
 
+@returns_tensors
 def conv1d(  # noqa: PLR0913  (options by keyword)
     x: Any,
     weight: Any,
@@ -119,6 +122,7 @@ def conv1d(  # noqa: PLR0913  (options by keyword)
     return _convolved(1, _arrays(1, x, weight, scale, bias, residual), weight, out, options)
 
 
+@returns_tensors
 def conv3d(  # noqa: PLR0913  (options by keyword)
     x: Any,
     weight: Any,

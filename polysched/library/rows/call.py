@@ -26,6 +26,7 @@ from polysched.machine.load import load_machine
 from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE, fault_of_output
 from polysched.runtime.bound_call import no_workspace
 from polysched.runtime.memory import address, aligned_copy, share_memory
+from polysched.runtime.tensors import returns_tensors
 from polysched.runtime.threads import number_of_threads, usable_threads
 from polysched.runtime.views import as_array
 
@@ -37,6 +38,7 @@ NumpyArray = np.ndarray[Any, Any]
 _IN_PLACE = ALIGNED | C_CONTIGUOUS | WRITEABLE
 
 
+@returns_tensors
 def softmax(x: Any, axis: int = -1, *, out: Any = None, threads: int | None = None) -> NumpyArray:
     """Compute ``exp(x) / sum(exp(x))`` along an axis, without overflow.
 
@@ -74,6 +76,7 @@ def softmax(x: Any, axis: int = -1, *, out: Any = None, threads: int | None = No
     return out  # type: ignore[no-any-return]
 
 
+@returns_tensors
 def layer_norm(
     x: Any,
     weight: Any = None,

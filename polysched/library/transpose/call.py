@@ -20,6 +20,7 @@ from polysched.machine.load import load_machine
 from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE, fault_of_output
 from polysched.runtime.call_cache import CallCache, CallTarget
 from polysched.runtime.memory import aligned_copy, aligned_empty
+from polysched.runtime.tensors import as_given, is_tensor
 from polysched.runtime.threads import number_of_threads, usable_threads
 from polysched.runtime.views import as_array
 
@@ -80,6 +81,9 @@ def transpose(
         threads = number_of_threads("transpose", threads)
     if type(a) is not np.ndarray:
         a = as_array(a, "transpose: array 'a'")
+        if is_tensor(given) and out is None:
+            turned = transpose(a, axes, threads=threads)
+            return as_given((given,), turned)  # type: ignore[no-any-return]
     order = None if axes is None else checked_axes(axes, a.ndim)
     entry = dispatch(a.dtype, a.shape, order, threads)
     given_out = out

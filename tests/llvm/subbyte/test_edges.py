@@ -8,6 +8,7 @@ from polysched.ir.expr.dtypes import as_dtype
 from polysched.machine.load import load_machine
 from tests.llvm.subbyte.edges import LARGEST, check_matrices, check_vectors
 from tests.support.effort import EFFORT
+from tests.support.runnable import runnable
 
 SIZES = range(1, LARGEST + 1)
 NAMES = ("u1", "i2", "u3", "i4", "u4", "i5", "u6", "i7", "u12", "i23")
@@ -26,7 +27,7 @@ def test_vectors_of_every_size(name: str, lanes: int) -> None:
 @pytest.mark.parametrize("name", ["i4", "u5"])
 @pytest.mark.parametrize("machine", ["haswell-avx2", "generic"])
 def test_vectors_of_every_size_without_avx512(name: str, machine: str) -> None:
-    check_vectors(as_dtype(name), 16, load_machine(machine), SIZES)
+    check_vectors(as_dtype(name), 16, runnable(machine), SIZES)
 
 
 @pytest.mark.parametrize("rows", ["padded", "contiguous"])

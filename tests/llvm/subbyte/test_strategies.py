@@ -18,6 +18,7 @@ from polysched.runtime.jit import Entry, compile_module
 from polysched.runtime.pipeline import CompileOptions
 from tests.support.differential import NO_CACHE
 from tests.support.effort import EFFORT
+from tests.support.runnable import runnable
 
 NARROW = [Conversion(bits, 8, 64, signed) for bits in range(1, 8) for signed in (False, True)]
 MIDDLE = [Conversion(bits, 16, 32, bits % 2 == 0) for bits in (1, 4, 5, 9, 10, 12, 13, 15)]
@@ -98,7 +99,7 @@ def test_every_strategy_of_this_machine_is_the_plain_form(conversion: Conversion
 @pytest.mark.parametrize("name", ["haswell-avx2", "generic"])
 @pytest.mark.parametrize("bits", [1, 4, 5])
 def test_other_machines_give_the_same_bits(bits: int, name: str) -> None:
-    check(Conversion(bits, 8, 64, True), load_machine(name))
+    check(Conversion(bits, 8, 64, True), runnable(name))
 
 
 def test_the_forms_for_avx512_are_tried_where_there_is_avx512() -> None:

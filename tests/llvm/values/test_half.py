@@ -37,6 +37,7 @@ from tests.llvm.values.test_expressions import LENGTH, assert_all_forms_agree, b
 from tests.loops.compiling import run_c
 from tests.support.c_programs import assert_program_agrees
 from tests.support.differential import NO_CACHE
+from tests.support.runnable import runnable
 
 ALL_BITS = np.arange(1 << 16, dtype=np.uint16)
 MACHINES = ("host", "haswell-avx2", "generic")
@@ -59,7 +60,7 @@ def converted(
     if lanes:
         schedule = schedule.vectorize("i", lanes)
     result = np.empty(values.shape, target.numpy())
-    compile(schedule, machine, cache=NO_CACHE)(x=values, y=result)
+    compile(schedule, runnable(machine), cache=NO_CACHE)(x=values, y=result)
     return result
 
 

@@ -25,6 +25,7 @@ from polysched.library.matmul.generic.calls import GenericCalls
 from polysched.library.matmul.generic.specialize import Specializer
 from polysched.runtime.array_layout import ALIGNED, WRITEABLE, fault_of_output
 from polysched.runtime.call_cache import CallCache, CallTarget
+from polysched.runtime.tensors import as_given, is_tensor
 from polysched.runtime.threads import number_of_threads
 from polysched.runtime.views import as_array
 
@@ -121,10 +122,12 @@ def matmul(  # noqa: PLR0913  (options by keyword)
             return done
     if threads is not None:
         threads = number_of_threads("matmul", threads)
+    given = (a, b)
     a, b = promoted(_operand(a, "a"), _operand(b, "b"))
-    if out is not None and type(out) is not ndarray:
-        matmul(
-            *(a, b, _array(out, "out")),
+    tensor = next(filter(is_tensor, given), None) if out is None else out
+    if tensor is not None and type(tensor) is not ndarray:
+        result = matmul(
+            *(a, b, None if out is None else _array(out, "out")),
             alpha=alpha,
             beta=beta,
             scale=scale,
@@ -134,7 +137,7 @@ def matmul(  # noqa: PLR0913  (options by keyword)
             dtype=dtype,
             specialize=specialize,
         )
-        return out  # type: ignore[no-any-return]
+        return as_given((tensor,), result) if out is None else out  # type: ignore[no-any-return]
     done = _by_generic_kernels(a, b, out, threads, specialize) if is_plain else None
     if done is not None:
         return done

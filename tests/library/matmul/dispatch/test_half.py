@@ -14,6 +14,7 @@ from polysched.ir.semantics.memory import AnyArray
 from polysched.library.matmul.dispatch.dispatch import dispatch
 from polysched.library.matmul.dispatch.views import operand_of
 from polysched.machine.load import load_machine
+from polysched.runtime.views import as_array
 from tests.support.effort import covering, sampled
 
 BFLOAT16 = ml_dtypes.bfloat16
@@ -148,5 +149,7 @@ def test_tensors_of_torch(name: str) -> None:
     b = torch.randn(64, 48).to(getattr(torch, name))
     exact = (a.double() @ b.double()).numpy()
     size = (a.double().abs() @ b.double().abs()).numpy()
-    assert_close(ps.matmul(a, b), exact, size)
-    assert_close(ps.matmul(a, b.T.contiguous().T, dtype="f32"), exact, size)
+    half, single = ps.matmul(a, b), ps.matmul(a, b.T.contiguous().T, dtype="f32")
+    assert (half.dtype, single.dtype) == (a.dtype, torch.float32)
+    for result in (half, single):
+        assert_close(as_array(result, "result"), exact, size)
