@@ -47,8 +47,8 @@ def softmax(x: Any, axis: int = -1, *, out: Any = None, threads: int | None = No
     Args:
         x: an array of float32 or float64.
         axis: the axis along which the elements of the result add up to 1.
-        out: the array for the result: contiguous, and with the shape and type of ``x``; by default
-            a new array.
+        out: the array or tensor for the result: contiguous, and with the shape and type of ``x``;
+            by default a new array.
         threads: the most threads to use; by default as many as there are usable cores.
 
     Returns:
@@ -57,6 +57,9 @@ def softmax(x: Any, axis: int = -1, *, out: Any = None, threads: int | None = No
     Raises:
         CallError: an argument does not fit. Nothing has been written then.
     """
+    if out is not None and type(out) is not np.ndarray:
+        softmax(x, axis, out=as_array(out, "softmax: out"), threads=threads)
+        return out  # type: ignore[no-any-return]
     x, dtype = _floats("softmax", x)
     count = _threads("softmax", threads)
     position = _axis("softmax", axis, x.ndim)
@@ -71,7 +74,7 @@ def softmax(x: Any, axis: int = -1, *, out: Any = None, threads: int | None = No
     if out is None:
         return turned
     out[...] = turned
-    return out  # type: ignore[no-any-return]
+    return out
 
 
 def layer_norm(
@@ -94,8 +97,8 @@ def layer_norm(
         weight: factors, one for each element of a row; by default 1.
         bias: summands, one for each element of a row; by default 0.
         eps: the number that is added to the variance, at least 0.
-        out: the array for the result: contiguous, and with the shape and type of ``x``; by default
-            a new array.
+        out: the array or tensor for the result: contiguous, and with the shape and type of ``x``;
+            by default a new array.
         threads: the most threads to use; by default as many as there are usable cores.
 
     Returns:
@@ -104,6 +107,10 @@ def layer_norm(
     Raises:
         CallError: an argument does not fit. Nothing has been written then.
     """
+    if out is not None and type(out) is not np.ndarray:
+        view = as_array(out, "layer_norm: out")
+        layer_norm(x, weight, bias, eps, out=view, threads=threads)
+        return out  # type: ignore[no-any-return]
     x, dtype = _floats("layer_norm", x)
     count = _threads("layer_norm", threads)
     columns = x.shape[-1]
@@ -259,7 +266,9 @@ def _contiguous(array: NumpyArray) -> NumpyArray:
     return array if array.flags.aligned else aligned_copy(array)
 
 
-def _require_output(who: str, out: Any, x: NumpyArray, inputs: dict[str, NumpyArray]) -> None:
+def _require_output(
+    who: str, out: NumpyArray | None, x: NumpyArray, inputs: dict[str, NumpyArray]
+) -> None:
     """Check ``out``.
 
     Raises:
@@ -267,8 +276,6 @@ def _require_output(who: str, out: Any, x: NumpyArray, inputs: dict[str, NumpyAr
     """
     if out is None:
         return
-    if not isinstance(out, np.ndarray):
-        raise CallError(f"{who}: out is of type {type(out).__name__}; expected a numpy array")
     if out.shape != x.shape or out.dtype != x.dtype:
         raise CallError(
             f"{who}: out has shape {out.shape} and elements of type {out.dtype}; expected "
