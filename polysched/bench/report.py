@@ -52,6 +52,7 @@ SECTIONS = (
     Section("Matrix products, float32", ("matmul",)),
     Section("Matrix products, float64", ("matmul", "--type", "f64")),
     Section("Convolution with bias and ReLU", ("conv",)),
+    Section("Convolutions of networks, float32", ("layers",)),
     Section("Attention, float32", ("attention",)),
     Section("Transposes", ("transpose",)),
     Section("Packing of narrow integers", ("pack-bits",)),

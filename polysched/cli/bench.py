@@ -15,6 +15,7 @@ from polysched.cli.bench_attention import attention
 from polysched.cli.bench_calls import calls
 from polysched.cli.bench_conv import conv
 from polysched.cli.bench_gallery import gallery
+from polysched.cli.bench_layers import layers
 from polysched.cli.bench_legality import legality
 from polysched.cli.bench_matmul import matmul
 from polysched.cli.bench_pack_bits import pack_bits
@@ -95,6 +96,7 @@ class _Benches(click.Group):
         compile_command,
         conv,
         gallery,
+        layers,
         legality,
         matmul,
         pack_bits,

@@ -36,17 +36,17 @@ def transposed_in_registers(
         fewest: the smallest number of columns to transpose.
     """
     program = schedule.program
-    vector = find_loop(program, loop)
-    columns = largest_extent(program, find_loop(program, across)) or 0
+    vector, copies = find_loop(program, loop), find_loop(program, across)
+    columns = largest_extent(program, copies) or 0
     if vector.lanes < FEWEST or columns < fewest:
         return schedule
-    accesses = [
-        (access, program.arrays[access.array], _indices(program.statements[name], vector))
-        for name in statements(vector)
-        for access in program.statements[name].accesses
+    strided = [
+        (access, program.arrays[access.array], _indices(statement, copies))
+        for statement in (program.statements[name] for name in statements(vector))
+        for access in statement.accesses
+        if _is_strided(access, program.arrays[access.array], _indices(statement, vector))
     ]
-    strided = [array for access, array, lanes in accesses if _is_strided(access, array, lanes)]
-    if strided and all(map(_has_rows, strided)):
+    if strided and all(_follows_rows(*access) for access in strided):
         return schedule.transpose(loop, across, fewest=fewest)
     return schedule
 
@@ -105,7 +105,10 @@ def _is_strided(access: Access, array: Array, indices: frozenset[str]) -> bool:
     return any(uses) and not along
 
 
-def _has_rows(array: Array) -> bool:
-    """Whether an array has rows of contiguous elements that take whole bytes."""
-    is_contiguous = array.strides is None or Constant(1) in array.strides
-    return is_contiguous and not array.dtype.is_odd_width and array.dtype != boolean
+def _follows_rows(access: Access, array: Array, indices: frozenset[str]) -> bool:
+    """Whether some indices run along rows of contiguous elements that take whole bytes."""
+    if array.dtype.is_odd_width or array.dtype == boolean:
+        return False
+    is_contiguous = array.strides is None or array.strides[array.lane_dimension] == Constant(1)
+    subscript = access.subscripts[array.lane_dimension]
+    return is_contiguous and linear_form(subscript, {}).uses(indices)

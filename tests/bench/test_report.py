@@ -99,6 +99,7 @@ def test_every_benchmark_with_records_has_a_section() -> None:
         "matmul",
         "attention",
         "conv",
+        "layers",
         "transpose",
         "pack-bits",
         "calls",

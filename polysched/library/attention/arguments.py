@@ -117,6 +117,8 @@ def checked(
         mask = as_array(mask, "attention: array 'mask'")
         _require_mask(mask, (*lead, queries[-2], keys[-2]), arrays["q"].dtype)
         arrays["mask"] = mask
+    if out is not None:
+        out = as_array(out, "attention: out")
     _require_output(out, shape, arrays)
     if not isinstance(causal, bool | np.bool_):
         raise CallError(f"attention: causal={causal!r}; expected True or False")
@@ -161,11 +163,11 @@ def _require_mask(mask: NumpyArray, shape: tuple[int, ...], dtype: np.dtype[Any]
         )
 
 
-def _require_output(out: Any, shape: tuple[int, ...], arrays: dict[str, NumpyArray]) -> None:
+def _require_output(
+    out: NumpyArray | None, shape: tuple[int, ...], arrays: dict[str, NumpyArray]
+) -> None:
     if out is None:
         return
-    if not isinstance(out, np.ndarray):
-        raise CallError(f"attention: out is of type {type(out).__name__}; expected a numpy array")
     dtype = arrays["q"].dtype
     if out.shape != shape or out.dtype != dtype:
         raise CallError(

@@ -88,7 +88,8 @@ def attention(
             type of ``q``. It is broadcast to ``(..., queries, keys)``.
         causal: whether query ``i`` sees only the keys up to ``i``.
         scale: the factor of the scores; by default ``1 / sqrt(width)``.
-        out: the array ``(..., queries, columns)`` for the result, contiguous; by default a new one.
+        out: the array or tensor ``(..., queries, columns)`` for the result, contiguous; by default
+            a new array.
         threads: the most threads to use; by default as many as there are usable cores.
 
     Returns:
@@ -99,10 +100,11 @@ def attention(
     """
     request = checked(q, k, v, mask, causal, scale, out, threads)
     if math.prod(request.shape) and request.keys:
-        return _computed(request)
-    result = request.result()
-    result[...] = 0
-    return result
+        result = _computed(request)
+    else:
+        result = request.result()
+        result[...] = 0
+    return result if out is None else out
 
 
 def _computed(request: Request) -> NumpyArray:

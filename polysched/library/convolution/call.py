@@ -158,11 +158,14 @@ def conv3d(  # noqa: PLR0913  (options by keyword)
 def _convolved(
     dimensions: int, arrays: dict[str, NumpyArray], weight: Any, out: Any, options: Options
 ) -> NumpyArray:
+    if out is not None and type(out) is not np.ndarray:
+        view = as_array(out, f"conv{dimensions}d: out")
+        _convolved(dimensions, arrays, weight, view, options)
+        return out  # type: ignore[no-any-return]
     if out is not None:
         _require_separate(dimensions, arrays, out)
     plan = planned(dimensions, arrays, weight, out, options)
-    in_place = out is not None and not plan.is_first
-    result = out if in_place else np.empty(plan.shape, plan.result)
+    result = np.empty(plan.shape, plan.result) if out is None or plan.is_first else out
     if result.size:
         plan.run(arrays, result)
     if not plan.is_first:
@@ -171,7 +174,7 @@ def _convolved(
     if out is None:
         return moved
     np.copyto(out, moved)
-    return out  # type: ignore[no-any-return]
+    return out
 
 
 def convolution_code(
@@ -211,11 +214,9 @@ def _arrays(
     }
 
 
-def _require_separate(dimensions: int, arrays: Mapping[str, NumpyArray], out: Any) -> None:
-    """Check that ``out`` is an array that overlaps no input."""
+def _require_separate(dimensions: int, arrays: Mapping[str, NumpyArray], out: NumpyArray) -> None:
+    """Check that ``out`` overlaps no input."""
     who = f"conv{dimensions}d"
-    if not isinstance(out, np.ndarray):
-        raise CallError(f"{who}: out is of type {type(out).__name__}; expected a numpy array")
     for name, array in arrays.items():
         if share_memory(array, out):
             raise CallError(

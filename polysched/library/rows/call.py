@@ -49,8 +49,8 @@ def softmax(x: Any, axis: int = -1, *, out: Any = None, threads: int | None = No
     Args:
         x: an array of float32 or float64.
         axis: the axis along which the elements of the result add up to 1.
-        out: the array for the result: contiguous, and with the shape and type of ``x``; by default
-            a new array.
+        out: the array or tensor for the result: contiguous, and with the shape and type of ``x``;
+            by default a new array.
         threads: the most threads to use; by default as many as there are usable cores.
 
     Returns:
@@ -59,6 +59,9 @@ def softmax(x: Any, axis: int = -1, *, out: Any = None, threads: int | None = No
     Raises:
         CallError: an argument does not fit. Nothing has been written then.
     """
+    if out is not None and type(out) is not np.ndarray:
+        softmax(x, axis, out=as_array(out, "softmax: out"), threads=threads)
+        return out  # type: ignore[no-any-return]
     x, dtype = _floats("softmax", x)
     count = _threads("softmax", threads)
     position = _axis("softmax", axis, x.ndim)
@@ -73,7 +76,7 @@ def softmax(x: Any, axis: int = -1, *, out: Any = None, threads: int | None = No
     if out is None:
         return turned
     out[...] = turned
-    return out  # type: ignore[no-any-return]
+    return out
 
 
 @returns_tensors
@@ -97,8 +100,8 @@ def layer_norm(
         weight: factors, one for each element of a row; by default 1.
         bias: summands, one for each element of a row; by default 0.
         eps: the number that is added to the variance, at least 0.
-        out: the array for the result: contiguous, and with the shape and type of ``x``; by default
-            a new array.
+        out: the array or tensor for the result: contiguous, and with the shape and type of ``x``;
+            by default a new array.
         threads: the most threads to use; by default as many as there are usable cores.
 
     Returns:
@@ -107,6 +110,10 @@ def layer_norm(
     Raises:
         CallError: an argument does not fit. Nothing has been written then.
     """
+    if out is not None and type(out) is not np.ndarray:
+        view = as_array(out, "layer_norm: out")
+        layer_norm(x, weight, bias, eps, out=view, threads=threads)
+        return out  # type: ignore[no-any-return]
     x, dtype = _floats("layer_norm", x)
     count = _threads("layer_norm", threads)
     columns = x.shape[-1]
@@ -140,7 +147,7 @@ def _run(
     is_far = (
         2 * x.nbytes > machine.last_cache_bytes
         and columns % lanes == 0
-        and columns * dtype.bytes >= FAR_BYTES
+        and FAR_BYTES <= columns * dtype.bytes <= _longest_far_row(name, machine)
         and not (is_parallel and rows < 2 * FAR_ROWS * threads)
     )
     native = _native(name, dtype, is_short=is_short, is_parallel=is_parallel, is_far=is_far)
@@ -150,6 +157,16 @@ def _run(
     first = (addresses[-1] // dtype.bytes % lanes,) if is_far else ()
     if native.run(addresses, (rows, columns, *first), threads):
         raise no_workspace(name)
+
+
+def _longest_far_row(name: str, machine: Machine) -> float:
+    """Bytes of a row up to which writing it past the caches pays.
+
+    The buffer of softmax and the row itself have to stay in the L2 cache. Measured on Zen 4, times
+    of ordinary stores over streaming ones: rows of 256 KiB 1.28, of 1 MiB 0.93, of 32 MiB 0.78;
+    layer normalization 1.40, 1.34 and 1.08.
+    """
+    return machine.cache_bytes(2) / 2 if name == "softmax" else np.inf
 
 
 @dataclass(frozen=True)
@@ -262,7 +279,9 @@ def _contiguous(array: NumpyArray) -> NumpyArray:
     return array if array.flags.aligned else aligned_copy(array)
 
 
-def _require_output(who: str, out: Any, x: NumpyArray, inputs: dict[str, NumpyArray]) -> None:
+def _require_output(
+    who: str, out: NumpyArray | None, x: NumpyArray, inputs: dict[str, NumpyArray]
+) -> None:
     """Check ``out``.
 
     Raises:
@@ -270,8 +289,6 @@ def _require_output(who: str, out: Any, x: NumpyArray, inputs: dict[str, NumpyAr
     """
     if out is None:
         return
-    if not isinstance(out, np.ndarray):
-        raise CallError(f"{who}: out is of type {type(out).__name__}; expected a numpy array")
     if out.shape != x.shape or out.dtype != x.dtype:
         raise CallError(
             f"{who}: out has shape {out.shape} and elements of type {out.dtype}; expected "

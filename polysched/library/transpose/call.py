@@ -76,6 +76,9 @@ def transpose(
     )
     if is_cached and (done := _CALL_CACHE.run((axes, threads), a, out)) is not None:
         return done
+    if out is not None and type(out) is not np.ndarray:
+        transpose(a, axes, out=as_array(out, "transpose: out"), threads=threads)
+        return out  # type: ignore[no-any-return]
     given = a
     if threads is not None:
         threads = number_of_threads("transpose", threads)
@@ -223,9 +226,7 @@ def _allocation(
     return np.empty if is_small else aligned_empty, (shape, element)
 
 
-def _require_output(out: Any, a: NumpyArray, shape: tuple[int, ...]) -> None:
-    if not isinstance(out, np.ndarray):
-        raise CallError(f"transpose: out is of type {type(out).__name__}; expected a numpy array")
+def _require_output(out: NumpyArray, a: NumpyArray, shape: tuple[int, ...]) -> None:
     if out.shape != shape:
         raise CallError(f"transpose: out has shape {out.shape}; expected {shape}")
     if out.dtype != a.dtype:

@@ -80,6 +80,7 @@ class GenericCalls:
         self.specializer = specializer
         self._kinds: dict[object, _Kind | None] = {}
         self._missing: list[Block] = []
+        self._missed: set[str] = set()
 
     def run(
         self, a: NumpyArray, b: NumpyArray, out: Any, threads: int | None, specialize: bool | None
@@ -101,11 +102,11 @@ class GenericCalls:
         keys = _keys(a, b, threads, out)
         kind = self._kinds.get(keys)
         if kind is None:
-            if keys in self._kinds:
+            if keys in self._kinds and specialize is None:
                 return None
             planned = _planned(a, b, out, threads)
             if planned is not None and specialize is None and self._lacks_kernels(planned.plan):
-                return None
+                planned = None  # later calls of this kind run the specialized code too
             kind = self._added(keys, planned)
         if kind is None or (specialize is None and self._is_specialized(kind, keys)):
             return None
@@ -138,13 +139,17 @@ class GenericCalls:
     def _lacks_kernels(self, plan: GenericPlan) -> bool:
         """Load the kernels of a plan that are on disk, and note the others: whether some lack.
 
-        Specialized code for one product is made faster than the blocks of most products.
+        Specialized code for one product is made faster than the blocks of most products. So it is
+        made where a kernel lacks for the first time. At the second time the call makes the kernel,
+        because many new shapes in a row would leave no time for the background.
         """
         kernels = _kernels(object_folder())
         blocks = {step.block.name: step.block for part in plan.parts for step in part}
         missing = [block for block in blocks.values() if not kernels.is_made(block)]
-        self._missing += missing
-        return bool(missing)
+        new = [block for block in missing if block.name not in self._missed]
+        self._missing += new
+        self._missed.update(block.name for block in new)
+        return bool(new)
 
     def _added(self, keys: object, planned: _Planned | None) -> _Kind | None:
         if len(self._kinds) >= _KINDS:

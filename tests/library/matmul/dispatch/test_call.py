@@ -1,4 +1,6 @@
+import itertools
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -433,3 +435,17 @@ def test_stacks_whose_dimensions_do_not_follow_one_another() -> None:
     np.testing.assert_array_equal(matmul(rows, k[0, :, 0].T), rows @ k[0, :, 0].T)
     turned = generator.integers(-4, 5, (3, 8, 20)).astype("f4").swapaxes(1, 2)
     np.testing.assert_array_equal(matmul(turned, k[0, :, 0].T), turned @ k[0, :, 0].T)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_stacks_in_any_order_of_their_dimensions(order: tuple[int, ...]) -> None:
+    def stored(*shape: int) -> Any:
+        array = np.random.default_rng(sum(shape)).normal(size=shape).astype("f4")
+        return np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order))
+
+    a, b, plain = stored(3, 5, 7), stored(3, 7, 9), np.ones((3, 7, 9), "f4")
+    exact = np.matmul(a.astype("f8"), b)
+    np.testing.assert_allclose(matmul(a, b, specialize=True), exact, atol=1e-5)
+    np.testing.assert_allclose(
+        matmul(a, plain, specialize=True), np.matmul(a.astype("f8"), plain), atol=1e-5
+    )

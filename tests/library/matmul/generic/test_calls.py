@@ -236,3 +236,22 @@ def test_a_process_ends_while_code_is_made() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+def test_a_kernel_that_lacks_twice_is_made_by_the_call(
+    generic: GenericCalls, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    loader = KernelLoader(host(), ObjectCache(tmp_path))
+    monkeypatch.setattr(calls, "_kernels", lambda _: loader)
+    monkeypatch.setattr(generic.specializer, "submit", lambda *_: None)
+    shapes = [((5, rows), (rows, 16)) for rows in (30, 31, 32)]
+    served = []
+    for left, right in shapes:
+        a, b = numbers(left), numbers(right, seed=2)
+        for _ in range(2):
+            np.testing.assert_array_equal(ps.matmul(a, b, threads=1), a @ b)
+        served.append(generic.is_served(a, b, None, 1))
+    assert served == [False, True, True]
+    a, b = (numbers(shape) for shape in shapes[0])
+    np.testing.assert_array_equal(ps.matmul(a, b, threads=1, specialize=False), a @ b)
+    assert generic.is_served(a, b, None, 1)
