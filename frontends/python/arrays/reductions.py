@@ -350,39 +350,34 @@ class Reductions:
     def _position(
         self, node: ast.AST, array: ArrayValue, axes: tuple[int, ...], *, is_largest: bool
     ) -> Operand:
-        """The first index of the largest or smallest element; a NaN counts as both."""
+        """The first index of the largest or smallest element; a NaN counts as both.
+
+        The extremum is found first, then the least index of an element that equals it: both are
+        reductions in any order.
+        """
         if len(axes) not in (1, array.rank):
             raise KernelError("expected an axis, or none")
         kept, reduced = split_shape(array.shape, axes)
-        reader, dtype, stores = self.stores.reader, array.dtype, self.stores
-        best = whole(stores.declare(node, "best", dtype, kept), kept)
-        where = whole(stores.declare(node, "position", i64, kept), kept)
-        zero = tuple(Constant(0) for _ in reduced)
-        with stores.loops(kept, "best") as outer:
-            self._put(node, best, outer, array.at(joined_indices(outer, zero, axes)))
-            self._put(node, where, outer, Value(Constant(0, i64)))
-        with (
-            stores.loops(kept, "best") as outer,
-            stores.loops(reduced, "all") as inner,
-        ):
+        if len(reduced) > 1:
+            self.stores.reader.require_fitting(self._calls.count(reduced, node), node)
+        best = self._simple(node, array, axes, np.max if is_largest else np.min, None)
+
+        def term(outer: Subscripts, inner: Subscripts) -> Expression:
             element = array.at(joined_indices(outer, inner, axes)).expression
-            old = best.at(outer).expression
-            sides = (old, element) if is_largest else (element, old)
-            if dtype == boolean:
-                is_better = ~sides[0] & sides[1]
+            extremum = (best.at(outer) if isinstance(best, ArrayValue) else best).expression
+            if array.dtype == boolean:
+                is_best = element | ~extremum if is_largest else ~element | extremum
             else:
-                is_better = operation(Operator.LESS, *sides)
-            if dtype.is_float:
-                is_better = is_better | (not_equal(element, element) & ~not_equal(old, old))
+                is_best = operation(Operator.EQUAL, element, extremum)
+            if array.dtype.is_float:  # if there is a NaN, it is the extremum
+                is_best = is_best | not_equal(element, element)
             position: Expression = Constant(0)
             for index, extent in zip(inner, reduced, strict=True):
                 position = position * extent + index
-            if len(reduced) > 1:
-                reader.require_fitting(self._calls.count(reduced, node), node)
-            position = select(is_better, cast(position, i64), where.at(outer).expression)
-            self._put(node, where, outer, Value(position))
-            self._put(node, best, outer, Value(select(is_better, element, old)))
-        return where if kept else where.at(())
+            return select(is_best, cast(position, i64), Constant(i64.highest, i64))
+
+        start = Constant(i64.highest, i64)
+        return self._accumulated(node, kept, reduced, i64, (Operator.MINIMUM, start), term)
 
     def _running(
         self, node: ast.AST, array: ArrayValue, axes: tuple[int, ...], operator: Operator
