@@ -7,6 +7,7 @@ import pytest
 import polysched as ps
 from polysched.autoscheduler.candidate import Situation
 from polysched.autoscheduler.nests import outer_nests
+from polysched.autoscheduler.operations import count_operations
 from polysched.autoscheduler.recipes.recurrence import MOST_COPIES, recurrence
 from polysched.machine.presets import PRESETS
 from polysched.schedule.primitives.split import Split
@@ -64,3 +65,31 @@ def test_how_many_iterations_are_written_out(form: str, factors: list[int]) -> N
         for step in proposal.steps:
             changed = changed.then(step)
         assert_agrees(changed, *spread("n", values=(0, 1, 7, 21)))
+
+
+@pytest.mark.parametrize(
+    ("form", "are_short"),
+    [
+        ("extremum", True),
+        ("counted", True),  # the selected literals do not wait for the element before
+        ("sum", False),
+        ("product", False),
+        ("selected", False),
+        ("float", False),
+    ],
+)
+def test_which_operations_take_one_cycle_in_a_chain(form: str, are_short: bool) -> None:
+    dtype = ps.f32 if form == "float" else ps.i32
+    build = ps.KernelBuilder("row")
+    x, y = build.input("x", dtype, (9,)), build.inout("y", dtype, (10,))
+    with build.loops(i=9) as i, build.statement("S"):
+        y[i + 1] = {
+            "extremum": lambda: ps.minimum(y[i] + 1, x[i]),
+            "float": lambda: ps.minimum(y[i] + 1, x[i]),
+            "counted": lambda: ps.minimum(y[i] + ps.select(x[i] < 3, 1, 2), x[i]),
+            "sum": lambda: y[i] + x[i],
+            "product": lambda: ps.minimum(y[i] * x[i], x[i]),
+            "selected": lambda: ps.select(x[i] < 3, x[i], ps.minimum(y[i], x[i])),
+        }[form]()
+    (statement,) = build.kernel().statements.values()
+    assert count_operations(statement, fp_contract=True).are_short is are_short
