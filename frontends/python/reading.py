@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from polysched.errors import FrontendError, KernelError
+from polysched.frontends.joined_choices import with_joined_choices
 from polysched.frontends.python.arrays.outer_arrays import declared
 from polysched.frontends.python.calls.returns import (
     Returned,
@@ -193,7 +194,7 @@ def _read(source: FunctionSource, known: Known) -> tuple[Kernel, Returned]:
         result = build.kernel()
     outside_name = None if scope.outside is None else scope.outside.array.name
     returned = Returned(results, returns.is_tuple, outside_name)
-    result = with_results(result, returned)
+    result = with_joined_choices(with_results(result, returned), declarer.labeled)
     if known.order is not None:
         result = with_order(result, known.order, declarer.labeled)
     tree = restrict(result.body, frozenset(result.statements))  # drops loops without a statement

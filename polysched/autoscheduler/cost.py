@@ -48,6 +48,8 @@ FARTHEST_INTERLEAVED = 4
 """Elements between lanes up to which whole vectors are loaded instead of a gather."""
 STORE_FORWARDING_CYCLES = 5.0
 """Cycles from a store to a load of the same element in the next iteration."""
+SHORT_CYCLES = 1.0
+"""Cycles of a sum or an extremum of integers in a recurrence (`vector/passes/scalar_chains.py`)."""
 STRADDLING_CYCLES = 20.0
 """Cycles that a vector load waits if it takes parts of two vectors that were just stored.
 
@@ -390,7 +392,8 @@ class _Body:
                 longest = latency * again / max(1.0, COPIES_IN_FLIGHT / registers)
             if again > 1 and self.passes_through_memory(target):
                 longest = max(longest, again * (latency + STORE_FORWARDING_CYCLES))
-        depth = latency * max(1, min(operations.arithmetic, 2)) + operations.slow * 13.0
+        each = SHORT_CYCLES if operations.are_short else latency
+        depth = each * max(1, min(operations.arithmetic, 2)) + operations.slow * 13.0
         for distance in facts.distances(self.inner.name):
             longest = max(longest, (depth + STORE_FORWARDING_CYCLES) / distance)
         for loop in self.copied:

@@ -49,11 +49,15 @@ class Operations:
         arithmetic: instructions of one slot each, after contracting products and sums to FMAs.
         slow: divisions and square roots.
         calls: functions such as ``exp``.
+        are_short: whether each takes one cycle in a chain: sums and extrema of integers. LLVM puts
+            the late operand of a sum alone anywhere. Selections between loaded values are left to
+            rows side by side: rows of an LCS take 0.72 ns an element one by one, 0.64 ns so.
     """
 
     arithmetic: int
     slow: int
     calls: int
+    are_short: bool = False
 
 
 def element_bits(program: Program, statement: Statement) -> int:
@@ -145,10 +149,13 @@ def _computed(value: Expression) -> list[Operation | Cast]:
 def count_operations(statement: Statement, *, fp_contract: bool) -> Operations:
     """Count the arithmetic of one instance of a statement."""
     sums = products = simple = slow = calls = 0
+    are_short, has_extremum = True, False
     for node in _computed(statement.value):
         if not isinstance(node, Operation):
             continue
         operator = node.operator
+        are_short = are_short and _is_short(node)
+        has_extremum |= operator in (Operator.MINIMUM, Operator.MAXIMUM)
         if operator in _SUMS:
             sums += 1
         elif operator in _PRODUCTS:
@@ -162,4 +169,11 @@ def count_operations(statement: Statement, *, fp_contract: bool) -> Operations:
         elif operator not in _CHEAP:
             calls += 1
     fused = min(sums, products) if fp_contract else 0
-    return Operations(sums + products - fused + simple, slow, calls)
+    return Operations(sums + products - fused + simple, slow, calls, are_short and has_extremum)
+
+
+def _is_short(node: Operation) -> bool:
+    if node.operator is Operator.SELECT and any(map(loads, node.operands[1:])):
+        return False
+    is_integer = node.dtype is not None and not node.dtype.is_float
+    return is_integer and node.operator in _SUMS | _SIMPLE | _CHEAP

@@ -122,8 +122,9 @@ class Reductions:
         options = self._options(node, function, arguments, array.rank)
         operator, axes = scan_operator(function), options.axes
         if function in (np.argmax, np.argmin):
-            stores, is_largest = self.accumulation.stores, function is np.argmax
-            return position(stores, node, array, axes, is_largest=is_largest)
+            is_largest = function is np.argmax
+            extremum = self._accumulated(node, array, axes, np.max if is_largest else np.min, None)
+            return position(self.accumulation, node, array, axes, extremum, is_largest=is_largest)
         if operator is not None:
             return scan(self.accumulation.stores, node, array, axes, operator)
         if function not in (np.mean, np.var, np.std):

@@ -21,6 +21,7 @@ from polysched.frontends.scop.types.c_types import c_name, common_type, declared
 from polysched.frontends.scop.types.excess_precision import rounded, unrounded
 from polysched.frontends.scop.types.functions import BUILTIN, FUNCTIONS, KNOWN, power
 from polysched.frontends.scop.types.literals import literal, narrowed_literal
+from polysched.instructions.matching import fits
 from polysched.ir.expr.dtypes import DType, NumberKind, boolean, i32, i64, u64
 from polysched.ir.expr.expressions import Constant, Expression, Operation, operation, typed
 from polysched.ir.expr.functions import absolute, cast, not_equal, select
@@ -379,14 +380,19 @@ def _own_type(value: Expression) -> DType:
 
 def selected(holds: Expression, if_true: Expression, if_false: Expression) -> Expression:
     """Select between two values; ``a < b ? a : b`` of integers and its like become min or max."""
+    own, other = _own_type(if_true), _own_type(if_false)
     is_ordered = isinstance(holds, Operation) and holds.operator in (
         Operator.LESS,
         Operator.LESS_EQUAL,
     )
-    if is_ordered and _own_type(if_true).is_integer:
+    if is_ordered and own.is_integer and own == other:
         assert isinstance(holds, Operation)
-        if holds.operands == (if_true, if_false):
-            return operation(Operator.MINIMUM, if_true, if_false)
-        if holds.operands == (if_false, if_true):
-            return operation(Operator.MAXIMUM, if_true, if_false)
+        # C compares narrow integers as int, which changes no value.
+        compared = holds.operands[0].dtype or own
+        if compared.is_integer and fits(own, compared):
+            first, second = converted(if_true, compared), converted(if_false, compared)
+            if holds.operands == (first, second):
+                return operation(Operator.MINIMUM, if_true, if_false)
+            if holds.operands == (second, first):
+                return operation(Operator.MAXIMUM, if_true, if_false)
     return select(holds, if_true, if_false)
