@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -83,6 +83,7 @@ class _Options:
     keepdims: bool
     dtype: DType | None
     ddof: ast.expr | None
+    initial: ast.expr | None
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,8 @@ class Reductions:
         if operator is not None:
             return scan(self.accumulation.stores, node, array, axes, operator)
         if function not in (np.mean, np.var, np.std):
-            result = self._accumulated(node, array, axes, function, options.dtype)
+            start = self._initial(options.initial, array, function, options.dtype)
+            result = self._accumulated(node, array, axes, function, options.dtype, start)
         elif array.dtype.is_half and options.dtype is None:  # numpy computes these in f32
             wide = cast_to(self._build, array, array.dtype.arithmetic)
             result = cast_to(self._build, self._moment(node, function, wide, options), array.dtype)
@@ -147,6 +149,7 @@ class Reductions:
         allowed = {"axis", "keepdims"}
         allowed |= {"dtype"} if function in (np.sum, np.prod, np.mean) else set()
         allowed |= {"ddof"} if function in (np.var, np.std) else set()
+        allowed |= {"initial"} if function in (np.sum, np.prod, np.min, np.max) else set()
         unknown = sorted(options.keys() - allowed)
         if arguments or unknown:
             what = f"{unknown[0]}=" if unknown else "these arguments"
@@ -158,6 +161,7 @@ class Reductions:
             self._truth(options.get("keepdims")),
             self._calls.dtype(options["dtype"]) if "dtype" in options else None,
             options.get("ddof"),
+            options.get("initial"),
         )
 
     def _axes(self, node: ast.expr | None, rank: int) -> tuple[int, ...]:
@@ -186,12 +190,12 @@ class Reductions:
         axes: tuple[int, ...],
         function: Any,
         dtype: DType | None,
+        initial: Expression | None = None,
     ) -> Operand:
         """``np.sum`` and the other functions that accumulate the elements by one operator."""
         ufunc = _UFUNCS[function]
         operator = OPERATORS[ufunc]
-        if dtype is None:
-            dtype = as_dtype(function(np.ones(1, array.dtype.numpy())).dtype)
+        dtype = _sum_type(array, function, dtype)
         if dtype == boolean:
             operator = {np.min: Operator.AND, np.max: Operator.OR}.get(function, operator)
         shapes = split_shape(array.shape, axes)
@@ -206,9 +210,26 @@ class Reductions:
             return term(outer, tuple(Constant(0) for _ in axes))
 
         # numpy raises an error for the extremum of no elements, so the first one exists.
-        is_extremum = function in (np.min, np.max)
-        start = first if is_extremum else literal_of(ufunc.identity, dtype)
+        start: Expression | Callable[[Subscripts], Expression] = first
+        if initial is not None:
+            start = initial
+        elif function not in (np.min, np.max):
+            start = literal_of(ufunc.identity, dtype)
         return self.accumulation.accumulate(node, shapes, dtype, operator, start, term)
+
+    def _initial(
+        self, node: ast.expr | None, array: ArrayValue, function: Any, dtype: DType | None
+    ) -> Expression | None:
+        """The value with which a reduction begins; None without ``initial=``."""
+        if node is None:
+            return None
+        value, dtype = self._calls.read(node), _sum_type(array, function, dtype)
+        if isinstance(value, ArrayValue) or value.alternatives or dtype == boolean:
+            raise self._source.error(node, f"expected a number of type {dtype}")
+        is_same = value.dtype == dtype if not value.is_weak else not value.dtype.is_float
+        if not (is_same or (value.is_weak and dtype.is_float)):
+            raise self._source.error(node, f"this is {value.type_name}; expected {dtype}")
+        return converted(value, dtype)
 
     def _moment(self, node: ast.AST, function: Any, array: Operand, options: _Options) -> Operand:
         """The mean, the variance or the standard deviation."""
@@ -252,3 +273,8 @@ class Reductions:
     def _quotient(self, node: ast.AST, total: Operand, count: Value, hint: str) -> Operand:
         result = mapped(self._build, lambda value: applied(np.true_divide, value, count), total)
         return self.accumulation.stored(node, result, hint)
+
+
+def _sum_type(array: ArrayValue, function: Any, dtype: DType | None) -> DType:
+    """The type in which a reduction accumulates: ``dtype=``, or numpy's choice."""
+    return dtype or as_dtype(function(np.ones(1, array.dtype.numpy())).dtype)

@@ -260,14 +260,25 @@ class ArrayCalls:
             lambda indices: tuple(indices[order.index(at)] for at in range(len(order))),
         )
 
-    def _diff(self, node: ast.Call, a: ast.expr, axis: ast.expr | None = None) -> Operand:
+    def _diff(
+        self,
+        node: ast.Call,
+        a: ast.expr,
+        n: ast.expr | None = None,
+        axis: ast.expr | None = None,
+    ) -> Operand:
         array = self._array(a)
+        times = 1 if n is None else self._literal(n)
         at = array.rank - 1 if axis is None else axis_number(self.read(axis), array.rank)
-        if at is None or not (array.dtype.is_float or array.dtype.is_integer):
-            raise self.source.error(node, "expected np.diff(x, axis=0) of numbers")
-        shape = (*array.shape[:at], tidy(array.shape[at] - 1), *array.shape[at + 1 :])
-        later, earlier = (viewed(array, shape, partial(_shifted, at, by)) for by in (1, 0))
-        return self.elementwise(partial(combine, Operator.SUBTRACT), later, earlier)
+        if at is None or times < 1 or not (array.dtype.is_float or array.dtype.is_integer):
+            raise self.source.error(node, "expected np.diff(x, n=1, axis=0) of numbers")
+        for _ in range(times):
+            shape = (*array.shape[:at], tidy(array.shape[at] - 1), *array.shape[at + 1 :])
+            later, earlier = (viewed(array, shape, partial(_shifted, at, by)) for by in (1, 0))
+            difference = self.elementwise(partial(combine, Operator.SUBTRACT), later, earlier)
+            assert isinstance(difference, ArrayValue)
+            array = difference
+        return array
 
     def _flip(self, node: ast.Call, m: ast.expr) -> ArrayValue:
         array = self._array(m)

@@ -1,24 +1,27 @@
-"""Loops that swap two buffers: ``for t in range(n): ...; a, b = b, a``.
+"""Loops that exchange buffers: ``for t in range(n): ...; a, b = b, a``, or three in turn.
 
-The names of an array are bound when a function is read, so the loop is written out twice: the
-second copy has the names exchanged. An odd last iteration follows. What the function reads of a
-swapped name afterwards is a copy of the array to which the name is bound then::
+The names of an array are bound when a function is read, so the loop is written out as often as it
+takes until each name has its first array again: each copy has the names exchanged once more. The
+remaining iterations follow. What the function reads of a name afterwards is a copy of the array to
+which the name is bound then::
 
-    for t in range(n):        for pair in range(n // 2):
+    for t in range(n):        for round in range(n // 2):
         b[:] = f(a)               b[:] = f(a)
         a, b = b, a               a[:] = f(b)
-    return a              ->  if n % 2 == 1 and n > 0:
+    return a              ->  if n % 2 >= 1 and n > 0:
                                   b[:] = f(a)
                               a_after = a.copy()
                               if n % 2 == 1 and n > 0:
                                   a_after[:] = b
                               return a_after
+
+An exchange by way of another name, as in ``c = a; a = b; b = c``, is the same.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import TypeVar
@@ -26,31 +29,50 @@ from typing import TypeVar
 NodeT = TypeVar("NodeT", bound=ast.AST)
 _BUILT_IN = frozenset({"abs", "float", "int", "len", "max", "min", "range"})
 _OF_BOUNDS = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Load)
+LONGEST_PERIOD = 6
+"""Copies of the body of a loop that exchanges buffers; two and three in turn take six."""
 _UNSUITED = (ast.Break, ast.Continue, ast.Return)
 
 
 @dataclass(frozen=True)
 class _Swap:
-    """A loop that ends with a swap.
+    """A loop that ends with an exchange of names.
 
     Attributes:
         target: the variable of the loop.
         lower, upper: the bounds of its range.
-        names: the two names.
+        body: the statements before the exchange.
+        bound: for each name, the name of the array to which it is bound next.
+        spare: the names that only the exchange uses.
     """
 
     loop: ast.For
     target: str
     lower: ast.expr
     upper: ast.expr
-    names: tuple[str, str]
+    body: list[ast.stmt]
+    bound: Mapping[str, str]
+    spare: Set[str]
 
-    def body(self, place: ast.expr, *, exchanged: bool) -> list[ast.stmt]:
-        """The statements of one iteration."""
-        first, second = self.names
-        names = {first: second, second: first} if exchanged else {}
-        renaming = _Renaming(names, {self.target: place})
-        return [renaming.visit(deepcopy(one)) for one in self.loop.body[:-1]]
+    def after(self, rounds: int) -> dict[str, str]:
+        """The array of each name after some iterations, called by its first name."""
+        names = {name: name for name in self.bound}
+        for _ in range(rounds):
+            names = {name: names[other] for name, other in self.bound.items()}
+        return names
+
+    @property
+    def period(self) -> int:
+        """The iterations after which each name has its first array again."""
+        period = 1
+        while any(name != other for name, other in self.after(period).items()):
+            period += 1
+        return period
+
+    def copied(self, place: ast.expr, rounds: int) -> list[ast.stmt]:
+        """The statements of one iteration, after some iterations."""
+        renaming = _Renaming(self.after(rounds), {self.target: place})
+        return [renaming.visit(deepcopy(one)) for one in self.body]
 
 
 class _Renaming(ast.NodeTransformer):
@@ -66,22 +88,24 @@ class _Renaming(ast.NodeTransformer):
 
 
 def without_swaps(function: ast.FunctionDef) -> ast.FunctionDef:
-    """The function with the loops of its body that swap two buffers written out twice.
+    """The function with the loops of its body that exchange buffers written out.
 
-    A function that stores in a swapped name after its loop stays as it is.
+    A function that stores in an exchanged name after its loop stays as it is.
     """
     body = list(function.body)
     position = 0
     while position < len(body):
         swap, later = _swap(body[position]), body[position + 1 :]
         names = _names(later)
-        used = [] if swap is None else [name for name in swap.names if name in names]
+        if swap is not None and swap.spare & _names([*body[:position], *swap.body, *later]):
+            swap = None
+        used = [] if swap is None else [name for name in swap.bound if name in names]
         is_bound = swap is not None and bool(_stored(later) & {*used})
         is_quiet = not used or (not is_bound and _is_quiet(later, _numbers(function)))
         if swap is not None and is_quiet and swap.target not in names:
             after = {name: _fresh(f"{name}_after", function) for name in used}
             renaming = _Renaming(after, {})
-            made = _written_out(swap, _fresh(f"{swap.target}_pair", function), after)
+            made = _written_out(swap, _fresh(f"{swap.target}_round", function), after)
             body[position:] = [*made, *(renaming.visit(deepcopy(one)) for one in later)]
             position += len(made) - 1
         position += 1
@@ -103,54 +127,91 @@ def _swap(node: ast.stmt) -> _Swap | None:
             pass
         case _:
             return None
-    match node.body[-1]:
-        case ast.Assign(
-            targets=[ast.Tuple(elts=[ast.Name(first), ast.Name(second)])],
-            value=ast.Tuple(elts=[ast.Name(third), ast.Name(fourth)]),
-        ) if first != second and (first, second) == (fourth, third):
-            rest = [part for one in node.body[:-1] for part in ast.walk(one)]
-            bounds = [part for bound in (lower, upper) for part in ast.walk(bound)]
-            if _stored(node.body[:-1]) & {first, second, node.target.id, *_names(bounds)}:
-                return None
-            if not all(isinstance(part, _OF_BOUNDS) for part in bounds):
-                return None
-            if any(isinstance(one, _UNSUITED) for one in rest) or len(node.body) == 1:
-                return None
-            return _Swap(node, node.target.id, lower, upper, (first, second))
-    return None
+    body, bound, spare = _exchange(node.body)
+    rest = [part for one in body for part in ast.walk(one)]
+    bounds = [part for limit in (lower, upper) for part in ast.walk(limit)]
+    if (
+        not (body and bound)
+        or _stored(body) & {*bound, node.target.id, *_names(bounds)}
+        or not all(isinstance(part, _OF_BOUNDS) for part in bounds)
+        or any(isinstance(one, _UNSUITED) for one in rest)
+    ):
+        return None
+    swap = _Swap(node, node.target.id, lower, upper, body, bound, spare)
+    return swap if swap.period <= LONGEST_PERIOD else None
 
 
-def _written_out(swap: _Swap, pair: str, after: Mapping[str, str]) -> list[ast.stmt]:
+def _exchange(body: list[ast.stmt]) -> tuple[list[ast.stmt], dict[str, str], set[str]]:
+    """Split off the exchange of names at the end of a loop.
+
+    Returns:
+        the statements before it, the name whose array each name gets, and names that are only used
+        to exchange others. No name changes if the end is no exchange.
+    """
+    start = len(body)
+    while start and _name_pairs(body[start - 1]):
+        start -= 1
+        names: dict[str, str] = {}
+        for node in body[start:]:
+            names.update({name: names.get(other, other) for name, other in _name_pairs(node)})
+        spare = names.keys() - {*names.values()}
+        bound = {name: other for name, other in names.items() if name not in {other, *spare}}
+        if bound and {*bound.values()} == bound.keys():
+            return body[:start], bound, spare
+    return body, {}, set()
+
+
+def _name_pairs(node: ast.stmt) -> list[tuple[str, str]]:
+    """The targets and values of an assignment of names to names; nothing for other statements."""
+    match node:
+        case ast.Assign(targets=[ast.Name(target)], value=ast.Name(value)):
+            return [(target, value)]
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+            pairs = [
+                (target.id, value.id)
+                for target, value in zip(targets, values, strict=False)
+                if isinstance(target, ast.Name) and isinstance(value, ast.Name)
+            ]
+            is_whole = len(pairs) == len(targets) == len(values)
+            return pairs if is_whole and len({target for target, _ in pairs}) == len(pairs) else []
+    return []
+
+
+def _written_out(swap: _Swap, index: str, after: Mapping[str, str]) -> list[ast.stmt]:
     """The statements that replace a loop; the names that are used after it get new arrays."""
-    loop = swap.loop
+    period = swap.period
     count = ast.BinOp(swap.upper, ast.Sub(), swap.lower)
-    index = ast.Name(pair, ast.Load())
-    first = ast.BinOp(swap.lower, ast.Add(), ast.BinOp(ast.Constant(2), ast.Mult(), index))
-    second = ast.BinOp(first, ast.Add(), ast.Constant(1))
-    pairs = ast.Call(
-        ast.Name("range", ast.Load()), [ast.BinOp(count, ast.FloorDiv(), ast.Constant(2))], []
-    )
-    twice = [*swap.body(first, exchanged=False), *swap.body(second, exchanged=True)]
-    last = ast.BinOp(swap.upper, ast.Sub(), ast.Constant(1))
-    result: list[ast.stmt] = [
-        ast.For(ast.Name(pair, ast.Store()), pairs, twice, []),
-        ast.If(_is_odd(count), swap.body(last, exchanged=False), []),
-    ]
-    for name, new in after.items():
-        other = swap.names[name == swap.names[0]]
-        copy = ast.Call(ast.Attribute(ast.Name(name, ast.Load()), "copy", ast.Load()), [], [])
+    rounds = ast.BinOp(count, ast.FloorDiv(), ast.Constant(period))
+
+    def place(round_: ast.expr, number: int) -> ast.expr:
+        first = ast.BinOp(ast.Constant(period), ast.Mult(), round_)
+        start = ast.BinOp(swap.lower, ast.Add(), first)
+        return ast.BinOp(start, ast.Add(), ast.Constant(number)) if number else start
+
+    name = ast.Name(index, ast.Load())
+    every = [one for k in range(period) for one in swap.copied(place(name, k), k)]
+    called = ast.Call(ast.Name("range", ast.Load()), [rounds], [])
+    result: list[ast.stmt] = [ast.For(ast.Name(index, ast.Store()), called, every, [])]
+    for number in range(period - 1):
+        remains = _remaining(count, period, ast.GtE(), number + 1)
+        result.append(ast.If(remains, swap.copied(place(rounds, number), number), []))
+    for old, new in after.items():
+        copy = ast.Call(ast.Attribute(ast.Name(old, ast.Load()), "copy", ast.Load()), [], [])
         result.append(ast.Assign([ast.Name(new, ast.Store())], copy))
-        everything = ast.Subscript(ast.Name(new, ast.Load()), ast.Slice(), ast.Store())
-        moved = ast.Assign([everything], ast.Name(other, ast.Load()))
-        result.append(ast.If(_is_odd(count), [moved], []))
-    return [_at(one, loop) for one in result]
+        for number in range(1, period):
+            other = swap.after(number)[old]
+            if other != old:
+                everything = ast.Subscript(ast.Name(new, ast.Load()), ast.Slice(), ast.Store())
+                moved = ast.Assign([everything], ast.Name(other, ast.Load()))
+                result.append(ast.If(_remaining(count, period, ast.Eq(), number), [moved], []))
+    return [_at(one, swap.loop) for one in result]
 
 
-def _is_odd(count: ast.expr) -> ast.expr:
-    is_odd = ast.Compare(
-        ast.BinOp(count, ast.Mod(), ast.Constant(2)), [ast.Eq()], [ast.Constant(1)]
-    )
-    return ast.BoolOp(ast.And(), [is_odd, ast.Compare(count, [ast.Gt()], [ast.Constant(0)])])
+def _remaining(count: ast.expr, period: int, how: ast.cmpop, number: int) -> ast.expr:
+    """The condition on the number of iterations that remain after whole rounds."""
+    rest = ast.BinOp(count, ast.Mod(), ast.Constant(period))
+    remains = ast.Compare(rest, [how], [ast.Constant(number)])
+    return ast.BoolOp(ast.And(), [remains, ast.Compare(count, [ast.Gt()], [ast.Constant(0)])])
 
 
 def _at(node: NodeT, place: ast.AST) -> NodeT:

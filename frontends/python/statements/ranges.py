@@ -11,6 +11,7 @@ import numpy as np
 from polysched.errors import KernelError
 from polysched.frontends.python.expressions.translate import Reader
 from polysched.frontends.python.values.value import number
+from polysched.ir.expr.dtypes import i64
 from polysched.ir.expr.expressions import Expression
 
 _EXPECTED = (
@@ -27,11 +28,13 @@ class Range:
         name: the name of its index.
         bounds: the arguments of ``range``, as syntax trees.
         values: the start, the (exclusive) end and the step.
+        is_weak: whether the index is a Python integer, and not numpy's.
     """
 
     name: str
     bounds: tuple[ast.expr, ...]
     values: tuple[Expression, Expression, int]
+    is_weak: bool = True
 
     @property
     def ends(self) -> tuple[Expression, Expression]:
@@ -55,8 +58,9 @@ def ranges_of(reader: Reader, node: ast.For) -> list[Range]:
     names = [target.id for target in targets if isinstance(target, ast.Name)]
     if len(names) != len(targets):
         raise reader.source.error(node.target, "expected a name for the index")
+    is_weak = not (isinstance(node.iter, ast.Call) and _is_arange(reader, node.iter))
     return [
-        Range(name, tuple(bounds), _values(reader, bounds))
+        Range(name, tuple(bounds), _values(reader, bounds), is_weak)
         for name, bounds in zip(names, _bounds(reader, node, len(names)), strict=True)
     ]
 
@@ -69,7 +73,11 @@ def _bounds(reader: Reader, node: ast.For, count: int) -> list[list[ast.expr]]:
         raise reader.source.error(node.iter, _EXPECTED)
     function, arguments = reader.outer(node.iter.func), node.iter.args
     bounds: list[list[ast.expr]] = []
-    if _is_range(function) and count == 1 and 1 <= len(arguments) <= 3:
+    if (
+        (_is_range(function) or _is_arange(reader, node.iter))
+        and count == 1
+        and 1 <= len(arguments) <= 3
+    ):
         bounds = [arguments]
     elif function is np.ndindex and len(arguments) == count:
         bounds = [[extent] for extent in arguments]
@@ -105,6 +113,13 @@ def _is_range(function: object) -> bool:
     """Whether a callable is ``range``, or numba's ``prange``, which counts alike."""
     module, name = (getattr(function, one, "") for one in ("__module__", "__name__"))
     return function is range or (name == "prange" and str(module).partition(".")[0] == "numba")
+
+
+def _is_arange(reader: Reader, node: ast.Call) -> bool:
+    """Whether a call is ``np.arange`` of integers of 64 bits, whose elements are ``np.int64``."""
+    return reader.outer(node.func) is np.arange and all(
+        reader.value(argument).dtype == i64 for argument in node.args
+    )
 
 
 def _values(reader: Reader, bounds: list[ast.expr]) -> tuple[Expression, Expression, int]:

@@ -154,7 +154,7 @@ class Declarer:
                     index = stack.enter_context(self.reader.build.loops(**{loop.name: loop.values}))
                 except KernelError as error:
                     raise loop.refused(self.reader, node, error) from None
-                scope.names[loop.name] = Value(index, is_weak=True)
+                scope.names[loop.name] = Value(index, is_weak=loop.is_weak)
                 scope.indices = {**scope.indices, loop.name: loop.ends}
             self.block(node.body)
         scope.indices = enclosing

@@ -11,7 +11,7 @@ from typing import Any
 from polysched.errors import KernelError
 from polysched.frontends.python.values.floor_division import floor_quotient, floor_remainder
 from polysched.frontends.python.values.numpy_operations import UFUNCS, applied
-from polysched.frontends.python.values.run_time_types import combined
+from polysched.frontends.python.values.run_time_types import NoResultError, combined
 from polysched.frontends.python.values.value import Value, converted, number, python_type
 from polysched.ir.expr.dtypes import boolean, f64, i64
 from polysched.ir.expr.expressions import Constant, operation
@@ -104,7 +104,7 @@ def _of_literals(operator: Operator, literals: list[Any]) -> Value:
     try:
         result = _ON_LITERALS[operator](*literals)
     except (ArithmeticError, TypeError, ValueError) as error:
-        raise KernelError(f"Python cannot compute this: {error}") from None
+        raise NoResultError(f"Python cannot compute this: {error}") from None
     if isinstance(result, complex):
         raise KernelError("this is a complex number; expected a real one")
     return number(result)

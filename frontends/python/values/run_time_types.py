@@ -40,6 +40,10 @@ The second have to be applied to a positive literal: ``0 * -1`` is 0, ``0.0 * -1
 """
 
 
+class NoResultError(KernelError):
+    """Python raises an exception instead of computing a value, such as ``1.0 / 0.0``."""
+
+
 def combined(
     function: Callable[..., Value], *values: Value, operator: Operator | None = None
 ) -> Value:
@@ -75,7 +79,10 @@ def _agreeing(
         KernelError: its value may differ from ``result``.
     """
     first, second = operands
-    other = function(*second)
+    try:
+        other = function(*second)
+    except NoResultError:  # the kernel's result is numpy's, as for all divisions by zero
+        return None
     if _is_same_number(function, first, second, other):
         return None if _type(other) == _type(result) else other
     if other.dtype == result.dtype and _is_computed_alike(first, second):

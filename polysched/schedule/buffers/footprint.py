@@ -34,9 +34,24 @@ def element_column(footprint: isl.Map, position: int) -> isl.Map:
 
 
 def lowest_subscript(footprint: isl.Map, position: int, tile_names: tuple[str, ...]) -> isl.PwAff:
-    """Return the smallest subscript of one dimension in each tile."""
+    """Return the smallest subscript of one dimension in each tile, or a simpler lower bound.
+
+    If instances are missing, as in ``if i != j``, the smallest subscript of a tile that begins with
+    the gap is another one than in all other tiles. The bound without gaps is taken if no tile needs
+    a larger box with it.
+    """
     column = element_column(footprint, position)
     function = column.dim_min(0).gist(column.domain()).coalesce()
+    if function.n_piece() > 1:
+        hull = isl.Map.from_basic_map(column.simple_hull()).intersect_domain(column.domain())
+        bound = hull.dim_min(0).gist(column.domain()).coalesce()
+        largest = greatest(_offsets(column, function), 0)
+        if (
+            bound.n_piece() < function.n_piece()
+            and largest is not None
+            and greatest(_offsets(column, bound), 0) == largest
+        ):
+            function = bound
     return named(function, tile_names)
 
 
@@ -61,9 +76,7 @@ def extent(footprint: isl.Map, lowest: isl.PwAff, position: int, unbounded: str)
     Raises:
         ScheduleError: there is no bound; the message is ``unbounded``.
     """
-    column = element_column(footprint, position)
-    starts = isl.Map.from_pw_aff(lowest).reset_tuple_id(isl.dim_type.in_)
-    offsets = starts.intersect_domain(column.domain()).reverse().apply_range(column).deltas()
+    offsets = _offsets(element_column(footprint, position), lowest)
     if not offsets.dim_has_upper_bound(isl.dim_type.set, 0):
         raise ScheduleError(unbounded)
     last = offsets.dim_max(0)
@@ -71,6 +84,12 @@ def extent(footprint: isl.Map, lowest: isl.PwAff, position: int, unbounded: str)
     if highest is not None and _reaches(last, highest):
         return Constant(highest + 1)
     return simplify(from_pw_aff(last) + 1, {})
+
+
+def _offsets(column: isl.Map, lowest: isl.PwAff) -> isl.Set:
+    """Return the distances of a tile's subscripts from its smallest one."""
+    starts = isl.Map.from_pw_aff(lowest).reset_tuple_id(isl.dim_type.in_)
+    return starts.intersect_domain(column.domain()).reverse().apply_range(column).deltas()
 
 
 def _reaches(last: isl.PwAff, highest: int) -> bool:

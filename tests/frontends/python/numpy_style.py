@@ -240,3 +240,37 @@ def numbers(x, k, alpha):
     t = x * alpha + k
     k = k + 1
     return t, k, alpha, k * 2, alpha * k
+
+
+def initial_values(x, a, k):
+    return (
+        np.max(x, initial=2),
+        a.min(axis=0, initial=k),
+        np.sum(a, initial=1),
+        np.max(x[:0], initial=5),
+    )
+
+
+def repeated_differences(x, a):
+    return np.diff(x, 2), np.diff(a, n=3, axis=0), np.diff(a, 1, 1)
+
+
+def over_arange(x, y):
+    last = 0
+    for i in np.arange(1, len(x), 2):
+        y[i] = x[i] * i + i // 2 - i / 3
+        last = i
+    for i in np.arange(len(x) - 1, -1, -1):
+        y[i] += i % 3
+    return last
+
+
+def quotient_of_sums(x, y):
+    above, below = 0.0, 0.0
+    for i in range(len(x)):
+        if x[i] > 0:
+            above += x[i]
+        else:
+            below -= x[i]
+    y[0] = 1 + above / below if below != 0 else 2.0
+    return 3.0 / below

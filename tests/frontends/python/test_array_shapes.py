@@ -146,6 +146,32 @@ def made(x, y, n):
         y[1:-1] = 0.5 * (x[2:] + x[:-2])
         x, y = y, x
 """,
+    """
+def made(x, y, n):
+    z = x.copy()
+    for t in range(n):
+        z[1:-1] = y[2:] - x[:-2] + t
+        x, y, z = y, z, x
+    return x, y, z
+""",
+    """
+def made(x, y, n):
+    for t in range(1, n):
+        y[1:-1] = 0.5 * (x[2:] + x[:-2]) + t
+        kept = x
+        x = y
+        y = kept
+    return x, y
+""",
+    """
+def made(x, y, n):
+    last = 0
+    for t in range(n):
+        y[1:-1] = x[2:] + last
+        last = t
+        x, y = y, x
+    return y + last
+""",
 )
 
 
@@ -177,3 +203,35 @@ def test_swaps_that_later_stores_would_show_are_refused(rest: str) -> None:
     )
     with pytest.raises(FrontendError):
         ps.jit(made(text, rest))(np.ones(5), np.ones(5), 3)
+
+
+def test_an_exchange_that_leaves_an_array_out_is_refused() -> None:
+    text = """
+def made(x, y, n):
+    for t in range(n):
+        y[1:-1] = x[2:]
+        x = y
+    return x
+"""
+    with pytest.raises(FrontendError, match="'x' is another array before this loop"):
+        ps.jit(made(text, "exchange"))(np.ones(5), np.ones(5), 3)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("np.max(x, initial=x)", "expected a number of type f64"),
+        ("np.max(n, initial=0.5)", "this is Python float; expected i64"),
+        ("np.diff(x, 0)", "expected np.diff"),
+    ],
+)
+def test_other_arguments_are_refused(value: str, message: str) -> None:
+    function = made(f"def made(x, n):\n    return {value}\n", f"refused {len(value)}")
+    with pytest.raises(FrontendError, match=message):
+        ps.jit(function)(np.ones(5), np.ones(5, np.int64))
+
+
+def test_a_loop_over_floats_is_refused() -> None:
+    text = "def made(x):\n    for v in np.arange(0.0, 1.0, 0.25):\n        x[0] += v\n"
+    with pytest.raises(FrontendError, match=r"expected the name of an array, range"):
+        ps.jit(made(text, "floats"))(np.ones(5))
