@@ -51,8 +51,8 @@ MUTANTS = (
         "lanes under a mask are written back without it",
         C,
         "_Printer.vector_assignment",
-        'self.under_mask(masked, f"{element} = {lane};")',
-        '[f"{element} = {lane};"]',
+        "self.under_mask(masked, writes)",
+        "[writes]",
         C_TESTS,
     ),
     Mutant(

@@ -27,7 +27,7 @@ def test_a_program() -> None:
         made[i] = 2 * given[i]
     text = show(ps.Schedule(build.kernel()).vectorize("i", 16), "vector", "sapphirerapids")
     head, body = text.split("\n\n")
-    assert head.startswith("program scale\nparameters n\n")
+    assert head.startswith("program scale\nparameters n with n >= 1\n")
     assert body == (
         "for i in 0..(n//16):\n"
         "  vector 16: contiguous(y[16*i]) = 2*contiguous(x[16*i])\n"

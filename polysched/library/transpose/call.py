@@ -76,17 +76,11 @@ def transpose(
     )
     if is_cached and (done := _CALL_CACHE.run((axes, threads), a, out)) is not None:
         return done
-    if out is not None and type(out) is not np.ndarray:
-        transpose(a, axes, out=as_array(out, "transpose: out"), threads=threads)
-        return out  # type: ignore[no-any-return]
+    if type(a) is not np.ndarray or not (out is None or type(out) is np.ndarray):
+        return _of_tensors(a, axes, out, threads)
     given = a
     if threads is not None:
         threads = number_of_threads("transpose", threads)
-    if type(a) is not np.ndarray:
-        a = as_array(a, "transpose: array 'a'")
-        if is_tensor(given) and out is None:
-            turned = transpose(a, axes, threads=threads)
-            return as_given((given,), turned)  # type: ignore[no-any-return]
     order = None if axes is None else checked_axes(axes, a.ndim)
     entry = dispatch(a.dtype, a.shape, order, threads)
     given_out = out
@@ -111,6 +105,15 @@ def transpose(
     if entry.direct_call is not None and is_cached and a is given:
         _CALL_CACHE.add((axes, threads), (a, given_out), entry.direct_call)
     return out  # type: ignore[no-any-return]
+
+
+def _of_tensors(a: Any, axes: Sequence[int] | None, out: Any, threads: int | None) -> NumpyArray:
+    """Transpose what may be views as arrays; the result is a tensor if the source is one."""
+    into = None if out is None else as_array(out, "transpose: out")
+    turned = transpose(as_array(a, "transpose: array 'a'"), axes, out=into, threads=threads)
+    if out is not None:
+        return out  # type: ignore[no-any-return]
+    return as_given((a,), turned) if is_tensor(a) else turned  # type: ignore[no-any-return]
 
 
 def _unwritable(out: NumpyArray) -> CallError:
