@@ -14,7 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
-from polysched.autoscheduler.cost import FARTHEST_INTERLEAVED, Cost, statement_cost
+from polysched.autoscheduler.body import FARTHEST_INTERLEAVED
+from polysched.autoscheduler.cost import Cost, statement_cost
 from polysched.autoscheduler.facts import AccessFacts, StatementFacts, statement_facts
 from polysched.autoscheduler.traffic import footprint
 from polysched.ir.core.tree import Loop, LoopKind, path

@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from polysched.autoscheduler.body import FARTHEST_INTERLEAVED
 from polysched.autoscheduler.candidate import Situation
-from polysched.autoscheduler.cost import FARTHEST_INTERLEAVED
 from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts, statement_facts
 from polysched.autoscheduler.nests import fresh_names
 from polysched.ir.core.tree import LoopKind
