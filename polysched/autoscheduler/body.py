@@ -43,6 +43,8 @@ STORES_IN_FLIGHT = 32
 """Vectors that wait in the store buffer, before loads find them in the cache."""
 STORE_FACTOR = 2.0
 """A vector is stored in this many times the cycles in which one is loaded."""
+ISSUE_WIDTH = 4
+"""Instructions of a body that start per cycle."""
 SPILL_CYCLES = 8.0
 """Cycles of an iteration for each register that it lacks: a spilled sum is a chain through memory.
 
@@ -70,6 +72,7 @@ class Body:
         machine: Machine,
     ) -> None:
         self.facts = facts
+        self.rolled = rolled
         self.copied = copied
         self.vectors = vectors
         self.machine = machine
@@ -142,7 +145,7 @@ class Body:
             "arithmetic": arithmetic,
             "loads": loads,
             "stores": stores,
-            "issue": (loads * units + stores + arithmetic * units) / 4,
+            "issue": (loads * units + stores + arithmetic * units) / ISSUE_WIDTH,
         }
 
     def passing(self) -> int:

@@ -20,8 +20,12 @@ The processor looks ahead about 100 instructions, and an update takes two: a loa
 """
 
 
-def chain_cycles(body: Body) -> float:
-    """Return the cycles of the longest chain of operations that an iteration waits for."""
+def chain_cycles(body: Body, slots: float) -> float:
+    """Return the cycles of the longest chain of operations that an iteration waits for.
+
+    Args:
+        slots: the instructions of one iteration of all statements in the body.
+    """
     facts, target = body.facts, body.facts.target
     latency = float(body.machine.fma_latency)
     operations = facts.operations
@@ -29,6 +33,7 @@ def chain_cycles(body: Body) -> float:
     longest = 0.0
     if body.inner is not None and facts.reads_target and body.is_held(target):
         longest = latency * body.copies / max(1.0, body.distinct(target))
+        longest /= _sums_in_flight(body, slots)
     if body.inner is None or body.inner.name in target.born_in:
         # Iterations whose results are their own do not wait for each other.
         return longest if body.inner is None else 0.0
@@ -50,6 +55,23 @@ def chain_cycles(body: Body) -> float:
             longest = max(longest, depth * links + STORE_FORWARDING_CYCLES)
     straddling = sum(loop.trip - 1 for loop in body.copied if _straddles(body, loop))
     return max(longest, STRADDLING_CYCLES * straddling)
+
+
+def _sums_in_flight(body: Body, slots: float) -> float:
+    """Return how many sums advance together, since the processor looks ahead to the next ones.
+
+    While a sum waits for its last term, the terms of the next one that are in flight are added.
+    """
+    target, terms = body.facts.target, 1.0
+    for loop in reversed(body.rolled):
+        if target.stride(loop.name) == 0 and loop.name not in target.born_in:
+            terms *= max(1.0, loop.trip)
+        elif loop.name in body.facts.waits_in:
+            break
+        else:
+            ahead = body.machine.costs.instructions_in_flight / max(1.0, slots)
+            return min(max(1.0, loop.trip), 1.0 + ahead / terms)
+    return 1.0
 
 
 def _straddles(body: Body, loop: LoopFacts) -> bool:

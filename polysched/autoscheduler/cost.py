@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from polysched.autoscheduler.body import Body, arithmetic_cycles
+from polysched.autoscheduler.body import ISSUE_WIDTH, Body, arithmetic_cycles
 from polysched.autoscheduler.chains import chain_cycles
 from polysched.autoscheduler.facts import LoopFacts, StatementFacts
 from polysched.autoscheduler.traffic import iterations, memory_cycles
@@ -21,6 +21,8 @@ from polysched.machine.description import Machine
 
 LOOP_CYCLES = 1.5
 """Cycles of one iteration of a loop: increment, comparison, branch."""
+LOOP_SLOTS = 2.0
+"""Instructions of one iteration of a loop beside its body."""
 ENTRY_CYCLES = 6.0
 """Cycles of entering and leaving a loop: bounds, masks, a branch predicted wrong now and then."""
 STALL_CYCLES = 12.0
@@ -106,8 +108,8 @@ def core_cost(
     visits = math.prod(loop.trip for loop in rolled)
     used: dict[str, float] = {}
     for other in beside:
-        used = _together(used, _resources(Body(other, rolled, copied, vectors, machine)))
-    resources = _together(used, _resources(body))
+        used = _together(used, Body(other, rolled, copied, vectors, machine))
+    resources = _together(used, body)
     bound = max(resources, key=lambda name: resources[name])
     needed = resources[bound] - max(used.values(), default=0.0)
     overhead, runs = 0.0, 1.0
@@ -120,17 +122,12 @@ def core_cost(
     return Cost(compute + stalls, compute, 0.0, bound, body.registers)
 
 
-def _resources(body: Body) -> dict[str, float]:
-    """Return the cycles of each resource that one iteration of a body needs."""
-    return {**body.resources(), "chain": chain_cycles(body)}
-
-
-def _together(used: dict[str, float], more: dict[str, float]) -> dict[str, float]:
-    """Return what two statements in one body need of each resource."""
-    return {
-        name: max(used.get(name, 0.0), cycles) if name == "chain" else used.get(name, 0.0) + cycles
-        for name, cycles in more.items()
-    }
+def _together(used: dict[str, float], body: Body) -> dict[str, float]:
+    """Return what a body needs of each resource, beside what other statements in it have used."""
+    resources = body.resources()
+    together = {name: used.get(name, 0.0) + cycles for name, cycles in resources.items()}
+    slots = ISSUE_WIDTH * together["issue"] + LOOP_SLOTS
+    return {**together, "chain": max(used.get("chain", 0.0), chain_cycles(body, slots))}
 
 
 def _raggedness(facts: StatementFacts) -> float:

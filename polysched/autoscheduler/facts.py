@@ -78,7 +78,7 @@ class AccessFacts:
         is_argument: whether the memory is the caller's; else a temporary or a buffer.
         left_behind: the bytes that a cache must hold so that the access finds what an earlier
             statement has used, in the same iteration of common loops.
-        born_in: the loops of which each iteration has a buffer of its own.
+        born_in: the loops of which each iteration has a buffer of its own, or a value of its own.
         is_lookup: whether a byte numbers one of 256 elements.
         is_joined: whether the writes of statements in the same loops fill whole vectors together.
         is_shuffled: whether strides are averages over the rows of a collapsed loop: lanes repeat or
@@ -113,6 +113,7 @@ class StatementFacts:
     Attributes:
         element_bits: the widest type in the statement, which decides how many lanes fit a vector.
         reads_target: whether the statement reads the element that it overwrites.
+        waits_in: the loops whose iterations begin with values that the iteration before makes last.
     """
 
     name: str
@@ -121,6 +122,7 @@ class StatementFacts:
     operations: Operations
     element_bits: int
     reads_target: bool
+    waits_in: frozenset[str] = frozenset()
 
     @cached_property
     def target(self) -> AccessFacts:
