@@ -79,6 +79,7 @@ class Body:
         self.inner = rolled[-1] if rolled else None
         lanes = math.prod(loop.lanes for loop in vectors)
         self.lanes = lanes
+        self.masked = max((loop.masked for loop in vectors), default=0.0)
         self.width = max(1, math.ceil(lanes * facts.element_bits / machine.vector_bits))
         self.copies = math.prod(max(1.0, loop.trip) for loop in copied)
         self.registers = sum(

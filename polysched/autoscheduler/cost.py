@@ -106,17 +106,16 @@ def core_cost(
     rolled = loops[: inner + 1]
     body = Body(facts, rolled, copied, vectors, machine)
     visits = math.prod(loop.trip for loop in rolled)
-    used: dict[str, float] = {}
+    used = {"issue": LOOP_SLOTS / ISSUE_WIDTH} if rolled else {}
     for other in beside:
         used = _together(used, Body(other, rolled, copied, vectors, machine))
     resources = _together(used, body)
     bound = max(resources, key=lambda name: resources[name])
-    needed = resources[bound] - max(used.values(), default=0.0)
+    needed = resources[bound] - (max(used.values(), default=0.0) if beside else 0.0)
     overhead, runs = 0.0, 1.0
     for loop in rolled if not beside else ():
-        overhead += runs * ENTRY_CYCLES
+        overhead += runs * (LOOP_CYCLES + ENTRY_CYCLES)
         runs *= loop.trip
-        overhead += runs * LOOP_CYCLES
     compute = visits * needed * _raggedness(facts) * _sparseness(facts) + overhead
     stalls = visits * body.stalled() * STALL_CYCLES
     return Cost(compute + stalls, compute, 0.0, bound, body.registers)
@@ -126,19 +125,21 @@ def _together(used: dict[str, float], body: Body) -> dict[str, float]:
     """Return what a body needs of each resource, beside what other statements in it have used."""
     resources = body.resources()
     together = {name: used.get(name, 0.0) + cycles for name, cycles in resources.items()}
-    slots = ISSUE_WIDTH * together["issue"] + LOOP_SLOTS
-    return {**together, "chain": max(used.get("chain", 0.0), chain_cycles(body, slots))}
+    chain = chain_cycles(body, ISSUE_WIDTH * together["issue"])
+    return {**together, "chain": max(used.get("chain", 0.0), chain)}
 
 
 def _raggedness(facts: StatementFacts) -> float:
     """Return the factor by which partial tiles slow a statement down.
 
-    Where a tile crosses the edge of a triangle, its copies have conditions and its vectors masks.
+    Where a tile crosses the edge of a triangle, or the end of a loop, its copies have conditions
+    and its vectors masks.
     """
     whole = 1.0
     for loop in facts.loops:
         if loop.kind.is_loop_in_code:
             continue
+        whole *= 1.0 - loop.partial
         for other in facts.loops:
             if other.name in loop.bounded_by and other.kind.is_loop_in_code:
                 whole *= 1.0 - min(0.9, iterations(loop) / max(1.0, 2 * other.trip))

@@ -28,12 +28,6 @@ FRESH_PAGE_CYCLES = 2000.0
 
 Measured on Zen 4 under a hypervisor: a temporary of 64 MB makes a box filter take 100 ms longer.
 """
-ROWS_AT_ONCE = 4.0
-"""Rows that must be streamed together to reach the bandwidth behind the second-level cache.
-
-A single row takes twice as long. Measured on Zen 4 with sums along the rows of 3000 by 3000
-doubles, which come from memory: a line takes 19 cycles with one or two rows, 7 with 4 or more.
-"""
 APART = 1024
 """Bytes between streams that the prefetchers follow one by one."""
 MOST_STREAMS = 16
@@ -108,9 +102,6 @@ def _cycles(
         leap = LEAP_FACTORS.get(cache.level, LEAP_FACTORS[3])
         cycles = footprints[cache.line].traffic(cache.bytes, leap, write_back=True)
         cycles *= costs.line_cycles(cache.level)
-        if cache.level > 1:
-            rows = footprints[cache.line].rows_at_once(cache.bytes)
-            cycles *= 1.0 + max(0.0, 1.0 - rows / ROWS_AT_ONCE)
         total += cycles
         if cycles > busiest:
             busiest = cycles
@@ -173,14 +164,6 @@ class _Footprints:
             weight *= stream.transfers if write_back else 1
             total += lines * weight * math.prod(iterations(loop) for loop in outside)
         return total
-
-    def rows_at_once(self, cache_bytes: int) -> float:
-        """Return how many rows the copies of the innermost loop's body stream into a cache."""
-        return sum(
-            self._rows(stream, (LoopKind.UNROLLED,))
-            for stream, (lines, _) in zip(self.streams, self.inside(0), strict=True)
-            if stream.left_behind > cache_bytes and lines * self.line > cache_bytes
-        )
 
     def _rows(self, stream: Stream, kinds: Sequence[LoopKind]) -> float:
         """Return the rows of a stream to which the loops of some kinds go in one iteration."""
