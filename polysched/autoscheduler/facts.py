@@ -132,6 +132,7 @@ class StatementFacts:
     Attributes:
         element_bits: the widest type in the statement, which decides how many lanes fit a vector.
         reads_target: whether the statement reads the element that it overwrites.
+        readers: the reads of the target by other statements in the same loops.
         waits_in: the loops whose iterations begin with values that the iteration before makes last.
     """
 
@@ -142,6 +143,7 @@ class StatementFacts:
     element_bits: int
     reads_target: bool
     waits_in: frozenset[str] = frozenset()
+    readers: tuple[AccessFacts, ...] = ()
 
     @cached_property
     def target(self) -> AccessFacts:
@@ -162,7 +164,7 @@ class StatementFacts:
         step = self.target.stride(loop) or 0
         step *= self.loop(loop).stride
         found = []
-        for access in self.accesses[1:]:
+        for access in (*self.accesses[1:], *self.readers):
             if step and access.runs_with(self.target):
                 distance, rest = divmod(self.target.offset - access.offset, step)
                 if distance >= 1 and rest == 0:
@@ -310,7 +312,7 @@ def _trips(times: isl.Map, statement: Statement, sizes: Mapping[str, int]) -> li
     share = math.prod(middle) / instances
     if 1 / INSTANCES_OFF < share < INSTANCES_OFF:
         # Partial vectors and tiles cost more than their instances, but nothing costs less.
-        longest = middle.index(max(middle))
+        longest = middle.index(max(middle)) if middle else 0
         return [trip / min(1.0, share) if at == longest else trip for at, trip in enumerate(middle)]
     walks = [middle, *(_walk(reached, number) for number in range(1, SAMPLES))]
     trips = []

@@ -101,7 +101,14 @@ def _shared_facts(
     beside = [one for one in together if len(path(program.tree, one)) == len(around)]
     targets = [_facts_of(program, one, sizes, known).target for one in beside]
     target = replace(found[0], is_joined=_fills_vectors(found[0], around, targets))
-    return replace(facts, accesses=(target, *own))
+    readers = tuple(
+        access
+        for other in beside
+        if other != name
+        for access in _facts_of(program, other, sizes, known).accesses[1:]
+        if access.runs_with(facts.target)
+    )
+    return replace(facts, accesses=(target, *own), readers=readers)
 
 
 def _common(program: Program, around: Sequence[Loop], other: str) -> int:

@@ -104,7 +104,7 @@ class Costs:
     near_pages: int = 64
     """Pages whose addresses the first-level TLB holds."""
 
-    near_page: float = 0.7
+    near_page: float = 1.0
     """Cycles of an access whose address is in the second-level TLB only. Loads overlap.
 
     Measured on Zen 4 with sums down the columns of a matrix: 400 rows in 400 pages take 1.45 cycles
@@ -114,7 +114,7 @@ class Costs:
     far_pages: int = 2048
     """Pages whose addresses the second-level TLB holds."""
 
-    far_page: float = 6.0
+    far_page: float = 9.0
     """Cycles of an access whose address is in no TLB.
 
     Measured in the same way as `near_page`: 3000 rows take 8.5 cycles, and memory explains 1.5.
@@ -137,10 +137,10 @@ class Costs:
     cycles of the latency of 4. The number that fits best is between 200 and 250.
     """
 
-    division: float = 8.0
+    division: float = 6.0
     """Cycles between the starts of two vector divisions or square roots."""
 
-    vector_function: float = 25.0
+    vector_function: float = 13.0
     """Cycles of one vector function such as ``exp``."""
 
     page_packing_rows: int = 1024
