@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts
 from polysched.autoscheduler.operations import Operations
@@ -51,6 +52,8 @@ STORES_IN_FLIGHT = 32
 """Vectors that wait in the store buffer, before loads find them in the cache."""
 STORE_FACTOR = 2.0
 """A vector is stored in this many times the cycles in which one is loaded."""
+MOST_SHARED = 512
+"""Accesses of all copies up to which it is counted which of them read the same element."""
 ISSUE_WIDTH = 4
 """Instructions of a body that start per cycle."""
 SPILL_CYCLES = 8.0
@@ -141,9 +144,11 @@ class Body:
         operations = arithmetic_cycles(self.facts.operations, self.machine, units)
         arithmetic = self.copies * self.width * operations
         loads = stores = 0.0
-        slots = arithmetic * units
-        for access in _unique(self.facts.accesses):
+        slots = 0.0
+        accesses = _unique(self.facts.accesses)
+        for access in accesses:
             copies = self.copies if self.passes_through_memory(access) else self.distinct(access)
+            copies *= self.shared_part(access, accesses)
             if self.is_held(access):
                 assert self.inner is not None
                 copies /= max(1.0, self.inner.trip)
@@ -151,6 +156,8 @@ class Body:
             # No other instruction starts while lanes are gathered one by one.
             rate = ISSUE_WIDTH if self.is_gathered(access) else 1
             slots += max(copies * self.vectors_of(access), cycles * rate)
+            if self.lanes > 1 and access.bytes * 8 < self.facts.element_bits:
+                arithmetic += copies * self.vectors_of(access) / units  # it is converted
             if access.is_write:
                 stores += cycles * STORE_FACTOR
             else:
@@ -161,8 +168,20 @@ class Body:
             "arithmetic": arithmetic,
             "loads": loads,
             "stores": stores,
-            "issue": slots / ISSUE_WIDTH,
+            "issue": (slots + arithmetic * units) / ISSUE_WIDTH,
         }
+
+    def shared_part(self, access: AccessFacts, accesses: Sequence[AccessFacts]) -> float:
+        """Return the part of the reads of a stencil that another copy has not made already."""
+        if access.array == self.facts.target.array:
+            return 1.0
+        offsets = tuple(one.offset for one in accesses if one.runs_with(access))
+        steps = tuple(
+            (stride, math.ceil(loop.trip))
+            for loop in self.copied
+            if (stride := access.stride(loop.name)) and loop.trip > 1
+        )
+        return _distinct_part(offsets, steps) if len(offsets) > 1 and steps else 1.0
 
     def passing(self) -> int:
         """Registers of one iteration beside the held ones: sums that it loads, and an operand."""
@@ -263,6 +282,23 @@ class Body:
                 ):
                     loads += self.copies * self.width * part
         return loads
+
+
+@lru_cache(maxsize=2**12)
+def _distinct_part(offsets: tuple[int, ...], steps: tuple[tuple[int, int], ...]) -> float:
+    """Return the distinct elements among the accesses of all copies, as a part of these accesses.
+
+    Args:
+        offsets: the address of each access in the first copy.
+        steps: for each unrolled loop the distance between copies, and their number.
+    """
+    if len(offsets) * math.prod(count for _, count in steps) > MOST_SHARED:
+        return 1.0
+    elements, accesses = set(offsets), len(offsets)
+    for stride, count in steps:
+        elements = {at + stride * copy for at in elements for copy in range(count)}
+        accesses *= count
+    return len(elements) / accesses
 
 
 def _unique(accesses: Sequence[AccessFacts]) -> list[AccessFacts]:

@@ -54,6 +54,10 @@ def chain_cycles(body: Body, slots: float) -> float:
     depth = latency * max(1, min(operations.arithmetic, 2)) + operations.slow * 13.0
     for distance in facts.distances(body.inner.name):
         longest = max(longest, (depth + STORE_FORWARDING_CYCLES) / distance)
+    if facts.carried is not None:
+        latencies = latency * facts.carried.operations
+        forwarded = STORE_FORWARDING_CYCLES * facts.carried.stores
+        longest = max(longest, (latencies + forwarded) / facts.carried.distance)
     for loop in body.copied:
         # Between copies the value stays in a register; it passes through memory once.
         if body.inner.trip == 1 or target.stride(body.inner.name) == 0:

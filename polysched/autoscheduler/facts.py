@@ -126,13 +126,29 @@ class AccessFacts:
 
 
 @dataclass(frozen=True)
+class CarriedChain:
+    """Operations that wait for one another, from one iteration to a later one.
+
+    Attributes:
+        operations: operations one after the other.
+        stores: values that pass through memory.
+        distance: the iterations between the first and the last of them.
+    """
+
+    operations: int
+    stores: int
+    distance: int
+
+
+@dataclass(frozen=True)
 class StatementFacts:
     """A statement with its loops, outermost first.
 
     Attributes:
         element_bits: the widest type in the statement, which decides how many lanes fit a vector.
         reads_target: whether the statement reads the element that it overwrites.
-        readers: the reads of the target by other statements in the same loops.
+        carried: the longest chain of operations through statements in the same loops, from one
+            iteration of the innermost loop to another.
         waits_in: the loops whose iterations begin with values that the iteration before makes last.
     """
 
@@ -143,7 +159,7 @@ class StatementFacts:
     element_bits: int
     reads_target: bool
     waits_in: frozenset[str] = frozenset()
-    readers: tuple[AccessFacts, ...] = ()
+    carried: CarriedChain | None = None
 
     @cached_property
     def target(self) -> AccessFacts:
@@ -164,7 +180,7 @@ class StatementFacts:
         step = self.target.stride(loop) or 0
         step *= self.loop(loop).stride
         found = []
-        for access in (*self.accesses[1:], *self.readers):
+        for access in self.accesses[1:]:
             if step and access.runs_with(self.target):
                 distance, rest = divmod(self.target.offset - access.offset, step)
                 if distance >= 1 and rest == 0:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import cache, partial
 
 from polysched.autoscheduler.body import FARTHEST_INTERLEAVED
+from polysched.autoscheduler.carried_chains import carried_chain
 from polysched.autoscheduler.cost import Cost, statement_cost
 from polysched.autoscheduler.facts import AccessFacts, StatementFacts, statement_facts
 from polysched.autoscheduler.sum_starts import with_sum_starts
@@ -99,16 +100,11 @@ def _shared_facts(
         or not any(access.runs_with(one) and access.offset == one.offset for one in read)
     ]
     beside = [one for one in together if len(path(program.tree, one)) == len(around)]
-    targets = [_facts_of(program, one, sizes, known).target for one in beside]
-    target = replace(found[0], is_joined=_fills_vectors(found[0], around, targets))
-    readers = tuple(
-        access
-        for other in beside
-        if other != name
-        for access in _facts_of(program, other, sizes, known).accesses[1:]
-        if access.runs_with(facts.target)
-    )
-    return replace(facts, accesses=(target, *own), readers=readers)
+    in_body = [_facts_of(program, one, sizes, known) for one in beside]
+    is_joined = _fills_vectors(found[0], around, [one.target for one in in_body])
+    target = replace(found[0], is_joined=is_joined)
+    carried = carried_chain(beside.index(name), in_body)
+    return replace(facts, accesses=(target, *own), carried=carried)
 
 
 def _common(program: Program, around: Sequence[Loop], other: str) -> int:

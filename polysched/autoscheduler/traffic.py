@@ -36,11 +36,12 @@ MOST_STREAMS = 16
 Measured on Zen 4 with ``b[i][j] += a[j][i]`` for 1000 rows of doubles: gathers from 32 rows at once
 take as long as scalar code, transposed tiles of 8 rows half of that.
 """
-LEAP_FACTORS = {1: 1.0, 2: 3.0, 3: 1.5}
+LEAP_FACTORS = {1: 1.0, 2: 4.0, 3: 1.5}
 """A line that is not fetched in sequence costs this many times the cycles of one in a stream.
 
 Loads overlap, so lines of the second-level cache cost the same in any order. Measured on Zen 4 with
-sums down the columns of a matrix: 1000 rows take 2.0 cycles an element, the TLB included.
+sums down the columns of a matrix of 3000 rows in the third-level cache: a line takes 3.4 cycles in
+sequence, 4.6 if 8 lines lie side by side and 21 if it stands alone, of which the TLB takes half.
 """
 LANES_AND_COPIES = (LoopKind.VECTOR, LoopKind.UNROLLED)
 
@@ -127,7 +128,7 @@ class _Footprints:
         self.moves: list[list[tuple[int, float]]] = [[] for _ in streams]
         self.known = [[_moved(access, (), line) for access in streams]]
 
-    def inside(self, first: int) -> list[tuple[float, bool]]:
+    def inside(self, first: int) -> list[tuple[float, float]]:
         """The footprint of each stream in all iterations of the loops from a position on."""
         while len(self.known) <= len(self.loops) - first:
             loop = self.loops[len(self.loops) - len(self.known)]
@@ -152,7 +153,7 @@ class _Footprints:
         # Neighboring iterations of the loop around them share lines, which stay in the cache.
         first -= 1
         total = 0.0
-        for stream, (lines, in_sequence) in zip(self.streams, self.inside(first), strict=True):
+        for stream, (lines, run) in zip(self.streams, self.inside(first), strict=True):
             if write_back and stream.left_behind <= cache_bytes:
                 continue
             outside = list(self.loops[:first])
@@ -160,7 +161,7 @@ class _Footprints:
                 while outside and stream.access.stride(outside[-1].name) == 0:
                     outside.pop()
             followed = self._rows(stream, LANES_AND_COPIES) <= MOST_STREAMS
-            weight = 1.0 if in_sequence and followed else leap
+            weight = 1.0 + (leap - 1.0) / (run if followed else 1.0)
             weight *= stream.transfers if write_back else 1
             total += lines * weight * math.prod(iterations(loop) for loop in outside)
         return total
@@ -208,10 +209,10 @@ def footprint(access: AccessFacts, loops: Sequence[LoopFacts], line: int) -> flo
     return stream_footprint(Stream(access, (0,), 1, math.inf), loops, line)[0]
 
 
-def stream_footprint(stream: Stream, loops: Sequence[LoopFacts], line: int) -> tuple[float, bool]:
+def stream_footprint(stream: Stream, loops: Sequence[LoopFacts], line: int) -> tuple[float, float]:
     """Return the lines that a stream touches in all iterations of some loops.
 
-    The second value tells whether the lines lie one behind the other.
+    The second value is the number of lines that lie one behind the other, at least.
     """
     moves = (_move(stream.access, loop, line) for loop in loops)
     return _moved(stream, sorted(move for move in moves if move is not None), line)
@@ -225,7 +226,7 @@ def _move(access: AccessFacts, loop: LoopFacts, line: int) -> tuple[int, float] 
     return line if stride is None else abs(stride), iterations(loop)
 
 
-def _moved(stream: Stream, moves: Sequence[tuple[int, float]], line: int) -> tuple[float, bool]:
+def _moved(stream: Stream, moves: Sequence[tuple[int, float]], line: int) -> tuple[float, float]:
     """Return the footprint of a stream that moves so, the least strides first."""
     return _lines(tuple(moves), stream.offsets, stream.access.bytes, line)
 
@@ -233,10 +234,10 @@ def _moved(stream: Stream, moves: Sequence[tuple[int, float]], line: int) -> tup
 @lru_cache(maxsize=2**14)  # plans of one statement have many of their inner loops in common
 def _lines(
     moves: tuple[tuple[int, float], ...], offsets: tuple[int, ...], width: int, line: int
-) -> tuple[float, bool]:
-    """Return the footprint of accesses of some bytes, and whether its lines are in sequence."""
+) -> tuple[float, float]:
+    """Return the footprint of accesses of some bytes, and how many lines lie in sequence."""
     merged = _overlapping(moves, line)
-    lines, in_sequence = 0.0, True
+    lines, run = 0.0, math.inf
     for further in _pieces(offsets, merged, line):
         span, pieces = float(width), 1.0
         for (stride, count), further_count in zip(merged, further, strict=True):
@@ -245,8 +246,9 @@ def _lines(
             else:
                 pieces *= count + further_count
         lines += pieces * max(1.0, span / line)
-        in_sequence = in_sequence and (span >= 2 * line or pieces == 1)
-    return lines, in_sequence
+        if pieces > 1:
+            run = min(run, max(1.0, span / line))
+    return lines, run
 
 
 def _overlapping(moves: Sequence[tuple[int, float]], line: int) -> list[tuple[int, float]]:

@@ -98,7 +98,7 @@ class Costs:
     line_into_l2: float = 2.3
     """Cycles to bring a cache line from L3 into L2, in such a stream."""
 
-    line_into_l3: float = 12.0
+    line_into_l3: float = 9.0
     """Cycles to bring a cache line from memory into the last cache, in such a stream."""
 
     near_pages: int = 64
