@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import wraps
 from types import MappingProxyType
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from polysched.errors import suggestion
 
@@ -30,22 +30,23 @@ def with_signature_errors(
         try:
             return function(*arguments, **named)
         except TypeError:
-            message = _mismatch(function, arguments, named, words)
-            if message is None:
+            name, signature = function.__name__, inspect.signature(function)
+            reason = mismatch(name, signature, arguments, named, words)
+            if reason is None:
                 raise
-            raise TypeError(message) from None
+            raise TypeError(f"{name}: {reason}") from None
 
     return call
 
 
-def _mismatch(
-    function: Callable[..., Any],
+def mismatch(
+    name: str,
+    signature: inspect.Signature,
     arguments: tuple[object, ...],
     named: Mapping[str, object],
-    words: Mapping[str, str],
+    words: Mapping[str, str] = _NONE,
 ) -> str | None:
-    """Return why arguments do not fit a function; None if they do."""
-    signature = inspect.signature(function)
+    """Return why arguments do not fit a function's signature; None if they do."""
     try:
         signature.bind(*arguments, **named)
     except TypeError as error:
@@ -61,6 +62,6 @@ def _mismatch(
     unknown = next((name for name in named if name not in names), None)
     if unknown is not None:
         hint = f"; {words[unknown]}" if unknown in words else suggestion(unknown, names)
-        return f"{function.__name__}: there is no argument '{unknown}'{hint}"
+        return f"there is no argument '{unknown}'{hint}"
     expected = str(signature.replace(parameters=parameters, return_annotation=signature.empty))
-    return f"{function.__name__}: {reason}; expected {function.__name__}{expected}"
+    return f"{reason}; expected {name}{expected}"

@@ -2,6 +2,9 @@
 
 The stages are functions that take a schedule. This class forwards to them, so that users can chain
 calls: ``ps.Schedule(kernel).vectorize("i", 16).check()``.
+
+The autoscheduler and the pictures are imported by the methods that need them: a library call that
+compiles a kernel needs neither.
 """
 
 from __future__ import annotations
@@ -13,10 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
 from polysched import lower
-from polysched.autoscheduler.driver import Optimized, optimize_schedule
-from polysched.autoscheduler.report import Report, report_of
-from polysched.autoscheduler.sizes import model_sizes
-from polysched.autoscheduler.slowdown import slowdown
 from polysched.errors import ScheduleError, SlowScheduleWarning
 from polysched.html import Text
 from polysched.ir.core.kernel import Kernel
@@ -29,8 +28,6 @@ from polysched.legality.reports import loop_properties, loop_reports
 from polysched.legality.verdicts.verdict import Verdict
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
-from polysched.plot import figure, notebook
-from polysched.plot.view import View
 from polysched.runtime.cache import ObjectCache
 from polysched.runtime.kernel import CompiledKernel
 from polysched.schedule.notation.file import apply_file
@@ -38,6 +35,10 @@ from polysched.schedule.schedule import Schedule as BareSchedule
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from polysched.autoscheduler.driver import Optimized
+    from polysched.autoscheduler.report import Report
+    from polysched.plot.view import View
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,6 +98,9 @@ class Schedule(BareSchedule):
         Args:
             machine, sizes: as in :func:`optimize`; by default those of the call of it.
         """
+        from polysched.autoscheduler.report import report_of  # noqa: PLC0415  (see the module)
+        from polysched.autoscheduler.sizes import model_sizes  # noqa: PLC0415
+
         made = self.optimized
         if made is not None and made.schedule.steps != self.steps[: len(made.schedule.steps)]:
             made = None
@@ -132,9 +136,13 @@ class Schedule(BareSchedule):
 
     def plot(self, view: View | None = None) -> Figure:
         """Plot iterations, dependences and witness: see :func:`polysched.plot.figure.plot`."""
+        from polysched.plot import figure  # noqa: PLC0415  (see the module)
+
         return figure.plot(self, view)
 
     def _repr_html_(self) -> str:
+        from polysched.plot import notebook  # noqa: PLC0415  (see the module)
+
         return notebook.schedule_html(self)
 
 
@@ -162,6 +170,8 @@ def compile(
 
 def _warn_if_slow(schedule: Kernel | BareSchedule, machine: Machine) -> None:
     if isinstance(schedule, BareSchedule) and getattr(schedule, "optimized", None) is None:
+        from polysched.autoscheduler.slowdown import slowdown  # noqa: PLC0415  (see the module)
+
         slow = slowdown(schedule, machine)
         if slow is not None:
             advice = "schedule.report() gives the prediction of each statement"
@@ -196,6 +206,8 @@ def optimize(
             message holds the witness.
         ScheduleError: an argument is invalid, or ``sizes`` contradicts the kernel's context.
     """
+    from polysched.autoscheduler.driver import optimize_schedule  # noqa: PLC0415  (see the module)
+
     start = as_user_schedule(kernel)
     made = optimize_schedule(
         start, as_machine(machine), threads=threads, sizes=sizes, seconds=seconds

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, overload
 
+import islpy as isl
 import numpy as np
 
 from polysched.errors import CallError, FrontendError, PolyschedError
@@ -44,10 +45,12 @@ from polysched.frontends.python.scope.inferred_bounds import with_inferred_bound
 from polysched.frontends.python.source.function_source import FunctionSource, function_source
 from polysched.frontends.reciprocals import with_reciprocals
 from polysched.html import Text
+from polysched.ir.core.conditions import conditions_of
 from polysched.ir.core.kernel import Kernel, Order, Role
+from polysched.ir.expr.affine import instance_space, to_set
 from polysched.ir.expr.evaluate import evaluate
+from polysched.ir.expr.expressions import Parameter
 from polysched.lower import compile
-from polysched.runtime.signature import conditions_of
 from polysched.runtime.views import as_array
 from polysched.signature_errors import with_signature_errors
 from polysched.user import Schedule
@@ -68,6 +71,17 @@ class Specialization:
     request: ScheduleRequest
     schedule: Schedule
     call: CompiledCall
+
+
+def _beyond_extents(kernel: Kernel) -> isl.Set:
+    """The context of a kernel without the conditions that extents of arrays always satisfy."""
+    space = instance_space(kernel.parameters, "", ())
+    extents = {extent for array in kernel.arrays.values() for extent in array.shape}
+    context = kernel.context
+    for parameter in map(Parameter, kernel.parameters):
+        if parameter in extents:
+            context = context.gist(to_set(parameter >= 0, space).params())
+    return context
 
 
 class JitFunction:
@@ -166,10 +180,10 @@ class JitFunction:
         schedule = latest.schedule
         if schedule.optimized is None:
             schedule = latest.request.optimized()
-        conditions = [one.text for one in latest.call.compiled.signature.conditions]
+        conditions = conditions_of(_beyond_extents(schedule.kernel))
         lines = [
             f"{self.python.__name__}{latest.types}",
-            *(f"every call checks: {text}" for text in conditions),
+            *(f"every call checks: {condition.text}" for condition in conditions),
             str(schedule.report()),
         ]
         return Text("\n".join(lines))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from polysched.errors import KernelError
+from polysched.errors import FrontendError, KernelError
 from polysched.frontends.python.arrays.outer_arrays import declared
 from polysched.frontends.python.calls.returns import (
     Returned,
@@ -39,6 +39,7 @@ from polysched.frontends.python.source.annotations import Argument, ArrayArgumen
 from polysched.frontends.python.source.function_source import FunctionSource
 from polysched.frontends.python.source.stored_names import assigned, rebound
 from polysched.frontends.python.statements.assignments import Assigner
+from polysched.frontends.python.statements.local_numbers import assign_number
 from polysched.frontends.python.statements.translate import Declarer
 from polysched.frontends.python.values.integer_ranges import limits_of_integers
 from polysched.frontends.python.values.value import Value, number
@@ -106,6 +107,9 @@ def read_function(
     while True:
         try:
             return _read(source, known)
+        except FrontendError as error:
+            # The message points at the user's line; the frames between are of no use to a user.
+            raise error.with_traceback(None) from None
         except WrittenLearnedError as learned:
             known = replace(known, written=known.written | {learned.name})
         except BranchArrayLearnedError as learned:
@@ -209,7 +213,7 @@ def _copy_numbers(
             )
             del assigner.reader.scope.names[argument.name]
             target = ast.copy_location(ast.Name(argument.name, ast.Store()), argument.node)
-            assigner.set_name(ast.copy_location(ast.Pass(), argument.node), target, value)
+            assign_number(assigner, ast.copy_location(ast.Pass(), argument.node), target, value)
 
 
 def _with_ranges(arguments: tuple[Argument, ...], known: Known) -> tuple[Argument, ...]:

@@ -25,7 +25,7 @@ from polysched.frontends.scop.rewrites.region import Region
 from polysched.frontends.scop.rewrites.structs import without_structs
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.parse import ParsedSource
-from polysched.frontends.scop.source.trees import names_in, walk
+from polysched.frontends.scop.source.trees import LOOPS, names_in, walk
 from polysched.frontends.scop.types.c_types import declared_type
 from polysched.frontends.scop.types.layouts import Layouts
 from polysched.ir.expr.dtypes import DType
@@ -55,20 +55,20 @@ def _with_derived_sizes(parsed: ParsedSource, region: Region) -> Region:
     taken = {name for item in region.items for name in names_in(item)}
     taken |= set(_local_names(region)) | set(region.members) | set(region.derived)
     derived = DerivedSizes(
-        sizes_of(numbers, region.items), Names(frozenset(taken)), _may_leave_loops(region)
+        sizes_of(numbers, region.items), Names(frozenset(taken)), region.leaves_loops
     )
     items = derived.items(region.items)
     return replace(region, items=items, derived={**region.derived, **derived.found})
 
 
-def _may_leave_loops(region: Region) -> bool:
-    """Whether a loop of the function may be left before its end."""
-    loops = c_ast.For | c_ast.While | c_ast.DoWhile
+def _leaves_loops(items: tuple[c_ast.Node, ...]) -> bool:
+    """Whether a loop may be left before its condition fails."""
     leaving = c_ast.Break | c_ast.Return | c_ast.Goto
     return any(
         isinstance(inner, leaving)
-        for node in walk(region.function.body)
-        if isinstance(node, loops)
+        for item in items
+        for node in walk(item)
+        if isinstance(node, LOOPS)
         for inner in walk(node.stmt)
     )
 
@@ -90,6 +90,7 @@ def _without_calls(parsed: ParsedSource, region: Region, *, reads_again: bool) -
     functions = inlinable(parsed.tree, others, visible)
     expansion = Expansion(functions, names, visible, parsed.source_map)
     items = expansion.items(region.items)
+    region = replace(region, leaves_loops=_leaves_loops(items))
     if not region.is_function:
         return replace(region, items=items)
     result = region.function.decl.type.type

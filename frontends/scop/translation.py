@@ -232,7 +232,12 @@ class _Translator:
         }
         functions = own_functions(parsed.tree) - set(choices)
         self.scope = Scope(
-            parsed.source_map, typedefs, frozenset(self.variables), functions, choices
+            parsed.source_map,
+            typedefs,
+            frozenset(self.variables),
+            functions,
+            choices,
+            leaves_loops=region.leaves_loops,
         )
         bind_enumerators(self.scope, (*parsed.tree.ext, *region.before), self.usage.used)
         self.undeclared = undeclared_extents(self.variables, self.usage, self.pragmas) - set(shapes)

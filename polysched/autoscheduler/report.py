@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,13 @@ from polysched.legality.reports.loop_reports import FREE_THE_ORDER, format_obsta
 from polysched.machine.description import Machine
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import format_step
+
+_THREADS_ARE_LEGAL = "threads are legal, but "
+
+_SMALL = 0.01
+"""Share of the predicted cycles below which a statement is counted, not shown ..."""
+_FEW = 3
+"""... if there are at least so many of them."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +231,7 @@ def _why_serial(properties: LoopReport, missing: str) -> str | None:
         return "the checker could not decide within its quota whether threads are legal"
     if properties.serial:
         return _first_obstacle(properties.serial)
-    return f"threads are legal, but {missing}"
+    return f"{_THREADS_ARE_LEGAL}{missing}"
 
 
 def _first_obstacle(obstacles: Sequence[Obstacle]) -> str:
@@ -233,14 +240,27 @@ def _first_obstacle(obstacles: Sequence[Obstacle]) -> str:
     return f"{format_obstacle(obstacles[0])}{rest}"
 
 
-def loop_lines(loop: LoopEntry) -> Iterator[str]:
-    """Format a loop of the final program and what stands in its way."""
+def loop_lines(entries: Iterable[LoopEntry]) -> Iterator[str]:
+    """Format loops of the final program, the outermost first, and what stands in their way.
+
+    Inside a loop that may run on threads, the reason why there are none is not repeated.
+    """
+    around: list[LoopEntry] = []
+    for entry in entries:
+        around = [outer for outer in around if outer.depth < entry.depth]
+        is_said = any(outer.serial == entry.serial for outer in around)
+        yield from _loop_lines(entry, has_serial=not is_said)
+        if entry.serial is not None and entry.serial.startswith(_THREADS_ARE_LEGAL):
+            around.append(entry)
+
+
+def _loop_lines(loop: LoopEntry, *, has_serial: bool) -> Iterator[str]:
     indent = "  " * (loop.depth + 1)
     trip = f"{loop.trip:.4g}"
     yield f"{indent}{loop.kind} {loop.loop} (about {trip} iteration{'' if trip == '1' else 's'})"
     if loop.scalar is not None:
         yield f"{indent}  scalar: {loop.scalar}"
-    if loop.serial is not None:
+    if loop.serial is not None and has_serial:
         yield f"{indent}  serial: {loop.serial}"
 
 
@@ -270,15 +290,20 @@ def _lines(report: Report) -> Iterator[str]:
         yield f"  left out for {', '.join(decision.statements)}: {reason.splitlines()[0]}"
     yield ""
     yield "statements:"
+    small = [one for one in report.statements if one.cycles < _SMALL * report.cycles]
     for entry in report.statements:
-        yield (
-            f"  {entry.statement}: {entry.cycles:.3g} cycles, bound by {entry.bound} (core "
-            f"{entry.compute:.3g}, caches {entry.memory:.3g}), registers held: {entry.registers}"
-        )
+        if len(small) < _FEW or entry not in small:
+            yield (
+                f"  {entry.statement}: {entry.cycles:.3g} cycles, bound by {entry.bound} (core "
+                f"{entry.compute:.3g}, caches {entry.memory:.3g}), registers held: "
+                f"{entry.registers}"
+            )
+    if len(small) >= _FEW:
+        together = sum(one.cycles for one in small)
+        yield f"  {len(small)} others: {together:.3g} cycles, each less than {_SMALL:.0%} of all"
     yield ""
     yield "loops:"
-    for loop in report.loops:
-        yield from loop_lines(loop)
+    yield from loop_lines(report.loops)
     if any(loop.kept for loop in report.loops):
         yield f"hint: {FREE_THE_ORDER}"
 

@@ -6,7 +6,7 @@ import json
 import math
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,6 +24,11 @@ Clock = Callable[[], float]
 
 Progress = Callable[[str], None]
 """Receives a short text about the next step. Never called while a run is timed."""
+
+
+def labeled(progress: Progress, work: str) -> Progress:
+    """A progress function whose texts begin with the work."""
+    return lambda event: progress(f"{work}: {event}")
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,16 @@ class Outcome:
     results: tuple[Result, ...]
     withdrawn: tuple[Withdrawn, ...]
     peers: tuple[PeerKernels, ...] = ()
+
+
+def joined(outcomes: Iterable[Outcome]) -> Outcome:
+    """The outcome of several races."""
+    races = tuple(outcomes)
+    return Outcome(
+        tuple(result for outcome in races for result in outcome.results),
+        tuple(entry for outcome in races for entry in outcome.withdrawn),
+        tuple(peer for outcome in races for peer in outcome.peers),
+    )
 
 
 @dataclass(frozen=True)

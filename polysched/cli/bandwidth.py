@@ -40,6 +40,8 @@ def end_race(
     """
     for entry in withdrawn:
         errors().print(f"not raced: {entry.contestant} ({entry.kernel}): {entry.reason}")
-    if any(entry.is_wrong and is_own(entry.contestant) for entry in withdrawn):
-        print_error("wrong output of polysched; this is a defect of polysched")
+    names = [name for entry in withdrawn if entry.is_wrong and is_own(name := entry.contestant)]
+    if names:
+        wrong = " and ".join(dict.fromkeys(names))
+        print_error(f"wrong output of {wrong}; this is a defect of polysched")
         context.exit(ExitCode.WRONG)

@@ -22,7 +22,7 @@ from polysched.cli.bench_programs import programs
 from polysched.cli.bench_python import python
 from polysched.cli.bench_report import report
 from polysched.cli.bench_transpose import transpose
-from polysched.cli.commands import Invocation, summaries
+from polysched.cli.commands import Invocation, require_command, summaries
 from polysched.cli.options import racing_machine_option
 from polysched.cli.terminal import output, progress
 from polysched.machine.description import Machine
@@ -82,6 +82,7 @@ class _Benches(click.Group):
         """The command that the first argument names."""
         if args and args[0] in self.RENAMED:
             ctx.fail(f"'bench {args[0]}' is now 'bench {self.RENAMED[args[0]]}'.")
+        require_command(self, ctx, args)
         return super().resolve_command(ctx, args)
 
 

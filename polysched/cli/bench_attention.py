@@ -16,50 +16,31 @@ from polysched.bench.attention import (
     tolerance,
 )
 from polysched.bench.matmul import ratios
-from polysched.bench.peers import PeerKernels
-from polysched.bench.race import Result, Withdrawn, race
+from polysched.bench.race import Outcome, joined, labeled, race
 from polysched.bench.speedup import OWN
 from polysched.bench.table import markdown_table
 from polysched.cli.bandwidth import end_race
 from polysched.cli.bench_matmul import ratio_table
-from polysched.cli.options import Racing, race_options
+from polysched.cli.options import (
+    NumbersType,
+    Racing,
+    race_options,
+    records_option,
+    threads_option,
+)
 from polysched.cli.peers import print_peers
 from polysched.cli.terminal import progress
-from polysched.errors import BenchError
 from polysched.machine.load import load_machine
 from polysched.machine.peak import PeakMeter
 
 
-def parsed_sizes(
-    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[AttentionSize, ...]:
-    """Parse the values of ``--size HEADSxLENGTHxWIDTH``.
-
-    Raises:
-        click.BadParameter: a value is not three positive numbers.
-    """
-    sizes = []
-    for value in values:
-        try:
-            heads, length, width = map(int, value.split("x"))
-        except ValueError:
-            message = f"'{value}' is not three numbers HEADSxLENGTHxWIDTH, such as 8x1024x64"
-            raise click.BadParameter(message, context, parameter) from None
-        try:
-            sizes.append(AttentionSize(heads, length, width))
-        except BenchError as error:
-            raise click.BadParameter(str(error), context, parameter) from error
-    return tuple(sizes)
-
-
 @click.command("attention")
-@click.option("--json", "as_records", is_flag=True, help="Print a JSON line for each contestant.")
+@records_option
 @click.option(
     "--size",
     "sizes",
     multiple=True,
-    callback=parsed_sizes,
-    metavar="HEADSxLENGTHxWIDTH",
+    type=NumbersType("HEADSxLENGTHxWIDTH", "8x1024x64", AttentionSize),
     help="Heads, queries and keys, and width; may be repeated. By default a suite of 7 sizes.",
 )
 @click.option(
@@ -67,13 +48,7 @@ def parsed_sizes(
     default=None,
     help="Race only causal attention, or only attention to all keys. By default both.",
 )
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Number of threads of every contestant.",
-)
+@threads_option
 @race_options("each size")
 @click.pass_context
 def attention(
@@ -102,33 +77,31 @@ def attention(
     if racing.machine is not None:
         raise click.UsageError("bench attention runs the kernels of this machine; no --machine")
     given = [replace(size, causal=form) for size in sizes for form in (False, True)]
-    results: list[Result] = []
-    peers: list[PeerKernels] = []
-    withdrawn: list[Withdrawn] = []
+    outcomes: list[Outcome] = []
     meter = PeakMeter(load_machine())
     with progress() as tell:
         for size in given or SUITE:
             if causal is not None and size.causal != causal:
                 continue
             data = random_data(size)
-            outcome = race(
-                contestants(data, threads),
-                kernel=str(size),
-                flops=size.flops,
-                peak_burst=meter.burst,
-                reference=reference(data),
-                rules=racing.rules(tolerance(size)),
-                progress=lambda event, size=size: tell(f"{size}: {event}"),  # type: ignore[misc]
+            outcomes.append(
+                race(
+                    contestants(data, threads),
+                    kernel=str(size),
+                    flops=size.flops,
+                    peak_burst=meter.burst,
+                    reference=reference(data),
+                    rules=racing.rules(tolerance(size)),
+                    progress=labeled(tell, str(size)),
+                )
             )
-            results += outcome.results
-            peers += outcome.peers
-            withdrawn += outcome.withdrawn
-    speedups = ratios(results)
+    outcome = joined(outcomes)
+    speedups = ratios(outcome.results)
     if as_records:
-        for record in (*map(asdict, results), *map(asdict, speedups)):
+        for record in (*map(asdict, outcome.results), *map(asdict, speedups)):
             click.echo(json.dumps(record, allow_nan=False))
-    elif results:
-        click.echo(markdown_table(results))
+    elif outcome.results:
+        click.echo(markdown_table(outcome.results))
         click.echo(ratio_table(speedups))
-    print_peers(context, peers, as_records=as_records)
-    end_race(context, withdrawn, lambda name: name == OWN)
+    print_peers(context, outcome.peers, as_records=as_records)
+    end_race(context, outcome.withdrawn, lambda name: name == OWN)

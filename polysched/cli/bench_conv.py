@@ -12,57 +12,25 @@ from polysched.bench.contestant import Contestant
 from polysched.bench.convolution import ConvolutionSize, random_data, reference, tolerance
 from polysched.bench.convolution_own import SCHEDULES, own_contestants
 from polysched.bench.peers_conv import convolution_peers
-from polysched.bench.race import Outcome, Rules, race
+from polysched.bench.race import Outcome, race
 from polysched.bench.table import HEADINGS, IS_NUMBER, contestant_cell, markdown_table
-from polysched.cli.failures import ExitCode
-from polysched.cli.options import racing_machine_option
+from polysched.cli.bandwidth import end_race
+from polysched.cli.options import NumbersType, Racing, race_options, records_option
 from polysched.cli.peers import print_peers
-from polysched.cli.terminal import errors, output, print_error, progress
+from polysched.cli.terminal import output, progress
 from polysched.errors import BenchError, suggestion
-from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.machine.peak import PeakMeter
 
 
-def parsed_size(context: click.Context, parameter: click.Parameter, value: str) -> ConvolutionSize:
-    """Parse the value of ``--sizes N,H,W,CI,CO``.
-
-    Raises:
-        click.BadParameter: it is not five positive numbers.
-    """
-    try:
-        images, rows, columns, channels_in, channels_out = map(int, value.split(","))
-        return ConvolutionSize(images, rows, columns, channels_in, channels_out)
-    except ValueError:
-        message = f"'{value}' is not five numbers N,H,W,CI,CO, such as 5,80,100,128,128"
-        raise click.BadParameter(message, context, parameter) from None
-    except BenchError as error:
-        raise click.BadParameter(str(error), context, parameter) from error
-
-
 @click.command("conv")
-@click.option("--json", "as_records", is_flag=True, help="Print a JSON line for each contestant.")
+@records_option
 @click.option(
     "--sizes",
-    callback=parsed_size,
-    metavar="N,H,W,CI,CO",
+    type=NumbersType("N,H,W,CI,CO", "5,80,100,128,128", ConvolutionSize, ","),
     default="5,80,100,128,128",
     show_default=True,
     help="Number of images, rows, columns, input channels and output channels.",
-)
-@click.option(
-    "--rounds",
-    type=click.IntRange(min=1),
-    default=15,
-    show_default=True,
-    help="Number of rounds; every contestant runs once in each.",
-)
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
-    default=60.0,
-    show_default=True,
-    help="Time limit of the measurements; if it is short, slow contestants run less often.",
 )
 @click.option(
     "--only",
@@ -70,16 +38,14 @@ def parsed_size(context: click.Context, parameter: click.Parameter, value: str) 
     metavar="NAME",
     help="Run only contestants whose name contains NAME; may be repeated.",
 )
-@racing_machine_option
+@race_options("all contestants", 60.0)
 @click.pass_context
 def conv(
     context: click.Context,
     as_records: bool,
     sizes: ConvolutionSize,
-    rounds: int,
-    seconds: float,
     only: tuple[str, ...],
-    machine: Machine | None,
+    racing: Racing,
 ) -> None:
     """Race a convolution with bias and ReLU on one thread.
 
@@ -97,7 +63,7 @@ def conv(
     \b
     Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
     """
-    target = machine or load_machine()
+    target = racing.machine or load_machine()
     with progress() as tell:
         tell("computing the reference")
         data = random_data(sizes)
@@ -108,7 +74,7 @@ def conv(
             flops=sizes.flops,
             peak_burst=PeakMeter(target).burst,
             reference=reference(data),
-            rules=Rules(rounds=rounds, seconds_budget=seconds, tolerance=tolerance(sizes)),
+            rules=racing.rules(tolerance(sizes)),
             progress=tell,
         )
     if as_records:
@@ -119,17 +85,7 @@ def conv(
     elif outcome.results:
         click.echo(markdown_table(outcome.results), nl=False)
     print_peers(context, outcome.peers, as_records=as_records)
-    for entry in outcome.withdrawn:
-        errors().print(f"not raced: {entry.contestant}: {entry.reason}")
-    wrong = [
-        entry.contestant
-        for entry in outcome.withdrawn
-        if entry.contestant in SCHEDULES and entry.is_wrong
-    ]
-    if wrong:
-        names = " and ".join(wrong)
-        print_error(f"wrong output of {names}; this is a defect of polysched")
-        context.exit(ExitCode.WRONG)
+    end_race(context, outcome.withdrawn, lambda name: name in SCHEDULES)
 
 
 def _chosen(contestants: Sequence[Contestant], only: Sequence[str]) -> list[Contestant]:

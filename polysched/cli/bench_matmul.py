@@ -20,16 +20,20 @@ from polysched.bench.matmul import (
     tolerance,
 )
 from polysched.bench.new_shapes import measured, random_sizes, summary
-from polysched.bench.peers import PeerKernels
-from polysched.bench.race import Result, Withdrawn, race
+from polysched.bench.race import Outcome, joined, labeled, race
 from polysched.bench.region import region_seconds
 from polysched.bench.speedup import OWN, Speedup, geometric_mean
 from polysched.bench.table import markdown_table
-from polysched.cli.failures import ExitCode
-from polysched.cli.options import Racing, race_options
+from polysched.cli.bandwidth import end_race
+from polysched.cli.options import (
+    NumbersType,
+    Racing,
+    race_options,
+    records_option,
+    threads_option,
+)
 from polysched.cli.peers import print_peers
-from polysched.cli.terminal import errors, print_error, progress
-from polysched.errors import BenchError
+from polysched.cli.terminal import progress
 from polysched.ir.expr.dtypes import as_dtype
 from polysched.machine.load import load_machine
 from polysched.machine.peak import PeakMeter
@@ -38,45 +42,16 @@ _RATES = MappingProxyType({"f32": 1.0, "f64": 0.5, "bf16": 2.0, "f16": 1.0, "i8"
 """The element types, and the peak in each as a multiple of that of f32."""
 
 
-def parsed_shapes(
-    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[MatmulSize, ...]:
-    """Parse the values of ``--shape MxNxK``.
-
-    Raises:
-        click.BadParameter: a value is not three positive numbers.
-    """
-    try:
-        return tuple(MatmulSize(*_extents(value)) for value in values)
-    except (ValueError, BenchError) as error:
-        raise click.BadParameter(str(error), context, parameter) from None
-
-
-def _extents(value: str) -> tuple[int, int, int]:
-    try:
-        m, n, k = map(int, value.split("x"))
-    except ValueError:
-        raise ValueError(f"'{value}' is not three numbers MxNxK, such as 64x64x256") from None
-    return m, n, k
-
-
 @click.command("matmul")
-@click.option("--json", "as_records", is_flag=True, help="Print a JSON line for each contestant.")
+@records_option
 @click.option(
     "--shape",
     "shapes",
     multiple=True,
-    callback=parsed_shapes,
-    metavar="MxNxK",
+    type=NumbersType("MxNxK", "64x64x256", MatmulSize),
     help="Rows, columns and inner dimension; may be repeated. By default a suite of 13 shapes.",
 )
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Number of threads of every contestant.",
-)
+@threads_option
 @click.option(
     "--type",
     "dtype",
@@ -139,9 +114,7 @@ def matmul(
             raise click.UsageError("--random takes f32 or f64 and neither --shape nor --machine")
         _random_shapes(random_shapes, seed, dtype, threads, as_records=as_records)
         return
-    results: list[Result] = []
-    peers: list[PeerKernels] = []
-    withdrawn: list[Withdrawn] = []
+    outcomes: list[Outcome] = []
     element = as_dtype(dtype).numpy()
     host = load_machine()
     meter = PeakMeter(host)
@@ -150,38 +123,34 @@ def matmul(
         for size in shapes or SUITE:
             label = f"{size} {dtype}"
             data = random_data(size, element)
-            outcome = race(
-                contestants(data, threads, racing.machine),
-                kernel=label,
-                flops=size.flops,
-                peak_burst=lambda: share * meter.burst(),
-                reference=reference(data),
-                rules=racing.rules(tolerance(size, element)),
-                progress=lambda event, label=label: tell(f"{label}: {event}"),  # type: ignore[misc]
+            outcomes.append(
+                race(
+                    contestants(data, threads, racing.machine),
+                    kernel=label,
+                    flops=size.flops,
+                    peak_burst=lambda: share * meter.burst(),
+                    reference=reference(data),
+                    rules=racing.rules(tolerance(size, element)),
+                    progress=labeled(tell, label),
+                )
             )
-            results += outcome.results
-            peers += outcome.peers
-            withdrawn += outcome.withdrawn
-    speedups = ratios(results)
+    outcome = joined(outcomes)
+    speedups = ratios(outcome.results)
     region = region_seconds(host, threads) if threads > 1 else None
     if as_records:
-        for result in results:
+        for result in outcome.results:
             click.echo(result.as_json())
         for ratio in speedups:
             click.echo(json.dumps(asdict(ratio)))
         if region is not None:
             click.echo(json.dumps({"threads": threads, "region_microseconds": 1e6 * region}))
-    elif results:
-        click.echo(markdown_table(results))
+    elif outcome.results:
+        click.echo(markdown_table(outcome.results))
         click.echo(ratio_table(speedups))
         if region is not None:
             click.echo(f"a parallel region of {threads} threads: {1e6 * region:.1f} microseconds")
-    print_peers(context, peers, as_records=as_records)
-    for entry in withdrawn:
-        errors().print(f"not raced: {entry.contestant} ({entry.kernel}): {entry.reason}")
-    if any(entry.contestant == OWN and entry.is_wrong for entry in withdrawn):
-        print_error("wrong output of polysched; this is a defect of polysched")
-        context.exit(ExitCode.WRONG)
+    print_peers(context, outcome.peers, as_records=as_records)
+    end_race(context, outcome.withdrawn, lambda name: name == OWN)
 
 
 def _random_shapes(count: int, seed: int, dtype: str, threads: int, *, as_records: bool) -> None:

@@ -8,13 +8,12 @@ import click
 
 from polysched.bench import pack_bits as works
 from polysched.bench import quantized
-from polysched.bench.bandwidth import Moved, copy_burst, moved, speedups
+from polysched.bench.bandwidth import copy_burst, moved, speedups
 from polysched.bench.contestant import Contestant
-from polysched.bench.peers import PeerKernels
-from polysched.bench.race import Outcome, Progress, Withdrawn, race
+from polysched.bench.race import Outcome, Progress, joined, labeled, race
 from polysched.bench.speedup import OWN
 from polysched.cli.bandwidth import end_race, print_bandwidths
-from polysched.cli.options import Racing, race_options
+from polysched.cli.options import Racing, race_options, records_option
 from polysched.cli.peers import print_peers
 from polysched.cli.terminal import progress
 from polysched.errors import KernelError
@@ -38,7 +37,7 @@ def parsed_types(
 
 
 @click.command("pack-bits")
-@click.option("--json", "as_records", is_flag=True, help="Print a JSON line for each contestant.")
+@records_option
 @click.option(
     "--type",
     "types",
@@ -92,9 +91,7 @@ def pack_bits(
     \b
     Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
     """
-    results: list[Moved] = []
-    peers: list[PeerKernels] = []
-    withdrawn: list[Withdrawn] = []
+    outcomes: list[Outcome] = []
     chosen = types or tuple(map(as_dtype, works.TYPES))
     with progress() as tell:
         for count in counts or (works.block_count(load_machine()), works.LARGE):
@@ -102,27 +99,25 @@ def pack_bits(
             for dtype in chosen:
                 for direction in Direction:
                     data = works.random_data(works.BitcastWork(direction, dtype, count))
-                    outcome = race(
-                        works.contestants(data, strategies=strategies, machine=racing.machine),
-                        kernel=str(data.work),
-                        flops=count,
-                        peak_burst=burst,
-                        reference=data.expected,
-                        rules=racing.rules(),
-                        progress=_told(tell, str(data.work)),
+                    outcomes.append(
+                        race(
+                            works.contestants(data, strategies=strategies, machine=racing.machine),
+                            kernel=str(data.work),
+                            flops=count,
+                            peak_burst=burst,
+                            reference=data.expected,
+                            rules=racing.rules(),
+                            progress=labeled(tell, str(data.work)),
+                        )
                     )
-                    results += map(moved, outcome.results)
-                    peers += outcome.peers
-                    withdrawn += outcome.withdrawn
         if gemv:
-            outcome = _gemv(gemv, racing, tell)
-            results += map(moved, outcome.results)
-            peers += outcome.peers
-            withdrawn += outcome.withdrawn
+            outcomes.append(_gemv(gemv, racing, tell))
+    outcome = joined(outcomes)
+    results = list(map(moved, outcome.results))
     ratios = speedups(results, OWN, (*works.PEERS, *quantized.PEERS))
     print_bandwidths(results, ratios, as_records=as_records)
-    print_peers(context, peers, as_records=as_records)
-    end_race(context, withdrawn, lambda name: name.startswith((OWN, "strategy")))
+    print_peers(context, outcome.peers, as_records=as_records)
+    end_race(context, outcome.withdrawn, lambda name: name.startswith((OWN, "strategy")))
 
 
 def _gemv(rows: int, racing: Racing, tell: Progress) -> Outcome:
@@ -135,9 +130,5 @@ def _gemv(rows: int, racing: Racing, tell: Progress) -> Outcome:
         peak_burst=copy_burst(data.size),
         reference=quantized.reference(data),
         rules=racing.rules(quantized.tolerance(data)),
-        progress=_told(tell, str(data)),
+        progress=labeled(tell, str(data)),
     )
-
-
-def _told(tell: Progress, work: str) -> Progress:
-    return lambda event: tell(f"{work}: {event}")

@@ -5,44 +5,29 @@ from __future__ import annotations
 import click
 
 from polysched.bench import transpose as works
-from polysched.bench.bandwidth import Moved, copy_burst, moved, speedups
-from polysched.bench.peers import PeerKernels
-from polysched.bench.race import Withdrawn, race
+from polysched.bench.bandwidth import copy_burst, moved, speedups
+from polysched.bench.race import Outcome, joined, labeled, race
 from polysched.bench.speedup import OWN
 from polysched.bench.transpose import SUITE, TransposeSize
 from polysched.cli.bandwidth import end_race, print_bandwidths
-from polysched.cli.options import Racing, race_options
+from polysched.cli.options import (
+    NumbersType,
+    Racing,
+    race_options,
+    records_option,
+    threads_option,
+)
 from polysched.cli.peers import print_peers
 from polysched.cli.terminal import progress
 
 
-def parsed_shapes(
-    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[tuple[int, int], ...]:
-    """Parse the values of ``--shape ROWSxCOLUMNS``.
-
-    Raises:
-        click.BadParameter: a value is not two numbers.
-    """
-    shapes = []
-    for value in values:
-        try:
-            rows, columns = map(int, value.split("x"))
-        except ValueError:
-            message = f"'{value}' is not two numbers ROWSxCOLUMNS, such as 512x512"
-            raise click.BadParameter(message, context, parameter) from None
-        shapes.append((rows, columns))
-    return tuple(shapes)
-
-
 @click.command("transpose")
-@click.option("--json", "as_records", is_flag=True, help="Print a JSON line for each contestant.")
+@records_option
 @click.option(
     "--shape",
     "shapes",
     multiple=True,
-    callback=parsed_shapes,
-    metavar="ROWSxCOLUMNS",
+    type=NumbersType("ROWSxCOLUMNS", "512x512", lambda rows, columns: (rows, columns)),
     help="Shape of the input; may be repeated. By default a suite of shapes and types.",
 )
 @click.option(
@@ -52,13 +37,7 @@ def parsed_shapes(
     type=click.Choice(works.TYPES),
     help="Element type; may be repeated. By default f32, or all of the suite.",
 )
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Number of threads of every contestant.",
-)
+@threads_option
 @race_options("each size")
 @click.pass_context
 def transpose(
@@ -84,28 +63,26 @@ def transpose(
     \b
     Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
     """
-    results: list[Moved] = []
-    peers: list[PeerKernels] = []
-    withdrawn: list[Withdrawn] = []
+    outcomes: list[Outcome] = []
     with progress() as tell:
         for size in _sizes(shapes, types):
             data = works.random_data(size)
-            outcome = race(
-                works.contestants(data, threads, racing.machine),
-                kernel=str(size),
-                flops=size.bytes,
-                peak_burst=copy_burst(size.bytes),
-                reference=data.T.copy(),
-                rules=racing.rules(),
-                progress=lambda event, size=size: tell(f"{size}: {event}"),  # type: ignore[misc]
+            outcomes.append(
+                race(
+                    works.contestants(data, threads, racing.machine),
+                    kernel=str(size),
+                    flops=size.bytes,
+                    peak_burst=copy_burst(size.bytes),
+                    reference=data.T.copy(),
+                    rules=racing.rules(),
+                    progress=labeled(tell, str(size)),
+                )
             )
-            results += map(moved, outcome.results)
-            peers += outcome.peers
-            withdrawn += outcome.withdrawn
-    ratios = speedups(results, OWN, works.PEERS)
-    print_bandwidths(results, ratios, as_records=as_records)
-    print_peers(context, peers, as_records=as_records)
-    end_race(context, withdrawn, lambda name: name == OWN)
+    outcome = joined(outcomes)
+    results = list(map(moved, outcome.results))
+    print_bandwidths(results, speedups(results, OWN, works.PEERS), as_records=as_records)
+    print_peers(context, outcome.peers, as_records=as_records)
+    end_race(context, outcome.withdrawn, lambda name: name == OWN)
 
 
 def _sizes(

@@ -37,6 +37,13 @@ def summaries(
     return [(name, one.get_short_help_str(LONGEST_SUMMARY)) for name, one in commands if one]
 
 
+def require_command(group: click.Group, ctx: click.Context, args: list[str]) -> None:
+    """Refuse the name of a subcommand that does not exist, and suggest the nearest names."""
+    names = group.list_commands(ctx)
+    if args and not args[0].startswith("-") and args[0] not in names:
+        ctx.fail(f"no command '{args[0]}'{suggestion(args[0], names)}")
+
+
 class CommandsByName(ReportingGroup):
     """A command group whose subcommands are imported on demand.
 
@@ -69,8 +76,7 @@ class CommandsByName(ReportingGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the subcommand; the message about an unknown one suggests the nearest names."""
-        if args and not args[0].startswith("-") and args[0] not in self.places:
-            ctx.fail(f"no command '{args[0]}'{suggestion(args[0], self.places)}")
+        require_command(self, ctx, args)
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -97,6 +97,4 @@ def _lines(chosen: list[Loop], made: Optimized, report: Report) -> Iterator[str]
             yield f"  left out, since it is not proved: {reason.splitlines()[0]}"
     yield ""
     yield "afterwards:"
-    for entry in report.loops:
-        if inside & set(entry.statements):
-            yield from loop_lines(entry)
+    yield from loop_lines(entry for entry in report.loops if inside & set(entry.statements))

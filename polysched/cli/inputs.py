@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from polysched.errors import CallError, suggestion
+from polysched.ir.core.conditions import conditions_of
 from polysched.ir.core.kernel import Array, Kernel, Role
 from polysched.ir.core.printing import values_text
 from polysched.ir.core.strides import concrete_strides
@@ -15,7 +16,6 @@ from polysched.ir.expr.evaluate import evaluate
 from polysched.ir.semantics.memory import AnyArray, concrete_shape
 from polysched.runtime.buffers import buffer_shape, buffer_type
 from polysched.runtime.memory import aligned_zeros
-from polysched.runtime.signature import conditions_of
 
 
 def parsed_sizes(

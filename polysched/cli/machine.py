@@ -9,7 +9,8 @@ import click
 from rich.table import Table
 
 from polysched.bench.calibration import Calibration, calibrate
-from polysched.cli.options import machine_option
+from polysched.cli.completion import machines
+from polysched.cli.options import machine_option, read_machine
 from polysched.cli.terminal import output, progress
 from polysched.machine.description import Cache, Machine
 from polysched.machine.files import save, to_toml
@@ -20,6 +21,9 @@ from polysched.machine.presets import PRESETS
 @click.command(
     "machine",
     epilog=f"\b\nMACHINE is '{HOST}', a .toml file, or one of:\n  {', '.join(PRESETS)}.",
+)
+@click.argument(
+    "named", metavar="[MACHINE]", required=False, callback=read_machine, shell_complete=machines
 )
 @machine_option
 @click.option("--toml", is_flag=True, help="Print a machine file, which --machine reads.")
@@ -39,7 +43,11 @@ from polysched.machine.presets import PRESETS
     help="Write a machine file, which --machine reads.",
 )
 def machine_command(
-    machine: Machine | None, toml: bool, is_measured: bool, file: Path | None
+    named: Machine | None,
+    machine: Machine | None,
+    toml: bool,
+    is_measured: bool,
+    file: Path | None,
 ) -> None:
     """Describe this machine or another: vectors, FMA units, caches, cores.
 
@@ -48,10 +56,13 @@ def machine_command(
 
     \b
     polysched machine
+    polysched machine haswell-avx2
     polysched machine --calibrate -o mine.toml
     polysched optimize gemm.c --machine mine.toml
     """
-    description = machine or load_machine()
+    if named is not None and machine is not None:
+        raise click.UsageError("the machine is given twice, with and without --machine")
+    description = named or machine or load_machine()
     calibration = None
     if is_measured:
         with progress() as tell:

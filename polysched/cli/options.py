@@ -6,12 +6,13 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import click
 
 from polysched.bench.race import Rules
 from polysched.cli.completion import machines
+from polysched.errors import BenchError
 from polysched.machine.description import Machine
 from polysched.machine.detect import detect_host
 from polysched.machine.load import load_machine
@@ -33,6 +34,53 @@ class WrittenFile(click.Path):
         return super().convert(value, param, ctx)
 
 
+class NumbersType(click.ParamType):  # type: ignore[type-arg]  # click 8.2 is not generic
+    """Integers in one word, such as ``512x512``, and what is made of them.
+
+    Args:
+        metavar: their names, joined as the numbers are: ``ROWSxCOLUMNS``.
+        example: numbers of a message.
+        make: called with the numbers; a `BenchError` that it raises is an error of the option.
+        separator: between the numbers.
+    """
+
+    _COUNTS: ClassVar = {2: "two", 3: "three", 5: "five"}
+
+    def __init__(
+        self, metavar: str, example: str, make: Callable[..., Any], separator: str = "x"
+    ) -> None:
+        self.name, self._example, self._make, self._separator = metavar, example, make, separator
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse the numbers; a `click.BadParameter` if they do not fit."""
+        if not isinstance(value, str):
+            return value
+        count = len(self.name.split(self._separator))
+        try:
+            numbers = list(map(int, value.split(self._separator)))
+        except ValueError:
+            numbers = []
+        if len(numbers) != count:
+            expected = f"{self._COUNTS[count]} numbers {self.name}, such as {self._example}"
+            self.fail(f"'{value}' is not {expected}", param, ctx)
+        try:
+            return self._make(*numbers)
+        except BenchError as error:
+            self.fail(str(error), param, ctx)
+
+
+records_option = click.option(
+    "--json", "as_records", is_flag=True, help="Print a JSON line for each contestant."
+)
+threads_option = click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Number of threads of every contestant.",
+)
+
+
 def output_option(text: str) -> Callable[[_Command], _Command]:
     """Add the required option ``-o FILE`` to a command, as argument `file`.
 
@@ -51,7 +99,7 @@ def machine_option(command: _Command) -> _Command:
     The argument is a :class:`Machine`, or None without the option. An unknown machine is a
     `MachineError`.
     """
-    return _machine_option(_machine)(command)
+    return _machine_option(read_machine)(command)
 
 
 def racing_machine_option(command: _Command) -> _Command:
@@ -75,14 +123,15 @@ def _machine_option(
     )
 
 
-def _machine(_: click.Context, __: click.Parameter, text: str | None) -> Machine | None:
+def read_machine(_: click.Context, __: click.Parameter, text: str | None) -> Machine | None:
+    """Load the machine that an option or argument names; None without one."""
     return None if text is None else load_machine(text)
 
 
 def _runnable_machine(
     context: click.Context, parameter: click.Parameter, text: str | None
 ) -> Machine | None:
-    machine = _machine(context, parameter, text)
+    machine = read_machine(context, parameter, text)
     if machine is not None:
         require_runnable(machine, detect_host())
     return machine
@@ -111,11 +160,14 @@ class Racing:
         return Rules(rounds=self.rounds, seconds_budget=self.seconds, tolerance=tolerance)
 
 
-def race_options(part: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def race_options(
+    part: str, limit: float = 5.0
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add ``--rounds``, ``--seconds`` and ``--machine`` to a command, as argument `racing`.
 
     Args:
         part: the part of the benchmark that ``--seconds`` limits, such as ``"each shape"``.
+        limit: the default of ``--seconds``.
     """
     rounds = click.option(
         "--rounds",
@@ -127,9 +179,10 @@ def race_options(part: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
     seconds = click.option(
         "--seconds",
         type=click.FloatRange(min=0, min_open=True),
-        default=5.0,
+        default=limit,
         show_default=True,
-        help=f"Time limit of the measurements of {part}.",
+        help=f"Time limit of the measurements of {part}; if it is short, slow contestants run less "
+        "often.",
     )
 
     def with_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -52,6 +52,28 @@ def _kinds(
     return tuple(kind for kind in DependenceKind if kind.value in names)
 
 
+def _parsed_values(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, int | range]:
+    """Parse the repeated option ``--at NAME=NUMBER`` or ``--at NAME=NUMBER:NUMBER``.
+
+    Raises:
+        click.BadParameter: a value has another form, or a name occurs twice.
+    """
+    at: dict[str, int | range] = {}
+    for value in values:
+        name, _, text = map(str.strip, value.partition("="))
+        try:
+            first, *last = map(int, text.split(":", 1))
+        except ValueError:
+            message = f"'{value}' is not NAME=NUMBER or NAME=NUMBER:NUMBER, such as i=0 or i=0:16"
+            raise click.BadParameter(message, context, parameter) from None
+        if name in at:
+            raise click.BadParameter(f"'{name}' is given twice", context, parameter)
+        at[name] = range(first, *last) if last else first
+    return at
+
+
 @click.command("plot")
 @click.argument("target", shell_complete=files)
 @reading_options
@@ -83,10 +105,11 @@ def _kinds(
 @click.option(
     "--at",
     multiple=True,
-    callback=parsed_sizes,
-    metavar="NAME=NUMBER",
-    help="Show only the instances at this value of a dimension that is not an axis; may be "
-    "repeated.",
+    callback=_parsed_values,
+    metavar="NAME=NUMBER[:NUMBER]",
+    help="Show only the instances at this value of a dimension that is not an axis, or at the "
+    "values of a dimension from one number to before another; may be repeated. By default a part "
+    "of a domain that is too large.",
 )
 @click.option(
     "--size",

@@ -10,6 +10,8 @@ from polysched.cli.schedule_file import Reading, with_floating_point
 from polysched.errors import PolyschedError, ScheduleError
 from polysched.frontends.scop.regions import Refusal, Replacement, parts_of
 from polysched.ir.isl.budget import time_budget
+from polysched.legality.reports.loop_properties import explain_loops
+from polysched.legality.reports.loop_reports import keeps_order
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.lower import proved
 from polysched.machine.description import Machine
@@ -26,6 +28,7 @@ def proved_regions(
     """
     replaced: list[Replacement] = []
     programs: list[LoopProgram] = []
+    reasons: set[tuple[str, str]] = set()
     left = [*candidates]
     while left:
         one = left.pop(0)
@@ -37,7 +40,9 @@ def proved_regions(
                 raise
             location = one.program.parsed.source_map.span(one.program.region.node)
             reason = str(error).partition("\n")[0]
-            refused.append(Refusal(one.program.region.name, location.error(reason)))
+            if (one.program.region.name, reason) not in reasons:  # a part, for the same reason
+                refused.append(Refusal(one.program.region.name, location.error(reason)))
+            reasons.add((one.program.region.name, reason))
             if one.program.region.is_function:
                 left = [*_parts(one, [other.symbol for other in (*replaced, *left)]), *left]
         else:
@@ -64,6 +69,8 @@ def _scheduled(one: Replacement, reading: Reading, machine: Machine) -> LoopProg
     if reading.auto:
         made = optimize_schedule(schedule, machine, threads=reading.threads or 1)
         if not made.decisions and reading.schedule_file is None:
-            raise ScheduleError("no schedule is predicted to make this faster")
+            kept = keeps_order(explain_loops(schedule)) and not reading.fast_math
+            hint = "; a sum keeps its order, which --fast-math frees" if kept else ""
+            raise ScheduleError(f"no schedule is predicted to make this faster{hint}")
         schedule = made.schedule
     return replace(proved(schedule, machine, guard=False), name=one.symbol)

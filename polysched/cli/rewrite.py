@@ -87,8 +87,10 @@ def rewrite_command(target: str, reading: Reading, file: Path, object_file: Path
         )
         for note in replacement.program.notes():
             output().print(f"  {note}", highlight=False)
+    parted = {replacement.program.region.name for replacement in replaced}
     for refusal in refused:
-        errors().print(f"left as it is: {refusal.error}")
+        rest = f", but for regions of {refusal.function}" if refusal.function in parted else ""
+        errors().print(f"left as it is{rest}: {refusal.error}")
     hint_at_auto(reading.schedule_file is not None, reading)
 
 

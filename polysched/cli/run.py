@@ -30,6 +30,7 @@ from polysched.ir.isl.budget import time_budget, time_left
 from polysched.ir.semantics.memory import AnyArray
 from polysched.ir.semantics.reference import run_reference
 from polysched.lower import compile
+from polysched.machine.detect import detect_host
 from polysched.runtime.kernel import CompiledKernel
 from polysched.runtime.memory import aligned_copy
 
@@ -48,6 +49,7 @@ class Report:
         flops: floating-point operations of one call; None if they could not be counted.
         checksums: the sum of the elements of each result.
         comparison: the comparison with the reference; None if there are too many instances.
+        threads: the number of threads of parallel loops; None if there is no parallel loop.
     """
 
     kernel: str
@@ -57,6 +59,7 @@ class Report:
     flops: int | None
     checksums: Mapping[str, float]
     comparison: Comparison | None
+    threads: int | None
 
     @property
     def median(self) -> float:
@@ -135,7 +138,8 @@ def run_command(
         threads = {} if is_unused else {"threads": reading.threads or 1}
         results, seconds = _timed(compiled, kernel, arrays, parameters, repeat, threads)
         tell("comparing with the reference")
-        report = _report(compiled, kernel, arrays, parameters, results, seconds)
+        used = (reading.threads or detect_host().cores_usable) if compiled.is_threaded else None
+        report = _report(compiled, kernel, arrays, parameters, results, seconds, used)
     if as_record:
         print_json(_record(report))
     else:
@@ -177,6 +181,7 @@ def _report(
     parameters: Mapping[str, int],
     results: Mapping[str, AnyArray],
     seconds: tuple[float, ...],
+    threads: int | None,
 ) -> Report:
     counts = instance_counts(kernel, parameters)
     comparison = None
@@ -190,6 +195,7 @@ def _report(
         flops=None if counts is None else floating_point_operations(kernel, counts),
         checksums={name: float(array.sum(dtype=np.float64)) for name, array in results.items()},
         comparison=comparison,
+        threads=threads,
     )
 
 
@@ -206,6 +212,7 @@ def _lines(report: Report) -> list[str]:
     return [
         f"kernel    {report.kernel}{sizes}",
         f"machine   {report.machine}",
+        *(() if report.threads is None else (f"threads   {report.threads}",)),
         f"time      {_duration(report.median)} (median of {len(report.seconds)}, best "
         f"{_duration(min(report.seconds))}){speed}",
         f"result    {compared}",
@@ -221,6 +228,7 @@ def _record(report: Report) -> dict[str, Any]:
         "machine": report.machine,
         "parameters": dict(report.parameters),
         "runs": len(report.seconds),
+        "threads": report.threads,
         "seconds_median": report.median,
         "seconds_best": min(report.seconds),
         "flops": report.flops,

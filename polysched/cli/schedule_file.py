@@ -72,7 +72,12 @@ def auto_option(command: _Command) -> _Command:
         "--auto",
         is_flag=True,
         help="Let the autoscheduler continue TARGET's schedule, as 'polysched optimize' does.",
-    )(threads_option("With --auto: the number of threads that the schedule may use.")(command))
+    )(
+        threads_option(
+            "With --auto: the number of threads that the schedule may use. For 'run': the number "
+            "of threads of parallel loops; by default all usable cores."
+        )(command)
+    )
 
 
 def threads_option(text: str) -> Callable[[_Command], _Command]:

@@ -78,6 +78,8 @@ def show_command(
     lookup           ... after replacing gathers from tables of 256 elements by shuffles
     neighbors        ... after replacing overlapping loads by shuffles
     unmask           ... after dropping masks of registers whose inactive lanes are dead
+    late-operands    ... after combining operands of integer extrema as they become ready
+    chains           ... after moving recurrences of integer extrema to vector registers
     tiles            ... after keeping the tiles of instructions in tile registers
     vector           the vector program after all passes
     llvm             the LLVM IR

@@ -70,7 +70,9 @@ def users_code(path: Path) -> Iterator[None]:
 
 def _report(path: Path, error: BaseException) -> str:
     """The error, and the user's lines of the traceback, innermost first."""
-    lines = [f"{path}: {_message(error)}"]
+    message = _message(error)
+    # Errors of the Python frontend begin with the file and the line.
+    lines = [message if message.startswith(f"{path}:") else f"{path}: {message}"]
     if isinstance(error, SyntaxError) and error.filename is not None and error.lineno is not None:
         lines.append(f"  {SourceLocation(error.filename, error.lineno, error.offset)}")
     frames = [

@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.syntax import Syntax
 from rich.text import Text
 
-from polysched.legality.reports.answer import CONDITION, REPAIR, Answer, advice
+from polysched.legality.reports.answer import CONDITION, HINT, REPAIR, Answer, advice
 from polysched.legality.verdicts.verdict import Verdict, VerdictKind
 
 _VERDICT_STYLES = {
@@ -89,7 +89,7 @@ def print_advice(lines: Sequence[str], *, to_errors: bool = False) -> None:
 def _colored(line: str) -> Text:
     """Color the lead of an advice, or the two instances of the witness in a line of the picture."""
     text = Text(line)
-    for lead in (CONDITION, REPAIR):
+    for lead in (CONDITION, REPAIR, HINT):
         if line.startswith(lead):
             text.stylize("bold cyan", 0, len(lead))
             return text

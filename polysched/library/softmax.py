@@ -59,14 +59,25 @@ def softmax_kernel(rows: int, columns: int, *, dtype: DType | str = f32) -> Kern
 
 
 def declare_softmax(
-    build: KernelBuilder, dtype: DType, rows: int | Expression, columns: int | Expression
+    build: KernelBuilder,
+    dtype: DType,
+    rows: int | Expression,
+    columns: int | Expression,
+    first: int | Expression | None = None,
 ) -> None:
-    """Declare the arrays and statements of a softmax of each row, for sizes of either kind."""
+    """Declare the arrays and statements of a softmax of each row, for sizes of either kind.
+
+    If ``first`` is given, the exponentials are written to a temporary ``powers``, so that ``out``
+    is written once. The loop that writes it counts from ``first``.
+    """
     x = build.input("x", dtype, (rows, columns), dimensions="row column")
     out = build.output("out", dtype, (rows, columns), dimensions="row column")
     largest = build.temporary("largest", dtype, (rows,), dimensions="at")
     total = build.temporary("total", dtype, (rows,), dimensions="at")
     factor = build.temporary("factor", dtype, (rows,), dimensions="at")
+    powers = out
+    if first is not None:
+        powers = build.temporary("powers", dtype, (rows, columns), dimensions="row column")
     with build.loops(row=rows) as row:
         with build.statement("no_maximum"):
             largest[row] = -math.inf
@@ -76,13 +87,14 @@ def declare_softmax(
             total[row] = 0
         with build.loops(column=columns) as column:
             with build.statement("power"):
-                out[row, column] = exp(x[row, column] - largest[row])
+                powers[row, column] = exp(x[row, column] - largest[row])
             with build.statement("sum", order="any"):
-                total[row] += out[row, column]
+                total[row] += powers[row, column]
         with build.statement("invert"):
             factor[row] = 1 / total[row]
-        with build.loops(column=columns) as column, build.statement("scale"):
-            out[row, column] = out[row, column] * factor[row]
+        start = 0 if first is None else first
+        with build.loops(column=(start, start + columns)) as at, build.statement("scale"):
+            out[row, at - start] = powers[row, at - start] * factor[row]
 
 
 def softmax_schedule(

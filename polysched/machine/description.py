@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from polysched.errors import MachineError
 from polysched.machine.costs import Costs
@@ -13,6 +14,14 @@ DEFAULT_CACHE_BYTES = (32 * 1024, 256 * 1024, 32 * 1024 * 1024)
 """Bytes of the caches of a machine whose caches are unknown, level 1 first."""
 
 _FEATURES = re.compile(r"([+-][a-z0-9._-]+(,[+-][a-z0-9._-]+)*)?")
+
+
+class HasBits(Protocol):
+    """An element type."""
+
+    @property
+    def bits(self) -> int:
+        """The size of an element."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +106,13 @@ class Machine:
                 f"machine {self.name!r}: the caches have levels {levels}; expected rising levels"
             )
 
-    def lanes(self, bits: int) -> int:
-        """Return the number of elements of `bits` bits (e.g. 32) in one vector register."""
+    def lanes(self, element: int | HasBits) -> int:
+        """Return the number of elements in one vector register.
+
+        Args:
+            element: an element type such as ``ps.f32``, or its number of bits.
+        """
+        bits = element if isinstance(element, int) else element.bits
         if bits <= 0 or self.vector_bits % bits:
             raise MachineError(
                 f"machine {self.name!r}: elements of {bits} bits do not fill a vector of "

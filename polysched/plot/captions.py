@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polysched.plot.picture import Picture
-from polysched.plot.view import Color
+from polysched.plot.view import Color, fixed_text
 
 
 def title(picture: Picture) -> str:
@@ -30,8 +30,7 @@ def subtitle(picture: Picture) -> tuple[str, ...]:
 def _hidden(picture: Picture) -> list[str]:
     lines = []
     if picture.fixed:
-        fixed = ", ".join(f"{name} = {value}" for name, value in picture.fixed.items())
-        lines.append(f"only the instances at {fixed}")
+        lines.append(f"only the instances at {fixed_text(picture.fixed)}")
     if picture.projected:
         most = max(dot.instances for dot in picture.dots)
         coloring = "" if picture.color is Color.NONE else ", colored by the first to run"

@@ -136,14 +136,14 @@ def chosen_dimensions(
             f"{' and '.join(map(repr, shown)) or 'the schedule'} has no free index to plot; "
             "expected a statement inside a loop"
         )
-    pair = _witnesses(program, shown, violation)
+    pair = witness_values(program, shown, violation)
     shared = [index for index in free if all(index in values for values in pair)] or free
     counts = {index: sum(index in program.statements[s].indices for s in shown) for index in free}
     ranked = sorted(shared, key=lambda index: (not _differs(pair, index), -counts[index]))[:2]
     return tuple(index for index in free if index in ranked)
 
 
-def _witnesses(
+def witness_values(
     program: Program, shown: Sequence[str], violation: Violation | None
 ) -> list[dict[str, int]]:
     """The index values, by name, of the witness instances whose statements are shown."""

@@ -30,7 +30,7 @@ def plot(schedule: Schedule, view: View | None = None, *, verdict: Verdict | Non
         verdict: the checker's verdict, if already known.
 
     Raises:
-        PlotError: matplotlib is missing, a name is unknown, or the domain is too large.
+        PlotError: matplotlib is missing, a name is unknown, or isl's computations take too long.
         CallError: the sizes violate the kernel's context.
     """
     require_matplotlib()

@@ -15,6 +15,7 @@ from polysched.ir.expr.affine import literal
 from polysched.ir.isl.extrema import greatest, least
 from polysched.ir.semantics.points import Points, at_parameters, points, values
 from polysched.plot.dimensions import coordinate, loop_value
+from polysched.plot.view import Fixed
 from polysched.schedule.core.program import Program
 
 INSTANCE_LIMIT = 200_000
@@ -52,7 +53,7 @@ def instances(
     program: Program,
     shown: Sequence[str],
     dimensions: Sequence[str],
-    at: Mapping[str, int],
+    at: Fixed,
     tile: Sequence[str],
     parameters: Mapping[str, int],
 ) -> tuple[Instances, ...]:
@@ -85,13 +86,16 @@ def instances(
     )
 
 
-def fixed_domain(program: Program, statement: str, at: Mapping[str, int]) -> isl.Set:
+def fixed_domain(program: Program, statement: str, at: Fixed) -> isl.Set:
     """The instances of a statement at which the fixed dimensions have the given values."""
     domain = program.statements[statement].domain
+    space = domain.get_space()
     for name, value in at.items():
         function = coordinate(program, statement, name)
         if function is not None:
-            domain = domain.intersect(function.eq_set(literal(domain.get_space(), value)))
+            values_of = value if isinstance(value, range) else range(value, value + 1)
+            domain = domain.intersect(function.ge_set(literal(space, values_of.start)))
+            domain = domain.intersect(function.lt_set(literal(space, values_of.stop)))
     return domain
 
 
@@ -111,21 +115,28 @@ def enumerated(domain: isl.Set, statement: str, parameters: Mapping[str, int]) -
 
 
 def _too_many(statement: str, count: str) -> str:
-    return f"the domain of statement '{statement}' is too large to plot: {count}"
+    return f"the domain of statement '{statement}' is too large to plot as a whole: {count}"
 
 
 def box_size(domain: isl.Set, parameters: Mapping[str, int]) -> int:
     """Number of points of a domain's bounding box at the given sizes; 0 if it is empty."""
     fixed = at_parameters(domain, parameters)
-    if fixed.is_empty():
-        return 0
+    return 0 if fixed.is_empty() else prod(map(len, box(fixed)))
+
+
+def box(domain: isl.Set) -> list[range]:
+    """The bounding box of a domain that is not empty and has no parameters.
+
+    Raises:
+        PlotError: the domain is unbounded.
+    """
     ends = [
-        (least(fixed, position), greatest(fixed, position))
-        for position in range(fixed.dim(isl.dim_type.set))
+        (least(domain, position), greatest(domain, position))
+        for position in range(domain.dim(isl.dim_type.set))
     ]
     if any(low is None or high is None for low, high in ends):
         raise PlotError(f"cannot enumerate {domain}: it is unbounded")
-    return prod(high - low + 1 for low, high in ends if low is not None and high is not None)
+    return [range(low, high + 1) for low, high in ends if low is not None and high is not None]
 
 
 def _times(program: Program, statement: str, rows: Points, parameters: Mapping[str, int]) -> Points:

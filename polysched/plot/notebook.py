@@ -19,8 +19,8 @@ from polysched.schedule.table import format_step
 def schedule_html(schedule: Schedule, view: View | None = None) -> str:
     """A schedule as HTML: the verdict, the steps, a picture, the loops.
 
-    A part that cannot be shown is replaced by the reason: matplotlib is missing, the domain is too
-    large for a picture, or the loops cannot be generated.
+    A part that cannot be shown is replaced by the reason: matplotlib is missing, the
+    picture takes too long, or the loops cannot be generated.
 
     Args:
         schedule: the schedule.
@@ -44,7 +44,7 @@ def svg_of(schedule: Schedule, view: View | None = None, *, verdict: Verdict | N
     """The picture of a schedule as an SVG element.
 
     Raises:
-        PlotError: matplotlib is missing, a name is unknown, or the domain is too large.
+        PlotError: matplotlib is missing, a name is unknown, or isl's computations take too long.
         CallError: the sizes violate the kernel's context.
     """
     return svg_text(plot(schedule, view, verdict=verdict))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import islpy as isl
@@ -26,10 +26,11 @@ from polysched.plot.dimensions import (
 )
 from polysched.plot.direct import Pairs, direct_pairs
 from polysched.plot.dots import Dot, dots
-from polysched.plot.instances import TooManyInstancesError, fixed_domain, instances
+from polysched.plot.instances import Instances, TooManyInstancesError, fixed_domain, instances
 from polysched.plot.marks import Mark, marks
+from polysched.plot.part import readable_part
 from polysched.plot.sizes import chosen_sizes
-from polysched.plot.view import Color, View
+from polysched.plot.view import Color, Fixed, View, fixed_text
 from polysched.schedule.core.program import Program
 from polysched.schedule.schedule import Schedule
 
@@ -53,7 +54,7 @@ class Picture:
         dimensions: the names of the axes, the horizontal axis first; if there is only one, each
             statement has a row of its own.
         parameters: the values of the parameters.
-        fixed: the fixed dimensions and their values.
+        fixed: the dimensions with fixed values or ranges of values.
         projected: indices that are projected out: instances that differ in them share a dot.
         color: the property that the color of a dot shows.
         tile: the tile loops.
@@ -69,7 +70,7 @@ class Picture:
     statements: Names
     dimensions: Names
     parameters: Mapping[str, int]
-    fixed: Mapping[str, int]
+    fixed: Fixed
     projected: Names
     color: Color
     tile: Names
@@ -87,7 +88,8 @@ def picture(
     """Compute the picture of a schedule, which need not be legal.
 
     Everything is exact: all instances at the given sizes are enumerated, their order is that of the
-    final loop tree, and the arrows are the dependences that the checker uses.
+    final loop tree, and the arrows are the dependences that the checker uses. If there are too many
+    instances, a part of the domain is shown, and the picture says which.
 
     Args:
         schedule: the schedule.
@@ -95,7 +97,7 @@ def picture(
         verdict: the checker's verdict, if already known.
 
     Raises:
-        PlotError: a name is unknown, or the domain is too large.
+        PlotError: a name is unknown, or isl's computations take too long.
         CallError: the sizes violate the kernel's context.
     """
     if not isinstance(view, View | None):
@@ -107,7 +109,7 @@ def picture(
             return _picture(schedule, view, verdict)
     except (QuotaExceededError, isl.Error) as error:
         names = view.statements or tuple(schedule.program.statements)
-        advice = ways_to_shrink(schedule.program, names, schedule.kernel.parameters)
+        advice = ways_to_shrink(names, tuple(schedule.kernel.parameters))
         raise PlotError(f"the picture takes too long: {error}; {advice}") from None
 
 
@@ -116,7 +118,7 @@ def _picture(schedule: Schedule, view: View, verdict: Verdict) -> Picture:
     named = chosen_statements(program, view.statements)
     require_dimensions(program, named, tuple(view.at), "fixed dimension")
     require_loops(program, named, view.tile)
-    dimensions = chosen_dimensions(program, named, view.dimensions, tuple(view.at), violation)
+    dimensions = chosen_dimensions(program, named, view.dimensions, view.fixed, violation)
     shown, left_out = _parted(program, named, dimensions)
     tile = {name: view.tile or tile_loops(program, name) for name in shown}
     loops = tuple(dict.fromkeys(loop for name in shown for loop in tile[name]))
@@ -126,22 +128,22 @@ def _picture(schedule: Schedule, view: View, verdict: Verdict) -> Picture:
             "(tile=..., or --tile)"
         )
     sizes = chosen_sizes(program, shown, view.at, tile, view.sizes, violation)
+    part_notes: Names = ()
     try:
-        enumerated = instances(program, shown, dimensions, view.at, loops, sizes)
-        pairs = _pairs(schedule, view, shown, sizes)
+        enumerated, placed, pairs = _shown(schedule, view, shown, dimensions, loops, sizes)
     except TooManyInstancesError as error:
-        advice = ways_to_shrink(program, shown, sizes, dimensions, view.at)
-        raise PlotError(f"{error}; {advice}") from None
-    placed = dots(enumerated)
+        part = readable_part(program, shown, dimensions, view.at, sizes, violation)
+        view = replace(view, at={**view.at, **part})
+        enumerated, placed, pairs = _shown(schedule, view, shown, dimensions, loops, sizes)
+        name, values = next(iter(part.items()))
+        part_notes = (
+            f"a part: {error}",
+            f"another part: at={{'{name}': range({values.stop}, {values.stop + len(values)})}}, "
+            f"or --at {name}={values.stop}:{values.stop + len(values)}",
+        )
     if not placed:
-        raise PlotError(
-            f"no instance of {_either(shown)} to plot at {_values_text(sizes, view.at)}"
-        )
-    if len(placed) > DOT_LIMIT:
-        raise PlotError(
-            f"the picture has {len(placed):,} dots; expected at most {DOT_LIMIT:,}: "
-            f"{ways_to_shrink(program, shown, sizes)}"
-        )
+        at = fixed_text({**sizes, **view.at})
+        raise PlotError(f"no instance of {_either(shown)} to plot at {at}")
     is_kernel_fault = violation is not None and violation.in_kernel
     faulty = schedule.programs[0] if is_kernel_fault else program
     drawn, within = arrows(pairs, enumerated)
@@ -153,7 +155,7 @@ def _picture(schedule: Schedule, view: View, verdict: Verdict) -> Picture:
         dimensions=dimensions,
         parameters=sizes,
         fixed=dict(view.at),
-        projected=_projected(program, placed, shown, (*dimensions, *view.at)),
+        projected=_projected(program, placed, shown, (*dimensions, *view.fixed)),
         color=view.color,
         tile=loops,
         has_path=view.has_path,
@@ -161,12 +163,35 @@ def _picture(schedule: Schedule, view: View, verdict: Verdict) -> Picture:
         arrows=drawn[:ARROW_LIMIT],
         marks=marked,
         notes=(
+            *part_notes,
             *left_out,
             *_parallel_notes(program, shown),
             *_arrow_notes(pairs, len(drawn), within),
             *missing,
         ),
     )
+
+
+def _shown(
+    schedule: Schedule,
+    view: View,
+    shown: Names,
+    dimensions: Names,
+    loops: Names,
+    sizes: Mapping[str, int],
+) -> tuple[tuple[Instances, ...], tuple[Dot, ...], tuple[Pairs, ...]]:
+    """The instances in the picture, their dots, and the dependences between them.
+
+    Raises:
+        TooManyInstancesError: there are too many for a picture.
+    """
+    enumerated = instances(schedule.program, shown, dimensions, view.at, loops, sizes)
+    placed = dots(enumerated)
+    if len(placed) > DOT_LIMIT:
+        raise TooManyInstancesError(
+            f"the whole picture has {len(placed):,} dots, of which {DOT_LIMIT:,} can be told apart"
+        )
+    return enumerated, placed, _pairs(schedule, view, shown, sizes)
 
 
 def _parted(program: Program, named: Names, dimensions: Names) -> tuple[Names, Names]:
@@ -256,7 +281,3 @@ def _arrow_notes(pairs: tuple[Pairs, ...], count: int, within: int) -> Names:
 
 def _either(names: Names) -> str:
     return " or ".join(f"'{name}'" for name in names)
-
-
-def _values_text(sizes: Mapping[str, int], at: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in {**sizes, **at}.items())

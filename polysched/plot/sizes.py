@@ -9,6 +9,7 @@ import numpy as np
 
 from polysched.dependence.relations import Dependence
 from polysched.errors import CallError, PlotError, suggestion
+from polysched.ir.core.conditions import context_text
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.core.tree import executed, path
 from polysched.ir.isl.extrema import greatest, least
@@ -19,6 +20,7 @@ from polysched.legality.verdicts.verdict import Occurrence, Violation
 from polysched.legality.verdicts.witness import timestamp
 from polysched.plot.dimensions import loop_value
 from polysched.plot.instances import box_size, fixed_domain
+from polysched.plot.view import Fixed
 from polysched.schedule.core.program import Program
 
 _WANTED = (8, 12, 18, 24, 40, 72)
@@ -34,7 +36,7 @@ _READABLE = 6_000
 def chosen_sizes(
     program: Program,
     shown: Sequence[str],
-    at: Mapping[str, int],
+    at: Fixed,
     tile: Mapping[str, Sequence[str]],
     given: Mapping[str, int],
     violation: Violation | None,
@@ -89,7 +91,7 @@ def _near(kernel: Kernel, wanted: int, given: Mapping[str, int]) -> dict[str, in
         context = _with_value(context, name, value)
     if context.is_empty():
         values_text = ", ".join(f"{name} = {value}" for name, value in given.items())
-        raise CallError(f"{values_text} violates the context {kernel.context}")
+        raise CallError(f"{values_text} violates {context_text(kernel.context)}")
     chosen = dict(given)
     for name in kernel.parameters:
         if name not in chosen:
@@ -117,7 +119,7 @@ def _nearest(context: isl.Set, name: str, wanted: int) -> int:
 
 
 def _is_readable(
-    program: Program, shown: Sequence[str], at: Mapping[str, int], sizes: Mapping[str, int]
+    program: Program, shown: Sequence[str], at: Fixed, sizes: Mapping[str, int]
 ) -> bool:
     total = [box_size(fixed_domain(program, name, at), sizes) for name in shown]
     return sum(total) <= _READABLE and max(total, default=0) > 0
@@ -126,7 +128,7 @@ def _is_readable(
 def _has_tiles(
     program: Program,
     shown: Sequence[str],
-    at: Mapping[str, int],
+    at: Fixed,
     tile: Mapping[str, Sequence[str]],
     sizes: Mapping[str, int],
 ) -> bool:

@@ -6,8 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
+from typing import TypeAlias
 
 from polysched.dependence.relations import DependenceKind
+from polysched.errors import PlotError
+
+Fixed: TypeAlias = Mapping[str, int | range]
+"""Dimensions and the values at which instances are shown: one value, or a range of them."""
 
 
 class Color(Enum):
@@ -30,8 +35,10 @@ class View:
         statements: the statements to show; empty for all of the kernel.
         dimensions: one or two dimensions as axes, the horizontal axis first; empty to choose them
             automatically.
-        at: fixed dimensions and their values. Dimensions that are neither fixed nor axes are
-            projected out: all instances that differ only in them share one dot.
+        at: dimensions and the value, or the range of values, at which instances are shown. If it
+            is empty and the domain is too large, a part of the domain is chosen. Dimensions that
+            are neither axes nor have one value are projected out: all instances that differ only
+            in them share one dot.
         sizes: values of parameters; the others are chosen automatically.
         color: the property that the color of a dot shows.
         tile: the tile loops; empty for all tile loops of the schedule.
@@ -41,9 +48,27 @@ class View:
 
     statements: tuple[str, ...] = ()
     dimensions: tuple[str, ...] = ()
-    at: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    at: Fixed = field(default_factory=lambda: MappingProxyType({}))
     sizes: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     color: Color = Color.ORDER
     tile: tuple[str, ...] = ()
     arrows: tuple[DependenceKind, ...] = tuple(DependenceKind)
     has_path: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value in self.at.items():
+            if isinstance(value, range) and value.step != 1:
+                raise PlotError(f"the values of '{name}' are {value}; expected a range of step 1")
+
+    @property
+    def fixed(self) -> tuple[str, ...]:
+        """The dimensions that have one value."""
+        return tuple(name for name, value in self.at.items() if isinstance(value, int))
+
+
+def fixed_text(at: Fixed) -> str:
+    """Fixed dimensions in words, such as ``i = 0, j in 0..8``, where 8 is excluded."""
+    return ", ".join(
+        f"{name} = {value}" if isinstance(value, int) else f"{name} in {value.start}..{value.stop}"
+        for name, value in at.items()
+    )

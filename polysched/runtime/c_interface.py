@@ -13,10 +13,10 @@ from polysched.errors import ExportError
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.core.packing import Rows
 from polysched.ir.core.printing import strides_text
+from polysched.ir.expr.comparisons import display
 from polysched.ir.expr.dtypes import NumberKind, u8
 from polysched.loops.printers.c_helpers import c_type
 from polysched.loops.printers.c_names import CPP_KEYWORDS, KEYWORDS
-from polysched.runtime.linear import display
 from polysched.runtime.signature import Signature, shape_text
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -10,13 +10,13 @@ from types import MappingProxyType
 from polysched.errors import CallError
 from polysched.ir.core.kernel import Array
 from polysched.ir.core.strides import closest_strides
+from polysched.ir.expr.comparisons import display, parameter_names, solve, without
 from polysched.ir.expr.evaluate import evaluate
 from polysched.ir.expr.expressions import Expression, Parameter
 from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.linear_form import LinearForm
 from polysched.ir.semantics.memory import concrete_shape
 from polysched.runtime.buffers import counted_dimensions
-from polysched.runtime.linear import display, parameter_names, solve, without
 from polysched.runtime.signature import Signature
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1

@@ -51,16 +51,23 @@ def compile_module(
         MachineError: this host lacks an instruction set that the code may use; nothing is compiled.
     """
     require_runnable(machine, detect_host())
-    key = object_key(ir_text, entry.symbol, machine, options)
-    code = cache.load(key)
-    if code is None:
-        code = emit_object(ir_text, entry.symbol, machine, options)
-        cache.store(key, code)
-    return load_object(code, entry, machine)
+    return load_object(object_code(ir_text, entry.symbol, machine, options, cache), entry, machine)
 
 
 compile_once = functools.lru_cache(maxsize=128)(compile_module)
 """`compile_module`, with the 128 most recently used functions kept in memory."""
+
+
+def object_code(
+    ir_text: str, symbol: str, machine: Machine, options: CompileOptions, cache: ObjectCache
+) -> bytes:
+    """The object code of a module, from ``cache`` or stored there. Raises as `emit_object`."""
+    key = object_key(ir_text, symbol, machine, options)
+    code = cache.load(key)
+    if code is None:
+        code = emit_object(ir_text, symbol, machine, options)
+        cache.store(key, code)
+    return code
 
 
 def object_key(ir_text: str, symbol: str, machine: Machine, options: CompileOptions) -> str:

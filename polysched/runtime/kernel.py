@@ -375,12 +375,16 @@ def compile_kernel(
         MachineError: this host lacks an instruction set that the code may use.
     """
     signature = signature_of(declaration)
-    extra = int(threaded)
-    entry = Entry(signature.name, len(signature.arrays) + extra, len(signature.parameters) + extra)
     chosen = options or CompileOptions()
     stored = default_cache() if cache is None else cache
-    native = compile_once(llvm, entry, machine, chosen, stored)
+    native = compile_once(llvm, entry_of(signature, threaded=threaded), machine, chosen, stored)
     return CompiledKernel(signature, llvm, machine, chosen, native, threaded)
+
+
+def entry_of(signature: Signature, *, threaded: bool) -> Entry:
+    """The entry point of a kernel; with parallel loops it takes a team and a number of threads."""
+    extra = int(threaded)
+    return Entry(signature.name, len(signature.arrays) + extra, len(signature.parameters) + extra)
 
 
 def allocated(kernel: str, output: Allocation, *, is_zeroed: bool = True) -> NumpyArray:

@@ -17,6 +17,7 @@ from polysched.errors import CallError, KernelError, suggestion
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.core.printing import values_text
 from polysched.ir.core.strides import concrete_strides, elements_spanned
+from polysched.ir.expr.comparisons import display
 from polysched.ir.expr.evaluate import evaluate
 from polysched.runtime.array_layout import (
     ALIGNED,
@@ -28,7 +29,6 @@ from polysched.runtime.array_layout import (
 )
 from polysched.runtime.buffers import buffer_rank, buffer_shape, buffer_text, buffer_type
 from polysched.runtime.inference import Bindings, infer_parameters
-from polysched.runtime.linear import display
 from polysched.runtime.signature import Signature, tuple_text
 from polysched.runtime.strided import check_strides, element_strides, require_apart
 

@@ -12,15 +12,11 @@ from typing import Any, Protocol
 import islpy as isl
 import numpy as np
 
-from polysched.errors import CallError, LoweringError
+from polysched.errors import CallError
+from polysched.ir.core.conditions import Condition, conditions_of
 from polysched.ir.core.kernel import Array, Role
-from polysched.ir.core.limits import limited
 from polysched.ir.core.printing import strides_text
-from polysched.ir.expr.affine import from_aff, from_set
-from polysched.ir.expr.expressions import Constant, Expression
-from polysched.ir.expr.functions import equal
-from polysched.ir.expr.linear import linear_form
-from polysched.runtime.linear import comparison_text, display
+from polysched.ir.expr.comparisons import display
 
 
 class Declaration(Protocol):
@@ -41,14 +37,6 @@ class Declaration(Protocol):
     @property
     def arrays(self) -> Mapping[str, Array]:
         """Arguments, temporaries and buffers in the order of declaration."""
-
-
-@dataclass(frozen=True)
-class Condition:
-    """A condition on the parameters that each call must satisfy, and its text for messages."""
-
-    expression: Expression
-    text: str
 
 
 @dataclass(frozen=True)
@@ -143,32 +131,6 @@ def signature_of(declaration: Declaration) -> Signature:
         arrays=tuple(arguments),
         parameters=tuple(declaration.parameters),
         conditions=conditions_of(declaration.context),
-    )
-
-
-@limited(LoweringError, "the conditions on the parameters are too intricate to be checked at calls")
-def conditions_of(context: isl.Set) -> tuple[Condition, ...]:
-    """The conditions that are satisfied together exactly by the parameters in ``context``.
-
-    A union of several polyhedra gives one condition. A single polyhedron gives one condition for
-    each constraint.
-
-    Raises:
-        LoweringError: isl exceeds its limits.
-    """
-    domain = context.params().from_params().compute_divs().coalesce()
-    polyhedra = domain.get_basic_sets()
-    if len(polyhedra) != 1:
-        expression = from_set(domain)
-        return (Condition(expression, display(expression)),)
-    return tuple(_condition(c) for c in polyhedra[0].remove_redundancies().get_constraints())
-
-
-def _condition(constraint: isl.Constraint) -> Condition:
-    value, equality = from_aff(constraint.get_aff()), constraint.is_equality()
-    return Condition(
-        equal(value, Constant(0)) if equality else value >= Constant(0),
-        comparison_text(linear_form(value, {}), equality=equality),
     )
 
 

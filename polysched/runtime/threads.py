@@ -21,7 +21,9 @@ from polysched.errors import CallError
 from polysched.integers import as_integer
 from polysched.llvm.team_function import TEAM
 from polysched.machine.detect import detect_host
-from polysched.runtime.jit import Entry, architecture, emit_object, load_object
+from polysched.runtime.cache import default_cache
+from polysched.runtime.jit import Entry, architecture, load_object, object_code
+from polysched.runtime.pipeline import CompileOptions
 from polysched.runtime.team_sleep import FUTEX_CALLS
 from polysched.runtime.thread_team import PARALLEL, team_module
 
@@ -92,7 +94,8 @@ def thread_team() -> Team | None:
 def _team_code() -> bytes:
     """The object code of the team, shared by this process and its forked children."""
     host = detect_host()
-    return emit_object(team_module(architecture(host)), PARALLEL, host)
+    text = team_module(architecture(host))
+    return object_code(text, PARALLEL, host, CompileOptions(), default_cache())
 
 
 def openmp_team() -> Team | None:

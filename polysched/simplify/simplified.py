@@ -11,6 +11,7 @@ from polysched.dependence.relations import Dependence
 from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Kernel, Role, Statement
 from polysched.ir.core.tree import loops
+from polysched.simplify.cases import has_cases, with_affine_subscripts
 from polysched.simplify.dead_writes import without_dead_writes
 from polysched.simplify.fills import with_convex_fills, with_fills_first
 from polysched.simplify.forwarding import (
@@ -48,7 +49,10 @@ def simplified(
     written = [statement.target.array for statement in kernel.statements.values()]
     is_written_once = len(set(written)) == len(written)
     temporaries = [array for array in kernel.arrays.values() if array.role is Role.TEMPORARY]
-    if len(written) > MOST_STATEMENTS or (is_written_once and not temporaries):
+    is_plain = is_written_once and not temporaries
+    if len(written) > MOST_STATEMENTS or (
+        is_plain and not any(map(has_cases, kernel.statements.values()))
+    ):
         return kernel
     flows = flows_of(kernel, dependences)
     for _ in range(rounds):
@@ -57,6 +61,9 @@ def simplified(
         if changed is flows.kernel:
             break
         flows = flows_of(changed)
+    split = with_affine_subscripts(flows.kernel, _independent(flows))
+    if split is not flows.kernel:
+        flows = flows_of(split)
     return with_convex_fills(with_fills_first(flows.kernel, flows.dependences))
 
 

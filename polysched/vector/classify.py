@@ -231,13 +231,16 @@ def lane_distances(
         first = min(0, offset.lane * (count - 1))
         least_offset = replace(offset, literal=offset.literal.plus(first))
         return least_offset, tuple([offset.lane * at - first for at in range(count)])
-    forms = [_distance(strides, subscripts, {lane: (at, at)}) for at in range(count)]
-    start, scaled = forms[0]
-    for form, scaled_terms in forms:
-        if dict(form.terms) != dict(start.terms) or scaled_terms != scaled:
+    start, scaled = _distance(strides, subscripts, {lane: (0, 0)})
+    terms = dict(start.terms)
+    constants = [start.constant]
+    for at in range(1, count):  # the first lane that differs ends the comparison
+        form, own_scaled = _distance(strides, subscripts, {lane: (at, at)})
+        if dict(form.terms) != terms or own_scaled != scaled:
             return None
-    least = min(form.constant for form, _ in forms)
-    distances = tuple([form.constant - least for form, _ in forms])
+        constants.append(form.constant)
+    least = min(constants)
+    distances = tuple([constant - least for constant in constants])
     return Offset(LinearForm(start.terms, least), scaled, None), distances
 
 

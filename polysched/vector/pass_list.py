@@ -17,10 +17,12 @@ from polysched.vector.ir import VectorProgram
 from polysched.vector.passes.carry import carry_values
 from polysched.vector.passes.forward import count_lanes_upward
 from polysched.vector.passes.interleave import interleave_stores
+from polysched.vector.passes.late_operands import combine_late_operands
 from polysched.vector.passes.lookup import form_lookups
 from polysched.vector.passes.narrow import narrow_integers
 from polysched.vector.passes.neighbors import form_neighbors
 from polysched.vector.passes.promote import promote_registers
+from polysched.vector.passes.scalar_chains import move_chains
 from polysched.vector.passes.tensorize import select_instructions
 from polysched.vector.passes.tile_registers import hold_tiles
 from polysched.vector.passes.transpose_tiles import form_tiles
@@ -118,6 +120,16 @@ PASSES = (
         "unmask",
         "write registers without masks if their inactive lanes are dead",
         lambda program, machine: unmask_registers(program),
+    ),
+    Pass(
+        "late-operands",
+        "combine integer minima and maxima in the order in which their operands are ready",
+        lambda program, machine: combine_late_operands(program),
+    ),
+    Pass(
+        "chains",
+        "compute scalar recurrences of integer minima and maxima in vector registers",
+        lambda program, machine: move_chains(program, machine.enabled_features),
     ),
     Pass(
         "tiles",

@@ -192,3 +192,29 @@ def test_the_report_says_why_requested_threads_are_not_used() -> None:
     assert "threads share the bandwidth of memory, which bounds the speed" in str(large)
     small = ps.optimize(kernel, threads=2, sizes={"n": 1000}).report()
     assert "not predicted to gain: less than 4e+05 cycles of work" in str(small)
+
+
+def test_the_report_does_not_repeat_why_threads_are_not_used() -> None:
+    text = str(ps.optimize(kernels.matmul(), AVX512, sizes={"m": 64, "n": 64, "k": 64}).report())
+    outermost = [line for line in text.splitlines() if line.startswith("  for ")]
+    said = [line for line in text.splitlines() if "but one thread is requested" in line]
+    assert 0 < len(said) <= len(outermost)
+    assert all(line.startswith("    serial: ") for line in said)
+
+
+def test_the_report_counts_small_statements() -> None:
+    build = ps.KernelBuilder("many")
+    n = build.parameter("n", minimum=1)
+    x = build.inout("x", f64, (n, n))
+    few = build.output("few", f64, (4,))
+    for number in range(4):
+        with build.statement(f"one_{number}"):
+            few[number] = 1
+    with build.loops(i=n, j=n) as (i, j), build.statement("large"):
+        x[i, j] = 2 * x[i, j]
+    text = str(ps.optimize(build.kernel(), AVX512, sizes={"n": 1000}).report())
+    part = text.partition("statements:")[2].partition("loops:")[0]
+    assert "large: " in part
+    assert "one_" not in part
+    assert "4 others: " in part
+    assert "each less than 1% of all" in part

@@ -28,3 +28,9 @@ def test_compile_that_fails(polysched: Polysched, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(bench, "measure_delays", fail)
     result = polysched("bench", "compile")
     assert (result.exit_code, result.stderr) == (2, "error: the process failed\n")
+
+
+def test_an_unknown_bench_gets_the_nearest_names(polysched: Polysched) -> None:
+    result = polysched("bench", "matmull")
+    assert result.exit_code == 2
+    assert "no command 'matmull'; did you mean 'matmul'" in result.stderr

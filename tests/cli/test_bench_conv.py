@@ -9,6 +9,7 @@ from polysched.cli import bench_conv
 from tests.cli.conftest import Polysched
 
 QUICK = ("bench", "conv", "--sizes", "1,3,7,5,20", "--rounds", "1", "--seconds", "0.2")
+WORK = "conv2d_relu 1x3x7x5x20"
 KEYS = (
     "kernel contestant fraction_of_peak gflops peak_gflops runs max_abs_err held_back spread"
 ).split()
@@ -28,7 +29,7 @@ def test_json_lines(polysched: Polysched) -> None:
     ]
     for record in records:
         assert list(record) == KEYS
-        assert record["kernel"] == "conv2d_relu 1x3x7x5x20"
+        assert record["kernel"] == WORK
         assert 0 < record["fraction_of_peak"] < 1
         assert record["max_abs_err"] < 1e-4
 
@@ -54,7 +55,7 @@ def test_wrong_result_of_our_own_fails(
     monkeypatch.setattr(bench_conv, "own_contestants", wrong)
     result = polysched(*QUICK, "--only", "polysched")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "not raced: polysched (b) tutorial: wrong output" in result.stderr
+    assert f"not raced: polysched (b) tutorial ({WORK}): wrong output" in result.stderr
     assert (
         "error: wrong output of polysched (b) tutorial; this is a defect of polysched"
         in result.stderr
@@ -71,7 +72,7 @@ def test_peer_that_is_missing_is_told_and_does_not_fail(
     )
     result = polysched(*QUICK, "--only", "peer", "--only", "(a)")
     assert result.exit_code == 0
-    assert "not raced: peer polysched (b) tutorial: wrong output" in result.stderr
+    assert f"not raced: peer polysched (b) tutorial ({WORK}): wrong output" in result.stderr
     assert "polysched (a) unscheduled" in result.stdout
 
 

@@ -1,4 +1,4 @@
-"""Completion scripts: what the shells get, and what bash makes of it."""
+"""Completion scripts: what the shells get, and what they make of it."""
 
 import shutil
 import subprocess
@@ -18,6 +18,14 @@ try() {
   COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
   _polysched_completion polysched "${!#}" ""; printf '%s\\n' "${COMPREPLY[*]}"
 }
+"""
+
+ZSH_WORDS = """
+compdef() { true; }
+_path_files() { printf 'files %s\\n' "$*"; }
+compadd() { printf '%s\\n' "${completions[*]}"; }
+_describe() { printf '%s\\n' "${completions_with_descriptions[*]}"; }
+try() { words=("$@"); CURRENT=$#; _polysched_completion; }
 """
 
 
@@ -68,21 +76,40 @@ def test_commands_options_and_machines() -> None:
     assert completed("completion", "z") == [("plain", "zsh")]
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-def test_bash_runs_the_script(polysched: Polysched, tmp_path: Path) -> None:
+def run_by(shell: str, polysched: Polysched, folder: Path, commands: str) -> str:
+    """The output of a shell that runs its completion script, then commands."""
     command = Path(sys.executable).with_name("polysched")
-    if not command.exists():
-        pytest.skip("the command is not installed beside Python")
-    script = tmp_path / "script.sh"
-    script.write_text(
-        f"{polysched('completion', 'bash').stdout}\n{WORDS}"
-        "try polysched check exa\ntry polysched che\n"
-    )
+    program = shutil.which(shell)
+    if program is None or not command.exists():
+        pytest.skip(f"needs {shell}, and the command beside Python")
+    script = folder / f"script.{shell}"
+    script.write_text(f"{polysched('completion', shell).stdout}\n{commands}")
     found = subprocess.run(
-        ["bash", str(script)],
+        [program, str(script)],
         capture_output=True,
         text=True,
         check=True,
-        env={"PATH": f"{command.parent}:/usr/bin:/bin"},
+        cwd=folder,
+        env={"PATH": f"{command.parent}:/usr/bin:/bin", "HOME": str(folder)},
     )
-    assert found.stdout == "compopt -o default\n\ncheck\n"
+    return found.stdout
+
+
+def test_bash_runs_the_script(polysched: Polysched, tmp_path: Path) -> None:
+    commands = f"{WORDS}try polysched check exa\ntry polysched che\n"
+    assert run_by("bash", polysched, tmp_path, commands) == "compopt -o default\n\ncheck\n"
+
+
+def test_zsh_runs_the_script(polysched: Polysched, tmp_path: Path) -> None:
+    commands = f"{ZSH_WORDS}try polysched check exa\ntry polysched che\n"
+    files, command = run_by("zsh", polysched, tmp_path, commands).splitlines()
+    assert files == "files -f"
+    assert command.startswith("check:Prove a schedule legal")
+
+
+def test_fish_runs_the_script(polysched: Polysched, tmp_path: Path) -> None:
+    (tmp_path / "example.py").touch()
+    commands = "complete -C 'polysched check exa'\ncomplete -C 'polysched che'\n"
+    file, command = run_by("fish", polysched, tmp_path, commands).splitlines()
+    assert file == "example.py"
+    assert command.startswith("check\tProve a schedule legal")

@@ -71,3 +71,13 @@ def test_missing_file(polysched: Polysched) -> None:
     result = polysched("machine", "--machine", "none.toml")
     assert result.exit_code == 2
     assert "machine file 'none.toml' cannot be read" in result.stderr
+
+
+def test_a_machine_is_named_with_and_without_the_option(polysched: Polysched) -> None:
+    named = polysched("machine", "haswell-avx2")
+    assert named.exit_code == 0
+    assert named.stdout == polysched("machine", "--machine", "haswell-avx2").stdout
+    twice = polysched("machine", "haswell-avx2", "--machine", "znver4")
+    assert twice.exit_code == 2
+    assert "the machine is given twice" in twice.stderr
+    assert "did you mean 'haswell-avx2'" in polysched("machine", "haswel").stderr

@@ -6,13 +6,14 @@ from click.testing import CliRunner
 
 from polysched.cli import options
 from polysched.cli.options import (
+    NumbersType,
     Racing,
     machine_option,
     output_option,
     race_options,
     racing_machine_option,
 )
-from polysched.errors import MachineError
+from polysched.errors import BenchError, MachineError
 from polysched.machine.description import Machine
 from polysched.machine.presets import PRESETS
 
@@ -75,4 +76,30 @@ def test_options_of_races() -> None:
     assert run(race, ["--rounds", "3", "--seconds", "0.5"]).output == "3 rounds in 0.5 s\n"
     assert run(race, ["--rounds", "0"]).exit_code == 2
     assert isinstance(run(race, ["--machine", "zen6"]).exception, MachineError)
-    assert "Time limit of the measurements of each size." in run(race, ["--help"]).output
+    assert "Time limit of the measurements of each size; if" in run(race, ["--help"]).output
+
+
+def ordered(low: int, high: int) -> tuple[int, int]:
+    if low > high:
+        raise BenchError(f"{low} is above {high}")
+    return low, high
+
+
+@click.command()
+@click.option("--range", "ranges", multiple=True, type=NumbersType("LOWxHIGH", "2x3", ordered))
+def ranges_of(ranges: tuple[tuple[int, int], ...]) -> None:
+    click.echo(ranges)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "printed"),
+    [
+        (["--range", "1x2", "--range", "-3x40"], "((1, 2), (-3, 40))"),
+        (["--range", "1"], "'1' is not two numbers LOWxHIGH, such as 2x3"),
+        (["--range", "1x2x3"], "'1x2x3' is not two numbers LOWxHIGH"),
+        (["--range", "1xa"], "'1xa' is not two numbers LOWxHIGH"),
+        (["--range", "2x1"], "Invalid value for '--range': 2 is above 1"),
+    ],
+)
+def test_numbers_in_one_word(arguments: list[str], printed: str) -> None:
+    assert printed in CliRunner().invoke(ranges_of, arguments).output

@@ -85,6 +85,8 @@ def test_schedule_file(
         (("--dimensions", "i,k"), "error: no dimension 'k' of statement 'S'"),
         (("--at", "k=0"), "error: no fixed dimension 'k' of statement 'S'"),
         (("--at", "i"), "Invalid value for '--at': 'i' is not NAME=NUMBER"),
+        (("--at", "i=0:8:2"), "'i=0:8:2' is not NAME=NUMBER or NAME=NUMBER:NUMBER"),
+        (("--at", "i=0:8", "--at", "i=1"), "Invalid value for '--at': 'i' is given twice"),
         (("--size", "n=8"), "error: kernel 'wavefront' has no parameter 'n'"),
         (("--color", "loops"), "'loops' is not one of 'order', 'tile', 'none'"),
         (
@@ -120,11 +122,13 @@ def test_bad_files(polysched: Polysched, kernels: str, tmp_path: Path) -> None:
     )
 
 
-def test_domain_too_large(polysched: Polysched, scale: str, tmp_path: Path) -> None:
-    path = tmp_path / "a.png"
-    result = polysched("plot", f"{scale}:scale", "-o", str(path), "--size", "n=1000000000")
-    assert result.exit_code == 2
-    assert "too large to plot: a box of 1,000,000,000 points" in result.stderr
+def test_a_part_of_a_large_domain(polysched: Polysched, scale: str, tmp_path: Path) -> None:
+    large = ("--size", "n=1000000000")
+    text = drawn(polysched, f"{scale}:scale", tmp_path, *large)
+    assert "as a whole: a box of 1,000,000,000 points" in text
+    assert "only the instances at i in 512..600" in drawn(
+        polysched, f"{scale}:scale", tmp_path, *large, "--at", "i=512:600"
+    )
 
 
 def test_without_matplotlib(

@@ -194,11 +194,13 @@ parallel = serial.split("i", 64).parallel("io")
 
 
 def test_threads(polysched: Polysched, write_file: WriteFile) -> None:
-    file = write_file("threads.py", PARALLEL)
+    file, size = write_file("threads.py", PARALLEL), ("--size", "m=1000")
     for name in ("parallel", "serial --auto"):
         result = polysched("run", *f"{file}:{name} --threads 2 --size m=1000".split())
         assert (result.exit_code, result.stderr) == (0, "")
         assert "largest difference from the reference 0" in result.stdout
+    assert "threads   2\n" in polysched("run", f"{file}:parallel", "--threads", "2", *size).stdout
+    assert "threads " not in polysched("run", f"{file}:serial", *size).stdout
     result = polysched("run", *f"{file}:serial --threads 2 --size m=1000".split())
     assert result.exit_code == 2
     assert "threads=2 has no effect" in result.stderr

@@ -102,6 +102,6 @@ def test_an_error_of_a_frontend_is_shown_without_its_own_lines(tmp_path: Path) -
     with pytest.raises(TargetError) as raised:
         load_source_file(path)
     first, *_, line, carets, place = str(raised.value).splitlines()
-    assert first.startswith(f"{path}: {path}:5:11: '(i * i)' is not affine")
+    assert first.startswith(f"{path}:5:11: '(i * i)' is not affine")
     assert (line.strip(), carets.strip()) == ("x[i * i] = 0", "^^^^^")
     assert place == f"  {path}:2 in <module>"

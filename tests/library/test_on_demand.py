@@ -9,6 +9,8 @@ import pytest
 
 CALLS = {
     "matmul": "ps.matmul(x[0, 0], x[0, 0].T, specialize=False)",
+    "matmul for one shape": "ps.matmul(x[0, 0], x[0, 0].T, specialize=True)",
+    "matmul of bytes": "ps.matmul(x[0, 0].astype('i1'), x[0, 0].T.astype('i1'), scale=0.5)",
     "softmax": "ps.softmax(x)",
     "layer_norm": "ps.layer_norm(x)",
     "attention": "ps.attention(x, x, x)",

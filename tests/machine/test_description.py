@@ -3,6 +3,7 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 
 from polysched.errors import MachineError
+from polysched.ir.expr.dtypes import f32, f64
 from polysched.machine.description import Cache, Machine
 from polysched.machine.presets import PRESETS
 
@@ -14,6 +15,10 @@ SKYLAKE = PRESETS["skylake-avx512"]
 )
 def test_lanes(vector_bits: int, bits: int, lanes: int) -> None:
     assert replace(SKYLAKE, vector_bits=vector_bits).lanes(bits) == lanes
+
+
+def test_lanes_of_an_element_type() -> None:
+    assert (SKYLAKE.lanes(f32), SKYLAKE.lanes(f64)) == (16, 8)
 
 
 @pytest.mark.parametrize("bits", [0, -8, 48, 1024])

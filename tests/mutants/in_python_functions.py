@@ -111,8 +111,8 @@ MUTANTS = (
     Mutant(
         "python-guard-forgotten",
         "an assignment in a branch over data happens always",
-        "polysched.frontends.python.statements.assignments",
-        "Assigner.put",
+        "polysched.frontends.python.statements.element_stores",
+        "ElementStores.put",
         "guards and not is_new",
         "False",
         (f"{TESTS}/python/statements/test_translate.py",),
@@ -147,8 +147,8 @@ MUTANTS = (
     Mutant(
         "python-value-of-a-branch-kept",
         "a name keeps the value that a branch or a loop gave it",
-        "polysched.frontends.python.statements.translate",
-        "Declarer._inner",
+        "polysched.frontends.python.statements.nested_blocks",
+        "nested_block",
         "isinstance(binding, Value)",
         "False",
         (f"{TESTS}/python/statements/test_translate.py",),

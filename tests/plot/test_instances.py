@@ -82,7 +82,7 @@ def test_box() -> None:
     ("domain", "message"),
     [
         ("{ S[i, j] : 0 <= i, j < 2001 }", "a box of 4,004,001 points around it$"),
-        ("{ S[i, j] : 0 <= i, j < 500 }", "'S' is too large to plot: 250,000 instances"),
+        ("{ S[i, j] : 0 <= i, j < 500 }", "'S' is too large to plot as a whole: 250,000 instances"),
         ("{ S[i, j] : 0 <= i, j and j <= 5 }", "it is unbounded"),
     ],
 )

@@ -60,9 +60,14 @@ def test_verdict() -> None:
 
 
 def test_what_cannot_be_drawn_is_said() -> None:
-    text = text_of(schedule_html(Schedule(grid(3000, 3000))))
-    assert "the domain of statement 'S' is too large to plot: a box of 9,000,000 points" in text
+    text = text_of(schedule_html(Schedule(grid(4, 4)), View(dimensions=("k",))))
+    assert "no dimension 'k' of statement 'S'" in text
     assert "program grid" in text
+
+
+def test_a_part_of_a_large_domain() -> None:
+    text = text_of(schedule_html(Schedule(grid(3000, 3000))))
+    assert "the domain of statement 'S' is too large to plot as a whole" in text
 
 
 def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:

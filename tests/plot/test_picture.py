@@ -171,8 +171,6 @@ def test_a_fault_of_the_kernel_is_marked() -> None:
         (View(sizes={"k": 0}), "kernel 'chain' has no parameter 'k'"),
         (View(sizes={"n": 0}), "no instance of 'P' or 'C' to plot at n = 0, m = 1"),
         (View(at={"i": 9}, sizes={"n": 8}), "no instance of .* to plot at n = 8, m = 1, i = 9"),
-        (View(sizes={"n": 80, "m": 80}), "the picture has 12,800 dots; expected at most 10,000"),
-        (View(sizes={"n": 900, "m": 900}), "domain of statement 'P' is too large to plot: 810,000"),
     ],
 )
 def test_bad_views(view: View, message: str) -> None:
@@ -199,7 +197,7 @@ def test_statements_outside_loops_cannot_be_plotted() -> None:
 
 
 def test_sizes_must_satisfy_the_context() -> None:
-    with pytest.raises(CallError, match="n = 0 violates the context"):
+    with pytest.raises(CallError, match="n = 0 violates n >= 1"):
         picture(Schedule(blur()), View(sizes={"n": 0}))
 
 

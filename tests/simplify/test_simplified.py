@@ -2,44 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from polysched.autoscheduler.simplification import with_simplification
 from polysched.fuzz.subject import random_arguments
-from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.semantics.points import points
 from polysched.ir.semantics.reference import run_reference
-from polysched.legality.check import check
 from polysched.schedule.schedule import Schedule
 from tests.simplify.chains import random_chain
+from tests.simplify.comparison import same_values
 from tests.support.effort import cases
-
-SIZES: Mapping[str, int] = {"n": 9, "m": 7}
-
-
-def _same_values(kernel: Kernel) -> Kernel:
-    """The simplified kernel, after comparing its results with the declared ones."""
-    strict = replace(kernel, fp_contract=False)
-    result = with_simplification(Schedule(strict))[0].program.kernel
-    sizes = {name: SIZES[name] for name in kernel.parameters}
-    arguments = random_arguments(strict, sizes)
-    with np.errstate(all="ignore"):
-        expected = run_reference(strict, arguments, sizes)
-        found = run_reference(result, arguments, sizes)
-    for name, array in expected.items():
-        np.testing.assert_array_equal(found[name], array, name)
-    assert check(Schedule(result)).is_legal
-    return result
 
 
 @pytest.mark.parametrize("seed", range(cases(12)))
 def test_random_chains(seed: int) -> None:
-    _same_values(random_chain(seed))
+    same_values(random_chain(seed))
 
 
 def test_most_chains_change() -> None:
@@ -60,7 +39,7 @@ def test_a_producer_moves_into_its_reader() -> None:
         t[i] = x[i] * 0.5
     with build.loops(j=n) as j:
         y[j] = t[j] * t[j]
-    kernel = _same_values(build.kernel())
+    kernel = same_values(build.kernel())
     assert list(kernel.statements) == ["y"]
     assert "t" not in kernel.arrays
 
@@ -72,7 +51,7 @@ def test_a_fill_keeps_the_frame_only() -> None:
         y[i] = 0.0
     with build.loops(j=(1, n - 1)) as j:
         y[j] = x[j]
-    kernel = _same_values(build.kernel())
+    kernel = same_values(build.kernel())
     fills = [one for one in kernel.statements.values() if not one.reads]
     assert sorted(len(points(one.domain, {"n": 9})) for one in fills) == [1, 1]
 
@@ -87,7 +66,7 @@ def test_a_changed_operand_keeps_the_temporary() -> None:
         x[k] = 1.0
     with build.loops(j=n) as j:
         y[j] = t[j]
-    assert "t" in _same_values(build.kernel()).arrays
+    assert "t" in same_values(build.kernel()).arrays
 
 
 def test_a_change_after_the_reader_does_not_matter() -> None:
@@ -100,7 +79,7 @@ def test_a_change_after_the_reader_does_not_matter() -> None:
         y[j] = t[j]
     with build.loops(k=n) as k:
         x[k] = 1.0
-    assert "t" not in _same_values(build.kernel()).arrays
+    assert "t" not in same_values(build.kernel()).arrays
 
 
 def test_an_expensive_value_of_two_readers_is_computed_once() -> None:
@@ -113,7 +92,7 @@ def test_an_expensive_value_of_two_readers_is_computed_once() -> None:
         y[j, 0] = t[j]
     with build.loops(k=n) as k:
         y[k, 1] = t[k]
-    assert "t" in _same_values(build.kernel()).arrays
+    assert "t" in same_values(build.kernel()).arrays
 
 
 def test_the_signs_of_zeros_stay_apart() -> None:
@@ -126,7 +105,7 @@ def test_the_signs_of_zeros_stay_apart() -> None:
     with build.loops(j=n) as j:
         y[j, 0] = t[j, 0] + t[j, 1]
         y[j, 1] = t[j, 1] + t[j, 1]
-    kernel = _same_values(build.kernel())
+    kernel = same_values(build.kernel())
     results = run_reference(kernel, random_arguments(kernel, {"n": 5}), {"n": 5})
     assert np.signbit(results["y"]).tolist() == [[False, True]] * 5
 

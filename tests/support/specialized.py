@@ -11,6 +11,9 @@ class _NoGenericCalls:
     def run(self, *_: object) -> None:
         return None
 
+    def make_missing(self) -> None:
+        pass
+
     def is_served(self, *_: object) -> bool:
         return False
 

@@ -43,6 +43,9 @@ def loops() -> LoopProgram:
         columns[j] += rows[k, j]
     with build.loops(e=(1, 13)) as e, build.statement("recurrence"):
         sums[e] = sums[e] + sums[e - 1]
+    ways, path = build.input("ways", ps.i32, (13,)), build.inout("path", ps.i32, (14,))
+    with build.loops(w=13) as w, build.statement("path"):
+        path[w + 1] = ps.minimum(ps.minimum(path[w] + 1, ways[w]), ways[w] - 9)
     pairs, seen = build.output("pairs", ps.f64, (N, 2)), build.output("seen", ps.i32, (N,))
     with build.loops(p=N) as p:
         pairs[p, 0] = line[p]
@@ -73,6 +76,8 @@ def given() -> dict[str, np.ndarray]:
         "given": random.integers(-9, 9, (N, N), np.int32),
         "total": random.integers(-9, 9, N, np.int32),
         "line": random.integers(-9, 9, 40).astype(np.float64),
+        "ways": random.integers(-9, 9, 13, np.int32),
+        "path": random.integers(-9, 9, 14, np.int32),
         "small": random.integers(0, 99, N, np.uint8),
         "rows": random.integers(-9, 9, (40, 13)).astype(np.float32),
         "byte": random.integers(0, 256, N, np.uint8),

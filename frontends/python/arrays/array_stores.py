@@ -101,20 +101,24 @@ class ArrayStores:
         self, node: ast.AST, value: ArrayValue, hint: str, dtype: DType | None = None
     ) -> ArrayValue:
         """Store an array in a new array of the kernel, with a name like ``hint``."""
-        handle = self.declare(node, hint, dtype or value.dtype, value.shape)
-        made = whole(handle, value.shape)
-        scope, name = self.reader.scope, handle.array.name
+        result = self.new(node, hint, dtype or value.dtype, value.shape)
+        assert result.base is not None
+        scope, name = self.reader.scope, result.base.array.name
         if not value.is_undefined:
-            self._fill(node, made, value, is_new=True)
+            self._fill(node, result, value, is_new=True)
         elif name in scope.filled:
-            self._fill(node, made, number(0), is_new=True)
+            self._fill(node, result, number(0), is_new=True)
         else:
             scope.undefined.add(name)
-        return made
+        return result
 
     def fill(self, node: ast.AST, target: ArrayValue, value: Operand) -> None:
         """Store in a view of a new array whose elements have no values yet."""
         self._fill(node, target, value, is_new=True)
+
+    def new(self, node: ast.AST, hint: str, dtype: DType, shape: Subscripts) -> ArrayValue:
+        """A view of a new array; see `declare`."""
+        return whole(self.declare(node, hint, dtype, shape), shape)
 
     def declare(self, node: ast.AST, hint: str, dtype: DType, shape: Subscripts) -> ArrayHandle:
         """A new array, large enough for a shape at every index of the enclosing loops."""
@@ -131,6 +135,20 @@ class ArrayStores:
                 return make(name, dtype, extents)
         except KernelError as error:
             raise reader.source.error(node, str(error)) from None
+
+    def put_element(
+        self,
+        node: ast.AST,
+        view: ArrayValue,
+        indices: Subscripts,
+        value: Value,
+        *,
+        is_new: bool = False,
+    ) -> None:
+        """Store one element of a view."""
+        assert view.base is not None
+        assert view.place is not None
+        self.put(node, view.base, view.place(indices), value, is_new=is_new)
 
     @contextmanager
     def loops(
@@ -164,13 +182,10 @@ class ArrayStores:
         is_new: bool = False,
         backwards: bool = False,
     ) -> None:
-        base, place = target.base, target.place
-        assert base is not None
-        assert place is not None
+        assert target.base is not None
         try:
-            with self.loops(target.shape, base.array.name, backwards=backwards) as indices:
-                element = _element(value, indices)
-                self.put(node, base, place(indices), element, is_new=is_new)
+            with self.loops(target.shape, target.base.array.name, backwards=backwards) as indices:
+                self.put_element(node, target, indices, _element(value, indices), is_new=is_new)
         except KernelError as error:
             raise self.reader.source.error(node, str(error)) from None
 

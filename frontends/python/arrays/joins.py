@@ -27,7 +27,6 @@ from polysched.frontends.python.scope.array_values import (
     shape_text,
     tidy,
     viewed,
-    whole,
 )
 from polysched.frontends.python.scope.array_views import expanded
 from polysched.frontends.python.values.value import Value, number, stored
@@ -264,7 +263,7 @@ class Joins:
         return found if len(found) == rank else None
 
     def _new(self, node: ast.AST, dtype: DType, shape: Subscripts) -> ArrayValue:
-        return whole(self.stores.declare(node, self.hint, dtype, shape), shape)
+        return self.stores.new(node, self.hint, dtype, shape)
 
     def _put(self, node: ast.AST, made: ArrayValue, part: ArrayValue, starts: Subscripts) -> None:
         """Store a part of the result that begins at some indices."""

@@ -1,23 +1,20 @@
-"""Reductions over whole arrays: ``np.sum``, ``np.max``, ``@`` and similar functions.
-
-The order of numpy's float sums is not specified (it depends on the layout and on the processor), so
-these reductions may be reassociated, whatever the order policy of the kernel: the last bits may
-differ from numpy's. Loops that the program writes keep its order.
-"""
+"""Reductions over whole arrays: ``np.sum``, ``np.max``, ``np.var`` and similar functions."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from polysched.errors import KernelError
-from polysched.frontends.python.arrays.array_stores import ArrayStores
+from polysched.frontends.python.arrays.accumulation import Accumulation
+from polysched.frontends.python.arrays.contractions import PRODUCTS, named_product
+from polysched.frontends.python.arrays.positions import position
+from polysched.frontends.python.arrays.scans import OPERATORS, scan, scan_operator
 from polysched.frontends.python.expressions.array_calls import ArrayCalls, axis_number
 from polysched.frontends.python.expressions.functions import call
 from polysched.frontends.python.scope.array_values import (
@@ -27,28 +24,26 @@ from polysched.frontends.python.scope.array_values import (
     cast_to,
     mapped,
     require_defined,
-    require_same,
-    shape_text,
-    whole,
 )
 from polysched.frontends.python.scope.axes import joined_indices, split_shape, with_ones
+from polysched.frontends.python.source.function_source import FunctionSource
 from polysched.frontends.python.values.numpy_operations import applied
 from polysched.frontends.python.values.operations import combine
 from polysched.frontends.python.values.value import Value, converted, literal_of, number
-from polysched.ir.core.kernel import Order
-from polysched.ir.expr.dtypes import DType, as_dtype, boolean, i64
-from polysched.ir.expr.expressions import Constant, Expression, Index, operation
-from polysched.ir.expr.functions import cast, not_equal, select
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, as_dtype, boolean
+from polysched.ir.expr.expressions import Constant, Expression
+from polysched.ir.expr.functions import not_equal
 from polysched.ir.expr.operators import Operator
 
-_SIMPLE: Mapping[Any, tuple[Operator, Any]] = MappingProxyType(
+_UFUNCS: Mapping[Any, np.ufunc] = MappingProxyType(
     {
-        np.sum: (Operator.ADD, np.add),
-        np.prod: (Operator.MULTIPLY, np.multiply),
-        np.min: (Operator.MINIMUM, np.minimum),
-        np.max: (Operator.MAXIMUM, np.maximum),
-        np.any: (Operator.OR, np.logical_or),
-        np.all: (Operator.AND, np.logical_and),
+        np.sum: np.add,
+        np.prod: np.multiply,
+        np.min: np.minimum,
+        np.max: np.maximum,
+        np.any: np.logical_or,
+        np.all: np.logical_and,
     }
 )
 _METHODS: Mapping[str, Any] = MappingProxyType(
@@ -69,8 +64,6 @@ _METHODS: Mapping[str, Any] = MappingProxyType(
         "var": np.var,
     }
 )
-_Rest: TypeAlias = tuple[DType | None, ast.expr | None]  # dtype= and ddof=
-_FUNCTIONS = (*_METHODS.values(), np.matmul, np.inner, np.vdot)
 
 
 def reduction_named(name: str) -> Any:
@@ -80,118 +73,35 @@ def reduction_named(name: str) -> Any:
 
 def is_reduction(function: Any) -> bool:
     """Whether a function reduces whole arrays."""
-    is_known = any(function is known for known in _FUNCTIONS)
-    return is_known or running_operator(function) is not None
+    is_known = any(function is known for known in (*_METHODS.values(), *PRODUCTS))
+    return is_known or scan_operator(function) is not None
 
 
-def running_operator(function: Any) -> Operator | None:
-    """The operator of ``np.cumsum``, or of ``np.maximum.accumulate``; None for other functions."""
-    if function is np.cumsum or function is np.cumprod:
-        return Operator.ADD if function is np.cumsum else Operator.MULTIPLY
-    owner = getattr(function, "__self__", None)
-    if isinstance(owner, np.ufunc) and getattr(function, "__name__", "") == "accumulate":
-        return next((one for one, ufunc in _SIMPLE.values() if ufunc is owner), None)
-    return None
+@dataclass(frozen=True)
+class _Options:
+    axes: tuple[int, ...]
+    keepdims: bool
+    dtype: DType | None
+    ddof: ast.expr | None
 
 
 @dataclass(frozen=True)
 class Reductions:
-    """Translator of the reductions at one place of a function.
+    """Translator of the reductions at one place of a function."""
 
-    Attributes:
-        labeled: the statements with an order policy of their own.
-        hint: a name for the array of results.
-    """
-
-    stores: ArrayStores
-    labeled: set[str]
-    hint: str = "total"
+    accumulation: Accumulation
 
     @property
     def _calls(self) -> ArrayCalls:
-        return self.stores.reader.calls
+        return self.accumulation.stores.reader.calls
 
-    def product(self, node: ast.AST, left: Operand, right: Operand, function: Any) -> Operand:
-        """``left @ right``, where ``right`` has one or two dimensions.
+    @property
+    def _source(self) -> FunctionSource:
+        return self.accumulation.stores.reader.source
 
-        Raises:
-            KernelError: the operands are not such arrays, or their shapes do not fit.
-        """
-        if not isinstance(left, ArrayValue) or not isinstance(right, ArrayValue):
-            raise KernelError("expected two arrays")
-        if not (left.rank >= 1 and 1 <= right.rank <= 2):
-            raise KernelError(
-                f"a product of arrays with {left.rank} and {right.rank} dimensions is not "
-                "supported; expected a second one with one or two: write loops, or use "
-                "polysched.einsum"
-            )
-        require_defined(left)
-        require_defined(right)
-        shapes = f"shapes {shape_text(left.shape)} and {shape_text(right.shape)}"
-        build = self.stores.reader.build
-        if not require_same(build, left.shape[-1], right.shape[0]):
-            raise KernelError(f"{shapes} do not fit a product: their inner extents differ")
-        samples = [np.zeros((1,) * side.rank, side.dtype.numpy()) for side in (left, right)]
-        dtype = as_dtype(np.asarray(function(*samples)).dtype)
-        if dtype == boolean:
-            raise KernelError("a product of conditions is not supported; convert one to numbers")
-        rows, columns = left.shape[:-1], right.shape[1:]
-
-        def term(kept: Subscripts, inner: Subscripts) -> Expression:
-            first = left.at((*kept[: len(rows)], *inner))
-            second = right.at((*inner, *kept[len(rows) :]))
-            return converted(first, dtype) * converted(second, dtype)
-
-        start = converted(number(0), dtype)
-        return self._accumulated(
-            node, (*rows, *columns), left.shape[-1:], dtype, (Operator.ADD, start), term
-        )
-
-    def contracted(self, node: ast.Call) -> Operand:
-        """``np.einsum("ij,jk->ik", a, b)``.
-
-        Raises:
-            FrontendError, KernelError: the text does not fit the operands.
-        """
-        source, build = self.stores.reader.source, self.stores.reader.build
-        expected = "expected np.einsum('ij,jk->ik', a, b), with letters alone"
-        match node.args:
-            case [ast.Constant(value=str(text)), _, *_] if not node.keywords:
-                inputs, arrow, output = text.replace(" ", "").partition("->")
-            case _:
-                raise source.error(node, expected)
-        letters = inputs.split(",")
-        if not arrow:
-            output = "".join(sorted(c for c in set(inputs) - {","} if inputs.count(c) == 1))
-        arrays = [self._calls.read(one) for one in node.args[1:]]
-        known = [one for one in arrays if isinstance(one, ArrayValue)]
-        fits = len(letters) == len(known) == len(arrays) and len(set(output)) == len(output)
-        if not fits or not "".join([*letters, output]).isalpha() or set(output) - set(inputs):
-            raise source.error(node, expected)
-        extents: dict[str, Expression] = {}
-        for names, array in zip(letters, known, strict=True):
-            require_defined(array)
-            if len(names) != array.rank:
-                raise KernelError(f"'{names}' names {len(names)} of {array.rank} dimensions")
-            for name, extent in zip(names, array.shape, strict=True):
-                if not require_same(build, extents.setdefault(name, extent), extent):
-                    raise KernelError(f"the extents of '{name}' differ")
-        dtype = as_dtype(np.result_type(*(array.dtype.numpy() for array in known)))
-        if dtype == boolean:
-            raise KernelError("a product of conditions is not supported; convert one to numbers")
-        summed = [name for name in extents if name not in output]
-
-        def term(kept: Subscripts, inner: Subscripts) -> Expression:
-            at = dict(zip([*output, *summed], [*kept, *inner], strict=True))
-            factors = (
-                converted(array.at(tuple(at[name] for name in names)), dtype)
-                for names, array in zip(letters, known, strict=True)
-            )
-            return reduce(lambda left, right: left * right, factors)
-
-        kept, rest = (tuple(extents[name] for name in names) for names in (output, summed))
-        start = converted(number(0), dtype)
-        return self._accumulated(node, kept, rest, dtype, (Operator.ADD, start), term)
+    @property
+    def _build(self) -> KernelBuilder:
+        return self.accumulation.stores.reader.build
 
     def reduced(self, node: ast.Call, function: Any, array: Operand | None) -> Operand:
         """A reduction's call; ``array`` is given for methods.
@@ -199,18 +109,37 @@ class Reductions:
         Raises:
             FrontendError, KernelError: the arguments are not supported.
         """
-        source = self.stores.reader.source
         arguments = list(node.args)
         if array is None:
             if not arguments:
-                raise source.error(node, "expected an array")
+                raise self._source.error(node, "expected an array")
             array = self._calls.read(arguments.pop(0))
-        if function in (np.dot, np.matmul, np.inner, np.vdot):
-            return self._dotted(node, function, array, arguments)
+        if function in PRODUCTS:
+            return named_product(self.accumulation, node, function, array, arguments)
         if not isinstance(array, ArrayValue):
-            raise source.error(node, f"this is {array.type_name}; expected an array")
+            raise self._source.error(node, f"this is {array.type_name}; expected an array")
         require_defined(array)
-        running = running_operator(function)
+        options = self._options(node, function, arguments, array.rank)
+        operator, axes = scan_operator(function), options.axes
+        if function in (np.argmax, np.argmin):
+            stores, is_largest = self.accumulation.stores, function is np.argmax
+            return position(stores, node, array, axes, is_largest=is_largest)
+        if operator is not None:
+            return scan(self.accumulation.stores, node, array, axes, operator)
+        if function not in (np.mean, np.var, np.std):
+            result = self._accumulated(node, array, axes, function, options.dtype)
+        elif array.dtype.is_half and options.dtype is None:  # numpy computes these in f32
+            wide = cast_to(self._build, array, array.dtype.arithmetic)
+            result = cast_to(self._build, self._moment(node, function, wide, options), array.dtype)
+            result = self.accumulation.stored(node, result, "half")
+        else:
+            result = self._moment(node, function, array, options)
+        return with_ones(result, axes) if options.keepdims else result
+
+    def _options(
+        self, node: ast.Call, function: Any, arguments: list[ast.expr], rank: int
+    ) -> _Options:
+        """The arguments after the array."""
         options = {str(keyword.arg): keyword.value for keyword in node.keywords}
         if arguments:
             options.setdefault("axis", arguments.pop(0))
@@ -220,72 +149,36 @@ class Reductions:
         unknown = sorted(options.keys() - allowed)
         if arguments or unknown:
             what = f"{unknown[0]}=" if unknown else "these arguments"
-            raise source.error(node, f"'{function.__name__}' with {what} is not supported")
-        if running is not None and function not in (np.cumsum, np.cumprod):
+            raise self._source.error(node, f"'{function.__name__}' with {what} is not supported")
+        if isinstance(getattr(function, "__self__", None), np.ufunc):  # np.add.accumulate
             options.setdefault("axis", ast.copy_location(ast.Constant(0), node))
-        axes = self._axes(options.pop("axis", None), array.rank)
-        keep = self._truth(options.pop("keepdims", None))
-        dtype = self._calls.dtype(options.pop("dtype")) if "dtype" in options else None
-        rest = dtype, options.pop("ddof", None)
-        if function in (np.argmax, np.argmin):
-            return self._position(node, array, axes, is_largest=function is np.argmax)
-        if running is not None:
-            return self._running(node, array, axes, running)
-        if function not in (np.mean, np.var, np.std):
-            result = self._simple(node, array, axes, function, dtype)
-        elif array.dtype.is_half and dtype is None:  # numpy computes these in f32
-            wide = cast_to(self.stores.reader.build, array, array.dtype.arithmetic)
-            result = self._moment(node, function, wide, axes, rest)
-            result = cast_to(self.stores.reader.build, result, array.dtype)
-            result = self._stored(node, result, "half")
-        else:
-            result = self._moment(node, function, array, axes, rest)
-        return with_ones(result, axes) if keep else result
-
-    def _moment(
-        self, node: ast.AST, function: Any, array: Operand, axes: tuple[int, ...], rest: _Rest
-    ) -> Operand:
-        assert isinstance(array, ArrayValue)
-        if function is np.mean:
-            return self._mean(node, array, axes, rest[0])
-        result = self._variance(node, array, axes, rest[1])
-        if function is np.var:
-            return result
-        result = mapped(self.stores.reader.build, partial(applied, np.sqrt), result)
-        return self._stored(node, result, "std")
-
-    def _dotted(
-        self, node: ast.Call, function: Any, array: Operand, arguments: list[ast.expr]
-    ) -> Operand:
-        if len(arguments) != 1 or node.keywords:
-            raise self.stores.reader.source.error(node, "expected two arrays")
-        other = self._calls.read(arguments[0])
-        if function in (np.inner, np.vdot):
-            ranks = [side.rank for side in (array, other) if isinstance(side, ArrayValue)]
-            if ranks != [1, 1]:
-                raise KernelError(f"expected np.{function.__name__} of two vectors")
-        return self.product(node, array, other, function)
+        return _Options(
+            self._axes(options.get("axis"), rank),
+            self._truth(options.get("keepdims")),
+            self._calls.dtype(options["dtype"]) if "dtype" in options else None,
+            options.get("ddof"),
+        )
 
     def _axes(self, node: ast.expr | None, rank: int) -> tuple[int, ...]:
         if node is None or (isinstance(node, ast.Constant) and node.value is None):
             return tuple(range(rank))
         parts = node.elts if isinstance(node, ast.Tuple) else [node]
-        axes = [axis_number(self._calls.read(part), rank) for part in parts]
-        found = [axis for axis in axes if axis is not None]
-        if len(set(found)) < len(parts):
-            raise self.stores.reader.source.error(
+        numbers = [axis_number(self._calls.read(part), rank) for part in parts]
+        axes = [number for number in numbers if number is not None]
+        if len(set(axes)) < len(parts):
+            raise self._source.error(
                 node, f"expected literals from {-rank} to {rank - 1}, each dimension once"
             )
-        return tuple(found)
+        return tuple(axes)
 
     def _truth(self, node: ast.expr | None) -> bool:
         if node is None:
             return False
         if isinstance(node, ast.Constant) and isinstance(node.value, bool):
             return node.value
-        raise self.stores.reader.source.error(node, "expected True or False")
+        raise self._source.error(node, "expected True or False")
 
-    def _simple(
+    def _accumulated(
         self,
         node: ast.AST,
         array: ArrayValue,
@@ -293,14 +186,14 @@ class Reductions:
         function: Any,
         dtype: DType | None,
     ) -> Operand:
-        operator, ufunc = _SIMPLE[function]
+        """``np.sum`` and the other functions that accumulate the elements by one operator."""
+        ufunc = _UFUNCS[function]
+        operator = OPERATORS[ufunc]
         if dtype is None:
             dtype = as_dtype(function(np.ones(1, array.dtype.numpy())).dtype)
         if dtype == boolean:
             operator = {np.min: Operator.AND, np.max: Operator.OR}.get(function, operator)
-        kept, reduced = split_shape(array.shape, axes)
-        is_extremum = function in (np.min, np.max)
-        start = literal_of(ufunc.identity, dtype) if not is_extremum else None
+        shapes = split_shape(array.shape, axes)
 
         def term(outer: Subscripts, inner: Subscripts) -> Expression:
             value = array.at(joined_indices(outer, inner, axes))
@@ -308,158 +201,53 @@ class Reductions:
                 return not_equal(value.expression, Constant(0, value.dtype))
             return converted(value, dtype)
 
-        if start is None:  # numpy raises an error if there is no element: the first one is read
-            first = tuple(Constant(0) for _ in reduced)
-            return self._accumulated(
-                node, kept, reduced, dtype, (operator, lambda outer: term(outer, first)), term
-            )
-        return self._accumulated(node, kept, reduced, dtype, (operator, start), term)
+        def first(outer: Subscripts) -> Expression:
+            return term(outer, tuple(Constant(0) for _ in axes))
+
+        # numpy raises an error for the extremum of no elements, so the first one exists.
+        is_extremum = function in (np.min, np.max)
+        start = first if is_extremum else literal_of(ufunc.identity, dtype)
+        return self.accumulation.accumulate(node, shapes, dtype, operator, start, term)
+
+    def _moment(self, node: ast.AST, function: Any, array: Operand, options: _Options) -> Operand:
+        """The mean, the variance or the standard deviation."""
+        assert isinstance(array, ArrayValue)
+        if function is np.mean:
+            return self._mean(node, array, options.axes, options.dtype)
+        result = self._variance(node, array, options.axes, options.ddof)
+        if function is np.var:
+            return result
+        result = mapped(self._build, partial(applied, np.sqrt), result)
+        return self.accumulation.stored(node, result, "std")
 
     def _mean(
         self, node: ast.AST, array: ArrayValue, axes: tuple[int, ...], dtype: DType | None
     ) -> Operand:
         if dtype is None:
             dtype = as_dtype(np.mean(np.ones(1, array.dtype.numpy())).dtype)
-        total = self._simple(node, array, axes, np.sum, dtype)
+        total = self._accumulated(node, array, axes, np.sum, dtype)
         count = self._calls.count(split_shape(array.shape, axes)[1], node)
-        mean = mapped(
-            self.stores.reader.build, lambda value: applied(np.true_divide, value, count), total
-        )
-        return self._stored(node, mean, "mean")
+        return self._quotient(node, total, count, "mean")
 
     def _variance(
         self, node: ast.AST, array: ArrayValue, axes: tuple[int, ...], ddof: ast.expr | None
     ) -> Operand:
         """The mean of the squared distances from the mean, as numpy computes it."""
-        build = self.stores.reader.build
         mean = with_ones(self._mean(node, array, axes, None), axes)
-        distance = mapped(build, partial(combine, Operator.SUBTRACT), array, mean)
-        square = mapped(build, lambda value: combine(Operator.MULTIPLY, value, value), distance)
+        distance = mapped(self._build, partial(combine, Operator.SUBTRACT), array, mean)
+        square = mapped(
+            self._build, lambda value: combine(Operator.MULTIPLY, value, value), distance
+        )
         assert isinstance(square, ArrayValue)
-        total = self._simple(node, square, axes, np.sum, None)
+        total = self._accumulated(node, square, axes, np.sum, None)
         count = self._calls.count(split_shape(array.shape, axes)[1], node)
         if ddof is not None:
             less = self._calls.read(ddof)
             if not isinstance(less, Value) or not isinstance(less.literal, int):
-                raise self.stores.reader.source.error(ddof, "expected an integer literal")
-            count = combine(Operator.SUBTRACT, count, less)
-            count = call(max, [count, number(0)])
-        result = mapped(build, lambda value: applied(np.true_divide, value, count), total)
-        return self._stored(node, result, "variance")
+                raise self._source.error(ddof, "expected an integer literal")
+            count = call(max, [combine(Operator.SUBTRACT, count, less), number(0)])
+        return self._quotient(node, total, count, "variance")
 
-    def _position(
-        self, node: ast.AST, array: ArrayValue, axes: tuple[int, ...], *, is_largest: bool
-    ) -> Operand:
-        """The first index of the largest or smallest element; a NaN counts as both."""
-        if len(axes) not in (1, array.rank):
-            raise KernelError("expected an axis, or none")
-        kept, reduced = split_shape(array.shape, axes)
-        reader, dtype, stores = self.stores.reader, array.dtype, self.stores
-        best = whole(stores.declare(node, "best", dtype, kept), kept)
-        where = whole(stores.declare(node, "position", i64, kept), kept)
-        zero = tuple(Constant(0) for _ in reduced)
-        with stores.loops(kept, "best") as outer:
-            self._put(node, best, outer, array.at(joined_indices(outer, zero, axes)))
-            self._put(node, where, outer, Value(Constant(0, i64)))
-        with (
-            stores.loops(kept, "best") as outer,
-            stores.loops(reduced, "all") as inner,
-        ):
-            element = array.at(joined_indices(outer, inner, axes)).expression
-            old = best.at(outer).expression
-            sides = (old, element) if is_largest else (element, old)
-            if dtype == boolean:
-                is_better = ~sides[0] & sides[1]
-            else:
-                is_better = operation(Operator.LESS, *sides)
-            if dtype.is_float:
-                is_better = is_better | (not_equal(element, element) & ~not_equal(old, old))
-            position: Expression = Constant(0)
-            for index, extent in zip(inner, reduced, strict=True):
-                position = position * extent + index
-            if len(reduced) > 1:
-                reader.require_fitting(self._calls.count(reduced, node), node)
-            position = select(is_better, cast(position, i64), where.at(outer).expression)
-            self._put(node, where, outer, Value(position))
-            self._put(node, best, outer, Value(select(is_better, element, old)))
-        return where if kept else where.at(())
-
-    def _running(
-        self, node: ast.AST, array: ArrayValue, axes: tuple[int, ...], operator: Operator
-    ) -> Operand:
-        """``np.cumsum`` and similar functions along one dimension, in numpy's order."""
-        if len(axes) != 1:
-            raise KernelError("expected an axis, or an array with one dimension")
-        dtype = array.dtype
-        if operator in (Operator.ADD, Operator.MULTIPLY):
-            dtype = as_dtype(np.cumsum(np.ones(1, array.dtype.numpy())).dtype)
-        stores, shape = self.stores, array.shape
-        made = whole(stores.declare(node, "sums", dtype, shape), shape)
-        assert made.base is not None
-        scope = stores.reader.scope
-        kept, (extent,) = split_shape(shape, axes)
-        with stores.loops(kept, made.base.array.name) as outer:
-            first = joined_indices(outer, (Constant(0),), axes)
-            name = scope.index_name(f"{made.base.array.name}_first", scope.indices)
-            # A loop of one iteration, so that nothing is read of an array without elements.
-            first_only = stores.reader.build.where(Index(name) < 1)
-            with stores.reader.build.loops(**{name: extent}), first_only:
-                self._put(node, made, first, Value(converted(array.at(first), dtype)))
-            name = scope.index_name(f"{made.base.array.name}_each", scope.indices)
-            with stores.reader.build.loops(**{name: (1, extent)}) as at:
-                here, before = (joined_indices(outer, (i,), axes) for i in (at, at - 1))
-                terms = made.at(before).expression, converted(array.at(here), dtype)
-                self._put(node, made, here, Value(operation(operator, *terms)))
-        return made
-
-    def _stored(self, node: ast.AST, value: Operand, hint: str) -> Operand:
-        """An array of results, computed once."""
-        if isinstance(value, ArrayValue):
-            return self.stores.temporary(node, value, hint)
-        handle = self.stores.declare(node, hint, value.dtype, ())
-        self.stores.put(node, handle, (), value, is_new=True)
-        return Value(handle[()])
-
-    def _accumulated(
-        self,
-        node: ast.AST,
-        kept: Subscripts,
-        reduced: Subscripts,
-        dtype: DType,
-        rule: tuple[Operator, Any],
-        term: Callable[[Subscripts, Subscripts], Expression],
-    ) -> Operand:
-        """Store ``start op term ...`` for each element of the shape ``kept``; halves in f32."""
-        operator, start = rule
-        stores, build = self.stores, self.stores.reader.build
-        made = whole(stores.declare(node, self._hint(kept), dtype.arithmetic, kept), kept)
-        assert made.base is not None
-        name = made.base.array.name
-        with stores.loops(kept, name) as outer:
-            first = start(outer) if callable(start) else start
-            self._put(node, made, outer, Value(first))
-        with (
-            stores.loops(kept, name) as outer,
-            stores.loops(reduced, f"{name}_of") as inner,
-        ):
-            value = operation(operator, made.at(outer).expression, term(outer, inner))
-            if operator in (Operator.AND, Operator.OR):
-                self._put(node, made, outer, Value(value))
-            elif build.is_reached():  # a labeled statement must hold an assignment
-                label = f"{name}_sum"
-                self.labeled.add(label)
-                with build.statement(label, order=Order.ANY):
-                    self._put(node, made, outer, Value(value))
-        result = made if kept else made.at(())
-        return (
-            self._stored(node, cast_to(build, result, dtype), "half") if dtype.is_half else result
-        )
-
-    def _hint(self, kept: Subscripts) -> str:
-        """The variable's name for an array; a number's variable has its own memory."""
-        return self.hint if kept else "total"
-
-    def _put(self, node: ast.AST, array: ArrayValue, indices: Subscripts, value: Value) -> None:
-        assert array.base is not None
-        assert array.place is not None
-        self.stores.put(node, array.base, array.place(indices), value, is_new=True)
+    def _quotient(self, node: ast.AST, total: Operand, count: Value, hint: str) -> Operand:
+        result = mapped(self._build, lambda value: applied(np.true_divide, value, count), total)
+        return self.accumulation.stored(node, result, hint)

@@ -18,6 +18,7 @@ from polysched.runtime.array_layout import layout_of
 from polysched.runtime.kernel import CompiledKernel, allocated
 from polysched.runtime.plan import Plan
 from polysched.runtime.views import as_array
+from polysched.signature_errors import mismatch
 
 AnyArray: TypeAlias = np.ndarray[Any, Any]
 
@@ -158,6 +159,7 @@ def bound(
     try:
         call = signature.bind(*arguments, **named)
     except TypeError as error:
-        raise CallError(f"function '{name}{signature}': {error}") from None
+        reason = mismatch(name, signature, arguments, named)
+        raise CallError(f"function '{name}': {reason or error}") from None
     call.apply_defaults()
     return dict(call.arguments)

@@ -28,17 +28,11 @@ from polysched.frontends.python.source.function_source import FunctionSource
 from polysched.frontends.python.values.operations import combine
 from polysched.frontends.python.values.value import Value, common_type, converted, number, stored
 from polysched.ir.declare.builder import KernelBuilder
-from polysched.ir.expr.dtypes import DType, f64, i64
+from polysched.ir.expr.dtypes import DType, i64
 from polysched.ir.expr.expressions import Constant, Expression, operation
-from polysched.ir.expr.functions import cast, equal, maximum, select
+from polysched.ir.expr.functions import maximum, select
 from polysched.ir.expr.operators import Operator
 
-_FILLS: Mapping[Any, float | None] = MappingProxyType(
-    {np.empty: None, np.zeros: 0, np.ones: 1, np.full: None}
-)
-_LIKE: Mapping[Any, float | None] = MappingProxyType(
-    {np.empty_like: None, np.zeros_like: 0, np.ones_like: 1, np.full_like: None}
-)
 METHODS = frozenset({"astype", "clip", "copy", "transpose"})
 """The methods of arrays whose result is computed element by element."""
 _NAMED = MappingProxyType(
@@ -71,19 +65,15 @@ class ArrayCalls:
         Raises:
             FrontendError, KernelError: the call is not supported.
         """
-        if any(function is maker for maker in (*_FILLS, *_LIKE)):
-            return self._filled(function, node)
         ufunc = getattr(function, "__self__", None)
         if isinstance(ufunc, np.ufunc) and function.__name__ == "outer":
             return self._pairs(ufunc, node)
         table: Mapping[Any, Callable[..., Operand]] = {
-            np.arange: self._arange,
             np.array: self._copy,
             np.asarray: self._asarray,
             np.clip: self._clip,
             np.copy: self._copy,
             np.diff: self._diff,
-            np.eye: self._eye,
             np.flip: self._flip,
             np.outer: self._outer,
             np.roll: self._roll,
@@ -190,7 +180,18 @@ class ArrayCalls:
             literals = [None if end is None else self._literal(end) for end in ends]
             return self.shape(node.value)[slice(*literals)]
         parts = node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
-        return tuple(self._extent(part) for part in parts)
+        return tuple(self.extent(part) for part in parts)
+
+    def extent(self, node: ast.expr) -> Expression:
+        """The extent that an argument gives.
+
+        Raises:
+            FrontendError: it is not an integer of sizes.
+        """
+        value = self.read(node)
+        if not isinstance(value, Value) or not value.dtype.is_integer:
+            raise self.source.error(node, "expected an extent: an integer of sizes")
+        return value.expression
 
     def count(self, extents: Subscripts, node: ast.AST) -> Value:
         """The number of elements of a shape, a Python integer."""
@@ -210,18 +211,8 @@ class ArrayCalls:
             raise self.source.error(node, "expected a literal integer: the number of a dimension")
         return literal
 
-    def _extent(self, node: ast.expr) -> Expression:
-        value = self.read(node)
-        if not isinstance(value, Value) or not value.dtype.is_integer:
-            raise self.source.error(node, "expected an extent: an integer of sizes")
-        return value.expression
-
     def _arguments(self, function: Any, node: ast.Call) -> dict[str, ast.expr]:
         """The arguments of a call by the names that numpy gives them."""
-        if function is np.arange:  # its signature depends on numpy's version
-            if node.keywords or not 1 <= len(node.args) <= 3:
-                raise self.source.error(node, "expected np.arange(start, stop, step)")
-            return dict(zip(("start", "stop", "step"), node.args, strict=False))
         try:
             signature = inspect.signature(function)
             keywords = {str(keyword.arg): keyword.value for keyword in node.keywords}
@@ -231,57 +222,6 @@ class ArrayCalls:
             raise self.source.error(
                 node, f"'{function.__name__}' does not take these arguments"
             ) from None
-
-    def _filled(self, function: Any, node: ast.Call) -> ArrayValue:
-        keywords = {keyword.arg: keyword.value for keyword in node.keywords}
-        arguments = list(node.args)
-        if not arguments or set(keywords) - {"dtype"}:
-            raise self.source.error(node, "expected a shape, and a type such as dtype=np.float32")
-        fill: Value | None = None
-        if function in _LIKE:
-            like = self.read(arguments.pop(0))
-            if not isinstance(like, ArrayValue):
-                raise self.source.error(node.args[0], "expected an array here")
-            shape, dtype, start = like.shape, like.dtype, _LIKE[function]
-        else:
-            shape, dtype, start = self.shape(arguments.pop(0)), f64, _FILLS[function]
-        if function in (np.full, np.full_like):
-            if not arguments:
-                raise self.source.error(node, "expected a shape and a value")
-            value = self.read(arguments.pop(0))
-            if not isinstance(value, Value):
-                raise self.source.error(node, "expected a number to fill the array with")
-            fill = value
-            dtype = fill.dtype if function is np.full else dtype  # numpy's default
-        elif start is not None:
-            fill = number(start)
-        dtype_node = keywords.get("dtype", arguments[0] if arguments else None)
-        dtype = dtype if dtype_node is None else self.dtype(dtype_node)
-        if fill is None:
-            return ArrayValue(shape, dtype, lambda _: Value(Constant(0, dtype)), is_undefined=True)
-        element = Value(stored(fill, dtype))
-        return ArrayValue(shape, dtype, lambda _: element)
-
-    def _arange(
-        self,
-        node: ast.Call,
-        start: ast.expr,
-        stop: ast.expr | None = None,
-        step: ast.expr | None = None,
-    ) -> ArrayValue:
-        """Integers alone: numpy computes the length of other ranges with rounding."""
-        ends = [self._extent(end) for end in (start, stop) if end is not None]
-        lower, upper = ends if len(ends) == 2 else (Constant(0), ends[0])
-        by = 1
-        if step is not None:
-            value = self.read(step)
-            literal = value.literal if isinstance(value, Value) else None
-            if not isinstance(literal, int) or literal == 0:
-                raise self.source.error(step, "expected a step that is a literal other than 0")
-            by = literal
-        length = tidy(upper - lower if by > 0 else lower - upper)
-        length = length if abs(by) == 1 else (length + (abs(by) - 1)) // abs(by)
-        return ArrayValue((length,), i64, lambda indices: Value(cast(lower + by * indices[0], i64)))
 
     def _clip(
         self, node: ast.Call, a: ast.expr, a_min: ast.expr, a_max: ast.expr, **more: ast.expr
@@ -328,15 +268,6 @@ class ArrayCalls:
         shape = (*array.shape[:at], tidy(array.shape[at] - 1), *array.shape[at + 1 :])
         later, earlier = (viewed(array, shape, partial(_shifted, at, by)) for by in (1, 0))
         return self.elementwise(partial(combine, Operator.SUBTRACT), later, earlier)
-
-    def _eye(self, node: ast.Call, N: ast.expr, **more: ast.expr) -> ArrayValue:
-        if set(more) - {"dtype"}:
-            raise self.source.error(node, "expected np.eye(n), and a type such as dtype=np.float32")
-        extent, dtype = self._extent(N), self.dtype(more["dtype"]) if more else f64
-        one, zero = converted(number(1), dtype), converted(number(0), dtype)
-        return ArrayValue(
-            (extent, extent), dtype, lambda i: Value(select(equal(i[0], i[1]), one, zero))
-        )
 
     def _flip(self, node: ast.Call, m: ast.expr) -> ArrayValue:
         array = self._array(m)

@@ -14,6 +14,7 @@ import numpy as np
 from polysched.errors import KernelError, suggestion
 from polysched.frontends.python.expressions.array_calls import METHODS, ArrayCalls, transposed
 from polysched.frontends.python.expressions.functions import SUPPORTED
+from polysched.frontends.python.expressions.new_arrays import NewArrays
 from polysched.frontends.python.expressions.subscripts import Subscripting
 from polysched.frontends.python.expressions.view_calls import VIEW_METHODS, ViewCalls
 from polysched.frontends.python.scope.array_values import ArrayValue, Operand, mapped, whole
@@ -75,6 +76,7 @@ _SUPPORTED = (
     "supported are numbers, names, elements such as a[i, j], + - * / // % ** & | ^ ~ << >>, "
     "comparisons, and, or, not, 'x if c else y', min, max and functions of math and numpy"
 )
+_POSITIONAL = "expected positional arguments only, without keywords and '*'"
 
 
 @dataclass(frozen=True)
@@ -209,11 +211,8 @@ class Reader(Names):
                 return replace(view.at(()), is_weak=True) if is_python else view.at(())
             case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
                 operator = BINARY[type(op)]
-                return self._mapped(
-                    lambda left, right: self.binary(operator, left, right, node),
-                    self.operand(left),
-                    self.operand(right),
-                )
+                sides = self.operand(left), self.operand(right)
+                return self._mapped(partial(self.binary, operator, node=node), *sides)
             case ast.Compare():
                 return self._comparison(node)
             case ast.IfExp(test=test, body=body, orelse=orelse):
@@ -335,7 +334,7 @@ class Reader(Names):
                 raise self.source.error(node, "expected one of < <= > >= == !=")
             operator, is_swapped = _COMPARISONS[type(op)]
             pair = (right, left) if is_swapped else (left, right)
-            parts.append(self._mapped(partial(self._compared, operator, node), *pair))
+            parts.append(self._mapped(partial(self.binary, operator, node=node), *pair))
         if len(parts) == 1:
             return parts[0]
         values = [part for part in parts if isinstance(part, Value)]
@@ -344,9 +343,6 @@ class Reader(Names):
                 node, "numpy does not define a chain of comparisons of arrays; join them with &"
             )
         return chosen_of(reduce(and_, (value.expression for value in values)), *values)
-
-    def _compared(self, operator: Operator, node: ast.AST, left: Value, right: Value) -> Value:
-        return self.binary(operator, left, right, node)
 
     @property
     def subscripting(self) -> Subscripting:
@@ -366,9 +362,7 @@ class Reader(Names):
 
     def _call(self, node: ast.Call) -> Operand:
         if any(isinstance(argument, ast.Starred) for argument in node.args):
-            raise self.source.error(
-                node, "expected positional arguments only, without keywords and '*'"
-            )
+            raise self.source.error(node, _POSITIONAL)
         func = node.func
         try:
             if isinstance(func, ast.Attribute) and self.is_inside(func.value):
@@ -381,13 +375,12 @@ class Reader(Names):
                     node, f"'{ast.unparse(func)}' cannot be called in a kernel; {SUPPORTED}"
                 )
             function = self.outer(func)
-            made = self.calls.made(function, node) or ViewCalls(self.calls).made(function, node)
-            if made is not None:
-                return made
+            for translator in (self.calls, NewArrays(self.calls), ViewCalls(self.calls)):
+                result = translator.made(function, node)
+                if result is not None:
+                    return result
             if node.keywords:
-                raise self.source.error(
-                    node, "expected positional arguments only, without keywords and '*'"
-                )
+                raise self.source.error(node, _POSITIONAL)
             if function is len and len(node.args) == 1:
                 extent = self.array(node.args[0]).shape[0]
                 return Value(self.calls.length(extent), is_weak=True)

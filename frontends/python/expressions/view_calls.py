@@ -1,4 +1,4 @@
-"""Calls of numpy's functions and methods that make views, ranges and elements of their own."""
+"""Calls of numpy's functions and methods that make views and rounded elements."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ from polysched.frontends.python.scope.array_views import (
     squeezed,
     swapped,
 )
-from polysched.frontends.python.values.value import Value, converted, number
-from polysched.ir.expr.dtypes import f64
+from polysched.frontends.python.values.value import Value
 from polysched.ir.expr.expressions import Constant, Expression
-from polysched.ir.expr.functions import cast, equal, select
+from polysched.ir.expr.functions import equal, select
 
 VIEW_METHODS = frozenset({"flatten", "ravel", "repeat", "reshape", "round", "squeeze", "swapaxes"})
 """The methods of arrays that are translated here."""
@@ -56,8 +55,6 @@ class ViewCalls:
             np.expand_dims: self._expand,
             np.fliplr: lambda m: flipped(self._array(m), 1),
             np.flipud: lambda m: flipped(self._array(m), 0),
-            np.identity: self._identity,
-            np.linspace: self._linspace,
             np.ravel: self._ravel,
             np.repeat: self._repeat,
             np.reshape: self._reshape,
@@ -124,31 +121,6 @@ class ViewCalls:
             return (*indices[:at], tidy(indices[at] // by), *indices[at + 1 :])
 
         return copied(viewed(array, shape, outer))
-
-    def _linspace(self, start: ast.expr, stop: ast.expr, num: ast.expr) -> ArrayValue:
-        """As numpy computes it: ``arange(num) * step + start``, and ``stop`` itself at the end."""
-        ends = [self.calls.read(end) for end in (start, stop)]
-        numbers = [end for end in ends if isinstance(end, Value)]
-        if len(numbers) < 2:
-            raise self._error(start, "an array as an end of np.linspace")
-        first, last = (converted(end, f64) for end in numbers)
-        (count,) = self.calls.shape(num)
-        steps = cast(tidy(count - 1), f64)
-
-        def at(indices: Subscripts) -> Value:
-            place = indices[0]
-            between = cast(place, f64) * ((last - first) / steps) + first
-            at_end = select(equal(place, tidy(count - 1)), last, between)
-            return Value(select(equal(place, Constant(0)), first, at_end))
-
-        return ArrayValue((count,), f64, at)
-
-    def _identity(self, n: ast.expr) -> ArrayValue:
-        (extent,) = self.calls.shape(n)
-        one, zero = (converted(number(value), f64) for value in (1, 0))
-        return ArrayValue(
-            (extent, extent), f64, lambda i: Value(select(equal(i[0], i[1]), one, zero))
-        )
 
     def _sign(self, x: ast.expr) -> Operand:
         return self.calls.elementwise(_sign_of, self.calls.read(x))

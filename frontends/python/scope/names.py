@@ -28,9 +28,10 @@ from polysched.frontends.python.values.affinity import wrapping
 from polysched.frontends.python.values.integer_ranges import IntegerUses, Need
 from polysched.frontends.python.values.intervals import INT64, Interval
 from polysched.frontends.python.values.value import Value, constant
+from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import i64
-from polysched.ir.expr.expressions import Index, Load
+from polysched.ir.expr.expressions import Index, Load, Parameter
 from polysched.ir.expr.traversal import walk
 
 
@@ -131,8 +132,14 @@ class Names:
         return list(names)
 
     def _hint(self, name: str, known: list[str]) -> str:
-        if name in self.sizes:
-            return f"; it is a size in the annotations only: write {name} = array.shape[...] first"
+        for array, value in self.scope.names.items():
+            shape = value.array.shape if isinstance(value, ArrayHandle) else ()
+            if Parameter(name) in shape:
+                number = shape.index(Parameter(name))
+                return (
+                    f"; it is a size in the annotations only: write {name} = "
+                    f"{array}.shape[{number}] first"
+                )
         return suggestion(name, known)
 
     def _outside(self, node: ast.Name) -> Value | ArrayValue:

@@ -17,7 +17,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from polysched.errors import FrontendError, KernelError
+from polysched.frontends.python.arrays.accumulation import Accumulation
 from polysched.frontends.python.arrays.array_literals import MAKERS, array_literal, is_literal
+from polysched.frontends.python.arrays.contractions import einsum, product
 from polysched.frontends.python.arrays.joins import Joins, is_join
 from polysched.frontends.python.arrays.reductions import Reductions, is_reduction, reduction_named
 from polysched.frontends.python.scope.array_values import ArrayValue, Operand
@@ -110,9 +112,9 @@ class Hoister:
     def _product(self, node: ast.BinOp, statement: ast.stmt) -> ast.expr:
         reader = self.assigner.reader
         left, right = reader.operand(node.left), reader.operand(node.right)
-        reductions = self._reductions(node, statement)
+        accumulation = self._accumulation(node, statement)
         try:
-            result = reductions.product(node, left, right, np.matmul)
+            result = product(accumulation, node, left, right, np.matmul)
         except KernelError as error:
             raise reader.source.error(node, str(error)) from None
         return self._named(node, result)
@@ -148,12 +150,12 @@ class Hoister:
                 return self._join(node, function, statement)
             if not is_reduction(function) and function is not np.einsum:
                 return node
-        reductions = self._reductions(node, statement)
+        accumulation = self._accumulation(node, statement)
         try:
             if function is np.einsum:
-                result = reductions.contracted(node)
+                result = einsum(accumulation, node)
             else:
-                result = reductions.reduced(node, function, array)
+                result = Reductions(accumulation).reduced(node, function, array)
         except KernelError as error:
             raise reader.source.error(node, str(error)) from None
         return self._named(node, result)
@@ -205,10 +207,10 @@ class Hoister:
         except KernelError as error:
             raise self.assigner.reader.source.error(node, str(error)) from None
 
-    def _reductions(self, node: ast.expr, statement: ast.stmt) -> Reductions:
-        """The translator of reductions, which names arrays after the variable if there is one."""
+    def _accumulation(self, node: ast.expr, statement: ast.stmt) -> Accumulation:
+        """The translator of sums, which names arrays after the variable if there is one."""
         hint = self._hint(node, statement, "total")
-        return Reductions(self.assigner.arrays, self.labeled, hint)
+        return Accumulation(self.assigner.arrays, self.labeled, hint)
 
     def _hint(self, node: ast.expr, statement: ast.stmt, default: str) -> str:
         """A name for the array of a result."""

@@ -4,35 +4,32 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 
 from polysched.errors import FrontendError, KernelError
-from polysched.frontends.python.expressions.array_calls import copied
 from polysched.frontends.python.expressions.translate import BINARY, Reader
 from polysched.frontends.python.scope.array_values import ArrayValue, Operand, whole
 from polysched.frontends.python.scope.bindings import (
     EndedBinding,
     LocalNumber,
     PartialBinding,
-    indices_of,
     merged,
 )
 from polysched.frontends.python.source.conditional import split
 from polysched.frontends.python.source.function_source import FunctionSource
-from polysched.frontends.python.source.liveness import is_changed
 from polysched.frontends.python.source.statement_names import node_name
 from polysched.frontends.python.source.stored_names import (
     always_assigns,
     assigned,
     literals_assigned,
-    rebound,
 )
 from polysched.frontends.python.statements.assignments import Assigner
 from polysched.frontends.python.statements.computed_subscripts import ComputedSubscripts
 from polysched.frontends.python.statements.given_label import given_label
 from polysched.frontends.python.statements.hoisting import Hoister
 from polysched.frontends.python.statements.loop_forms import as_range_loops
+from polysched.frontends.python.statements.nested_blocks import nested_block
 from polysched.frontends.python.statements.ranges import ranges_of
 from polysched.frontends.python.values.value import Value, number
 from polysched.ir.core.kernel import Role
@@ -149,7 +146,7 @@ class Declarer:
                 )
         enclosing = scope.indices
         with (
-            self._inner(node.body, "a loop", tuple(loop.name for loop in loops)),
+            nested_block(self.assigner, node.body, "a loop", tuple(loop.name for loop in loops)),
             ExitStack() as stack,
         ):
             for loop in loops:
@@ -174,7 +171,7 @@ class Declarer:
             for side, body in self._sides(condition, node):
                 if body:
                     where = self.reader.build.where(side.expression)
-                    with self._inner(body, "a branch"), where:
+                    with nested_block(self.assigner, body, "a branch"), where:
                         if self.reader.build.is_reached():
                             self.block(body)
             return
@@ -184,7 +181,7 @@ class Declarer:
         before = {name for name, binding in scope.names.items() if isinstance(binding, LocalNumber)}
         for side, body in self._sides(condition, node):
             scope.guards.append(side)
-            with self._inner(body, "a branch"):
+            with nested_block(self.assigner, body, "a branch"):
                 self.block(body)
             scope.guards.pop()
             for name, binding in scope.names.items():
@@ -282,62 +279,6 @@ class Declarer:
         except KernelError:
             return False
         return True
-
-    @contextmanager
-    def _inner(
-        self, body: list[ast.stmt], kind: str, indices: tuple[str, ...] | None = None
-    ) -> Iterator[None]:
-        """Enter a nested block, and end the bindings of the affine values that it assigns.
-
-        A name assigned in the block has a single value only inside. After the block, and in a loop
-        also before the assignment, it has none, so a number that is read there is kept in memory.
-
-        Args:
-            body: the block.
-            kind: the name of the block in messages.
-            indices: the indices of the loops that it opens; None for a branch.
-        """
-        scope = self.reader.scope
-        ended = EndedBinding(f"is read outside of {kind} that gives it a value")
-        changed = [name for name in assigned(body) if name not in indices_of(scope.names.get(name))]
-        kept = self._keep_arrays(body)
-        if indices is not None:
-            for name in changed:
-                if isinstance(scope.names.get(name), Value):
-                    scope.names[name] = ended
-        before = dict(scope.names)
-        enclosing, scope.kept = scope.kept, scope.kept | kept
-        yield
-        scope.kept = enclosing
-        for name in changed:
-            binding = scope.names.get(name)
-            if isinstance(binding, Value):
-                scope.names[name] = ended
-            elif isinstance(binding, ArrayHandle | ArrayValue) and before.get(name) is not binding:
-                shown = whole(binding) if isinstance(binding, ArrayHandle) else binding
-                array = shown if indices is None else None
-                scope.names[name] = replace(ended, is_number=False, array=array)
-        for name in indices or ():
-            scope.names[name] = replace(ended, is_number=False)
-
-    def _keep_arrays(self, body: list[ast.stmt]) -> frozenset[str]:
-        """The arrays that a block binds anew; an argument that nothing writes is copied first."""
-        scope = self.reader.scope
-        kept = []
-        for name in rebound(body):
-            binding = scope.names.get(name)
-            is_array = isinstance(binding, ArrayHandle) and bool(binding.array.shape)
-            if not is_array and not isinstance(binding, ArrayValue):
-                continue
-            kept.append(name)
-            if name in scope.kept or not isinstance(binding, ArrayHandle):
-                continue
-            name_there = name.removeprefix(scope.inlined)
-            is_input = binding.array.role is Role.INPUT
-            if is_input and not is_changed(self.reader.source.node, name_there):
-                copy = self.assigner.arrays.temporary(body[0], copied(whole(binding)), name)
-                scope.names[name] = scope.owned[name] = copy
-        return frozenset(kept)
 
     def _with(self, node: ast.With) -> None:
         """Translate ``with polysched.statement("name", order="any"):`` around one assignment."""

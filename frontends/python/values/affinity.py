@@ -69,5 +69,5 @@ def _reason(node: ast.expr, expression: Expression, space: isl.Space) -> str:
         return ""
     return (
         f"'{ast.unparse(node)}' depends on data, so it is not affine; expected indices and sizes, "
-        'or elements of an input annotated as "i64[n] in range(m)"'
+        'or, in subscripts, elements of an input annotated as "i64[n] in range(m)"'
     )

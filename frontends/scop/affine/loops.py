@@ -12,7 +12,7 @@ from polysched.frontends.scop.affine.expressions import affine, condition
 from polysched.frontends.scop.affine.integer_types import Integer, in_type, require_signed
 from polysched.frontends.scop.affine.integers import floor, minus, plus, with_offset
 from polysched.frontends.scop.affine.scope import Scope
-from polysched.frontends.scop.affine.stepping import with_step_apart
+from polysched.frontends.scop.affine.stepping import overflow_is_undefined, with_step_apart
 from polysched.frontends.scop.types.c_types import c_name, common_type, declared_type, type_range
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Constant, Expression, Index, Operation
@@ -308,7 +308,8 @@ class _Ends:
         up = self.step > 0
         if relation == "!=":
             reached = self.start.first <= other if up else other <= self.start.first
-            if abs(self.step) != 1 or not self.scope.proves(reached):
+            is_promised = overflow_is_undefined(self.scope, self.start.dtype)
+            if abs(self.step) != 1 or not (is_promised or self.scope.proves(reached)):
                 passing = "start beyond the end" if abs(self.step) == 1 else "step over the end"
                 raise self.scope.error(
                     node,
@@ -328,14 +329,18 @@ def _require_no_wrap(
 ) -> None:
     """Check that the loop variable reaches the end without wrapping around.
 
-    Signed variables of at least 32 bits are not checked: their overflow is undefined in C.
+    Signed variables of at least 32 bits are not checked: their overflow is undefined in C. Where
+    every value satisfies ``i < end``, a loop in steps of 1 never ends unless it is left early. C
+    allows to assume that it ends (C11, 6.8.5), so the end is no larger than the greatest value.
     """
-    if start.dtype.is_signed and start.dtype.bits >= 32:
+    is_checked = not start.dtype.is_signed or start.dtype.bits < 32
+    if not is_checked or (step > 0 and start.dtype.bits == 64):
         return
     least, greatest = type_range(start.dtype)
     if step > 0:
         last = plus(end, Constant(step - 1))
-        fits = start.dtype.bits == 64 or scope.proves((last <= greatest) | (end <= start.first))
+        ends = step == 1 and not scope.leaves_loops and not scope.proves(last > greatest)
+        fits = ends or scope.proves((last <= greatest) | (end <= start.first))
         limit = greatest
     else:
         last = plus(end, Constant(step + 1))

@@ -64,6 +64,7 @@ class Scope:
         known: declared names, which messages may suggest.
         functions: functions of math.h and the like that the file defines itself.
         choices: the min and max functions that the file defines.
+        leaves_loops: whether a loop may be left before its condition fails.
     """
 
     def __init__(
@@ -73,12 +74,15 @@ class Scope:
         known: frozenset[str],
         functions: frozenset[str] = frozenset(),
         choices: Mapping[str, Choice] = MappingProxyType({}),
+        *,
+        leaves_loops: bool = True,
     ) -> None:
         self.source_map = source_map
         self._known = known
         self._functions = functions
         self.choices = choices
         self.typedefs = typedefs
+        self.leaves_loops = leaves_loops
         self._names: list[dict[str, Binding]] = [{}]
         self._parameters: tuple[str, ...] = ()
         self._indices: tuple[str, ...] = ()

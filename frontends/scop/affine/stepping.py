@@ -74,7 +74,7 @@ def with_step_apart(
                 f"'{shown}' ends the loop at 0, and '{name}' counts up; expected a comparison with "
                 f"the end, as in {shown} < n",
             )
-        if not scope.proves(first >= 0):
+        if not (overflow_is_undefined(scope, dtype) or scope.proves(first >= 0)):
             raise scope.error(
                 node.cond,
                 f"'{shown}' ends the loop at 0, and '{name}' may start below 0; expected {shown} "
@@ -93,6 +93,14 @@ def with_step_apart(
         )
     apart = c_ast.For(node.init, condition, step, node.stmt, node.coord)
     return SteppedLoop(apart, before, by - before)
+
+
+def overflow_is_undefined(scope: Scope, dtype: DType) -> bool:
+    """Whether C rules out that a loop steps over its end until the variable overflows.
+
+    A loop that may be left early may stop before.
+    """
+    return dtype.is_signed and dtype.bits >= 32 and not scope.leaves_loops
 
 
 def _fits(scope: Scope, value: Expression, dtype: DType) -> bool:

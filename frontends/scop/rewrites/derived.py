@@ -32,7 +32,7 @@ from polysched.frontends.scop.source.trees import (
 from polysched.ir.expr.dtypes import DType, i32, i64, u64
 
 _ANY = frozenset({"+", "-", "*"})
-_BY_LITERAL = frozenset({"/", "%"})
+_BY_LITERAL = frozenset({"/", "%", "<<", ">>"})
 
 
 @dataclass
@@ -98,7 +98,7 @@ class DerivedSizes:
                 return _is_exact(node, self.may_leave) and self._is_pure(inner)
             case c_ast.BinaryOp(op=operator, left=left, right=right):
                 if operator in _BY_LITERAL:
-                    return self._is_pure(left) and _is_positive(right)
+                    return self._is_pure(left) and _is_divisor(right, operator)
                 return operator in _ANY and self._is_pure(left) and self._is_pure(right)
         return False
 
@@ -293,9 +293,10 @@ def _is_int(type_: c_ast.Node) -> bool:
     return bool(names) and names <= {"int", "long", "short", "signed", "size_t", "ptrdiff_t"}
 
 
-def _is_positive(node: c_ast.Node) -> bool:
+def _is_divisor(node: c_ast.Node, operator: str) -> bool:
+    """Whether a node is a positive literal by which a size may be divided or shifted."""
     is_literal = isinstance(node, c_ast.Constant) and node.type == "int" and node.value.isdigit()
-    return is_literal and int(node.value) > 0
+    return is_literal and 0 < int(node.value) < (31 if operator in ("<<", ">>") else 2**31)
 
 
 def sizes_of(numbers: Mapping[str, DType], items: Sequence[c_ast.Node]) -> Mapping[str, DType]:

@@ -39,7 +39,8 @@ _Block: TypeAlias = Callable[[Iterable[c_ast.Node]], tuple[c_ast.Node, ...]]
 def normalized(items: tuple[c_ast.Node, ...]) -> tuple[c_ast.Node, ...]:
     """Normalize the statements of a block."""
     counters = counters_of(items)
-    apart = [_with_own_counters(with_steps_apart(item), counters) for item in items]
+    steps = [inner for item in items for inner in with_steps_apart(item)]
+    apart = [_with_own_counters(item, counters) for item in steps]
     types = integers_of(apart)
     names = Names(frozenset(name for item in apart for name in (*names_in(item), *types)))
 

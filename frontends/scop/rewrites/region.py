@@ -49,6 +49,7 @@ class Region:
         results: the variables that hold what the region leaves in counters and pointers.
         ended: the variables of the function whose values after the region nothing reads.
         hoisted: the declarations in C of the pointers that are read before the region.
+        leaves_loops: whether a loop may be left before its condition fails.
     """
 
     function: c_ast.FuncDef
@@ -62,6 +63,7 @@ class Region:
     results: tuple[LiveOut, ...] = ()
     ended: frozenset[str] = frozenset()
     hoisted: tuple[str, ...] = ()
+    leaves_loops: bool = True
 
     @property
     def is_marked(self) -> bool:

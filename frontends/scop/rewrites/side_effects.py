@@ -1,12 +1,14 @@
-"""Move increments out of the subscripts of assignments.
+"""Move side effects out of expressions: increments, and assignments to variables.
 
 ::
 
     x[k++] = y[--m];            m--;  x[k] = y[m];  k++;
     out[count[k]++] = x[i];     long position = count[k];  count[k]++;  out[position] = x[i];
+    if (++at >= size) at = 0;   ++at;  if (at >= size) at = 0;
+    u = r / (b = d[0]);         b = d[0];  u = r / b;
 
-C leaves open when an increment is performed within an assignment, and forbids every other use of
-the same variable in it, so it may stand before or after.
+C leaves open when a side effect is performed within an expression, and forbids every other use of
+the same variable that is not sequenced after it, so it may stand before or after.
 """
 
 from __future__ import annotations
@@ -20,23 +22,73 @@ from polysched.frontends.scop.source.trees import mapped, names_in, walk
 _STEPS = frozenset({"p++", "++", "p--", "--"})
 
 
-def with_steps_apart(node: c_ast.Node) -> c_ast.Node:
-    """Rewrite the assignments of a statement that increment something in their subscripts."""
+def with_steps_apart(node: c_ast.Node) -> list[c_ast.Node]:
+    """Rewrite a statement whose expressions have side effects to several statements."""
     match node:
         case c_ast.Compound(block_items=[*items]):
-            changed = [with_steps_apart(item) for item in items]
-            return node if changed == items else c_ast.Compound(changed, node.coord)
+            changed = [inner for item in items for inner in with_steps_apart(item)]
+            return [node if changed == items else c_ast.Compound(changed, node.coord)]
         case c_ast.If(cond=cond):
-            sides = [side and with_steps_apart(side) for side in (node.iftrue, node.iffalse)]
-            return c_ast.If(cond, *sides, node.coord)
+            before, holds = _hoisted(cond)
+            sides = [side and _block(side) for side in (node.iftrue, node.iffalse)]
+            return [*before, c_ast.If(holds, *sides, node.coord)]
         case c_ast.For():
-            body = with_steps_apart(node.stmt)
-            return c_ast.For(node.init, node.cond, node.next, body, node.coord)
+            return [c_ast.For(node.init, node.cond, node.next, _block(node.stmt), node.coord)]
         case c_ast.While() | c_ast.DoWhile():
-            return type(node)(node.cond, with_steps_apart(node.stmt), node.coord)
-        case c_ast.Assignment():
-            return _split(node)
-    return node
+            return [type(node)(node.cond, _block(node.stmt), node.coord)]
+        case (
+            c_ast.Decl(type=c_ast.TypeDecl(), init=c_ast.Node() as init)
+            | c_ast.Return(expr=c_ast.Node() as init)
+        ):
+            before, value = _hoisted(init)
+            return [*before, mapped(node, lambda child: value if child is init else child)]
+        case c_ast.Assignment(rvalue=value):
+            # The value of `a = b = c` is a statement of its own where it is translated.
+            inner = value if isinstance(value, c_ast.Assignment) else None
+            before, hoisted = _hoisted(node if inner is None else inner, is_statement=True)
+            if inner is not None:
+                hoisted = c_ast.Assignment(node.op, node.lvalue, hoisted, node.coord)
+            return [*before, _split(hoisted)]
+    return [node]
+
+
+def _block(node: c_ast.Node) -> c_ast.Node:
+    """Rewrite a statement to one statement."""
+    changed = with_steps_apart(node)
+    return changed[0] if len(changed) == 1 else c_ast.Compound(changed, node.coord)
+
+
+def _hoisted(
+    node: c_ast.Node, *, is_statement: bool = False
+) -> tuple[list[c_ast.Node], c_ast.Node]:
+    """Return the side effects on variables that stand before an expression, and the expression.
+
+    Increments that are whole subscripts stay in statements, because others may stand after them.
+    """
+    before: list[c_ast.Node] = []
+
+    def replaced(inner: c_ast.Node) -> c_ast.Node:
+        match inner:
+            case c_ast.TernaryOp(cond=first) | c_ast.BinaryOp(op="&&" | "||", left=first):
+                return mapped(inner, lambda child: replaced(child) if child is first else child)
+            case c_ast.FuncCall(args=c_ast.ExprList() as args):
+                arguments = mapped(args, replaced)
+                return mapped(inner, lambda child: arguments if child is args else child)
+            case c_ast.ArrayRef(subscript=c_ast.UnaryOp(op="++" | "--")) if is_statement:
+                return inner
+            case c_ast.ExprList() | c_ast.InitList() | c_ast.UnaryOp(op="sizeof"):
+                return inner  # commas separate side effects in time
+            case c_ast.UnaryOp(op="++" | "--", expr=c_ast.ID() as own):
+                before.append(inner)
+                return own
+            case c_ast.Assignment(lvalue=c_ast.ID() as own) if inner is not node:
+                value = c_ast.Assignment(inner.op, own, replaced(inner.rvalue), inner.coord)
+                before.append(value)
+                return own
+        return mapped(inner, replaced)
+
+    value = mapped(node, replaced) if is_statement else replaced(node)
+    return before, value
 
 
 def _split(node: c_ast.Assignment) -> c_ast.Node:

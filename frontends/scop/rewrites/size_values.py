@@ -110,6 +110,10 @@ def _in_64_bits(node: c_ast.Node) -> Expression:
             return _in_64_bits(inner)
         case c_ast.UnaryOp(expr=inner):
             return -_in_64_bits(inner)
+        case c_ast.BinaryOp(op=">>", left=left, right=c_ast.Constant(value=text)):
+            return _in_64_bits(left) // 2 ** int(text)
+        case c_ast.BinaryOp(op="<<", left=left, right=c_ast.Constant(value=text)):
+            return _in_64_bits(left) * 2 ** int(text)
         case c_ast.BinaryOp(op=symbol, left=left, right=right):
             return operation(_OPERATORS[symbol], _in_64_bits(left), _in_64_bits(right))
     raise AssertionError(node)

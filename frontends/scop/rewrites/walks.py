@@ -27,6 +27,7 @@ from polysched.frontends.scop.rewrites.loop_ranges import (
     is_zero,
     times,
 )
+from polysched.frontends.scop.rewrites.size_values import c_text
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by
 from polysched.frontends.scop.source.trees import (
     Distance,
@@ -193,9 +194,31 @@ class _Walk:
                 return c_ast.Compound(list(changed), node.coord), after
             case c_ast.For():
                 return self.loop(node, offset, loops)
+            case c_ast.If():
+                return self.branch(node, offset, loops)
             case c_ast.Assignment() | c_ast.UnaryOp() | c_ast.Decl():
                 return self.moving(node, offset, loops)
         raise NotUnderstoodError
+
+    def branch(
+        self, node: c_ast.If, offset: _Offset, loops: tuple[int, ...]
+    ) -> tuple[c_ast.Node, _Offset]:
+        """Rewrite an ``if`` whose branches move the pointer by the same distance."""
+        cond = node.cond
+        if any(_moves(inner, self.name) for inner in walk(cond)):
+            cond, offset = self.moving(cond, offset, loops)
+        elif self.name in names_in(cond):
+            cond = self.read(cond, offset, loops)
+        sides: list[c_ast.Node | None] = []
+        distances = []
+        for side in (node.iftrue, node.iffalse):
+            changed, after = (side, offset) if side is None else self.items((side,), offset, loops)
+            sides.append(c_ast.Compound(list(changed), side.coord) if side else None)
+            distances.append(after)
+        texts = {(c_text(side.value), c_text(side.exact), side.inside) for side in distances}
+        if len(texts) != 1:
+            raise NotUnderstoodError
+        return c_ast.If(cond, *sides, node.coord), distances[0]
 
     def distance(self, move: c_ast.Node) -> c_ast.Node:
         """Return the number of elements by which a statement moves the pointer."""

@@ -7,6 +7,7 @@ compiled function checks the conditions anyway, and runs the program as written 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -73,47 +74,68 @@ def inferred_assumptions(scope: Scope) -> tuple[tuple[Assumption, ...], bool]:
     Returns:
         The conditions, and whether they keep every such access inside its array.
     """
+    pending = list(_certain(scope))
     context = scope.sizes()
-    is_complete = True
     found: list[Assumption] = []
+    while True:
+        undecided = []
+        for access in pending:
+            try:
+                with limited(KernelError, "the subscripts are too intricate"):
+                    outside = _outside(scope, access).intersect_params(context)
+                    if outside.is_empty():
+                        continue
+                    gist = _condition(scope, context, outside, access)
+                    found.append(_assumption(scope, access, gist))
+                    context = context.intersect(gist)
+            except (KernelError, ValueError, isl.Error):
+                undecided.append(access)
+        # What the others imply may make the condition of an access simple.
+        if not undecided or len(undecided) == len(pending):
+            return tuple(found), not undecided
+        pending = undecided
+
+
+def _certain(scope: Scope) -> Iterator[LoggedAccess]:
+    """Yield the accesses that do not depend on data, once for each element and set of instances."""
     seen: set[tuple[str, tuple[Expression, ...], int]] = set()
     for access in scope.accesses:
         key = (access.binding.array.name, access.subscripts, id(access.domain))
-        if not access.is_certain or key in seen or any(map(loads, access.subscripts)):
-            continue
-        seen.add(key)
-        is_settled = is_complete
-        try:
-            with limited(KernelError, "the subscripts are too intricate"):
-                outside = _outside(scope, access).intersect_params(context)
-                if outside.is_empty():
-                    continue
-                is_complete = False
-                allowed = context.subtract(outside.params()).coalesce()
-                gist = allowed.gist(context).coalesce()
-                if not _is_simple(gist):  # such as n <= 0 || m <= 70
-                    performed = access.domain.params().intersect(context)
-                    gist = allowed.intersect(performed).coalesce().gist(performed).coalesce()
-                    if not context.intersect(gist).is_subset(allowed):
-                        continue
-                    allowed = context.intersect(gist)
-                if not _is_simple(gist) or not _keeps_all(scope, allowed):
-                    continue
-                condition, _ = from_set(gist), condition_text(gist)
-        except (KernelError, ValueError, isl.Error):
-            continue
-        is_complete = is_settled
-        context = allowed
-        found.append(
-            Assumption(
-                condition,
-                gist,
-                scope.source_map.text(access.node),
-                access.binding.array.name,
-                scope.source_map.location(access.node),
-            )
-        )
-    return tuple(found), is_complete
+        if access.is_certain and key not in seen and not any(map(loads, access.subscripts)):
+            seen.add(key)
+            yield access
+
+
+def _condition(
+    scope: Scope, context: isl.Set, outside: isl.Set, access: LoggedAccess
+) -> isl.Set:
+    """Return a simple condition on the sizes under which an access is inside its array.
+
+    Raises:
+        ValueError: there is none.
+    """
+    allowed = context.subtract(outside.params()).coalesce()
+    gist = allowed.gist(context).coalesce()
+    if not _is_simple(gist):  # such as n <= 0 || m <= 70
+        performed = access.domain.params().intersect(context)
+        gist = allowed.intersect(performed).coalesce().gist(performed).coalesce()
+        if not context.intersect(gist).is_subset(allowed):
+            raise ValueError("the condition leaves the allowed sizes")
+        allowed = context.intersect(gist)
+    if not _is_simple(gist) or not _keeps_all(scope, allowed):
+        raise ValueError("the condition is too intricate, or no sizes are left")
+    return gist
+
+
+def _assumption(scope: Scope, access: LoggedAccess, gist: isl.Set) -> Assumption:
+    condition_text(gist)  # a condition without a text is no assumption
+    return Assumption(
+        from_set(gist),
+        gist,
+        scope.source_map.text(access.node),
+        access.binding.array.name,
+        scope.source_map.location(access.node),
+    )
 
 
 def _outside(scope: Scope, access: LoggedAccess) -> isl.Set:

@@ -215,7 +215,8 @@ def _steps(
             return None
         schedule, buffer_steps = buffered
         steps += buffer_steps
-    steps += privatized(schedule, lane, nest.reference(lane), below)
+    made = schedule.program.arrays.keys() - program.arrays.keys()
+    steps += privatized(schedule, lane, nest.reference(lane), below, made)
     return (*steps, Vectorize(nest.reference(lane), lanes))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from polysched.autoscheduler.candidate import Proposal, Situation
 from polysched.autoscheduler.facts import statement_facts
@@ -120,10 +120,20 @@ def lanes_are_legal(schedule: Schedule, loop: str, lanes: int, below: set[str]) 
     )
 
 
-def privatized(schedule: Schedule, loop: str, reference: str, below: set[str]) -> tuple[Step, ...]:
-    """Return the steps that give each iteration of a loop its own temporaries, side by side."""
+def privatized(
+    schedule: Schedule,
+    loop: str,
+    reference: str,
+    below: set[str],
+    buffers: Set[str] = frozenset(),
+) -> tuple[Step, ...]:
+    """Return the steps that give each iteration of a loop its own temporaries, side by side.
+
+    Args:
+        buffers: arrays that the iterations share.
+    """
     steps: list[Step] = []
-    for name in tuple(temporaries(schedule.program, below)):
+    for name in [one for one in temporaries(schedule.program, below) if one not in buffers]:
         array = schedule.program.arrays[name]
         stored = array.dimensions[array.tile :]
         own = f"each_{loop}"

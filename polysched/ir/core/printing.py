@@ -9,6 +9,7 @@ from types import MappingProxyType
 import islpy as isl
 
 from polysched.errors import KernelError
+from polysched.ir.core.conditions import context_text
 from polysched.ir.core.kernel import Access, Array, Kernel, Statement
 from polysched.ir.core.limits import limited
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Number, Operation
@@ -172,10 +173,11 @@ def _values(array: Array) -> str:
 
 
 def format_header(parameters: Sequence[str], context: isl.Set) -> list[str]:
-    """Format the parameters and the context; no lines if there are no parameters."""
+    """Format the parameters and the conditions on them; no line if there are no parameters."""
     if not parameters:
         return []
-    return [f"parameters {', '.join(parameters)}", f"context {context}"]
+    conditions = context_text(context)
+    return [f"parameters {', '.join(parameters)}{f' with {conditions}' if conditions else ''}"]
 
 
 @limited(KernelError, "the kernel cannot be shown")

@@ -13,11 +13,13 @@ bits.
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
+from types import MappingProxyType
 from typing import NoReturn
 
 import numpy as np
@@ -109,6 +111,16 @@ class DType:
         """Bytes of an unpacked element; a boolean takes one byte."""
         return max(1, self.container.bits // 8)
 
+    def holds(self, number: float) -> bool:
+        """Whether the type can represent a number; a float may be rounded, but not to infinity.
+
+        Floating-point types represent infinity and NaN.
+        """
+        if self.is_float:
+            is_finite = isinstance(number, int) or math.isfinite(number)
+            return not is_finite or abs(number) < _ROUNDED_TO_INFINITY[self]
+        return not self.is_integer or self.lowest <= number <= self.highest
+
     def numpy(self) -> np.dtype[np.generic]:
         """The numpy type of the same layout; for an odd type, that of its container.
 
@@ -151,6 +163,19 @@ u16 = DType(NumberKind.UNSIGNED, 16)
 u32 = DType(NumberKind.UNSIGNED, 32)
 u64 = DType(NumberKind.UNSIGNED, 64)
 boolean = DType(NumberKind.BOOLEAN, 1)
+
+_ROUNDED_TO_INFINITY = MappingProxyType(
+    {
+        f16: 2**16 - 2**4,
+        bf16: 2**128 - 2**119,
+        f32: 2**128 - 2**103 - 2**74,
+        f64: 2**1024 - 2**970,
+    }
+)
+"""The least number that rounds to infinity, by the floating-point type.
+
+For f32 the number is rounded to f64 first.
+"""
 
 FLOAT_DTYPES = (f32, f64)
 

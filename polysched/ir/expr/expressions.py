@@ -11,91 +11,55 @@ them.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from polysched.errors import KernelError
-from polysched.ir.expr.dtypes import DType, bf16, boolean, f16, f32, f64, i64
+from polysched.ir.expr.dtypes import DType, boolean, i64
+from polysched.ir.expr.node_equality import CACHED_HASH, refuse_equality_with_numbers, remember_hash
 from polysched.ir.expr.numpy_functions import (
     EXCHANGED,
     NUMPY_FUNCTIONS,
     NUMPY_INTEGERS,
     NUMPY_OPERATORS,
 )
+from polysched.ir.expr.operand_types import expected_operands
 from polysched.ir.expr.operators import (
-    BITWISE,
     COMPARISONS,
-    FLOAT_ONLY,
     INFIX,
-    INTEGER_ONLY,
     LOGICAL,
-    SHIFTS,
     Operator,
 )
 from polysched.ir.expr.source import SourceLocation
 from polysched.ir.expr.symbolic_number import SymbolicNumber
 
 Number: TypeAlias = int | float | bool
-ExpressionT = TypeVar("ExpressionT", bound="Expression")
 
 DEEPEST = 200
 """Maximum nesting depth of an expression; Python's recursion limit is about five times as large."""
-_ROUNDED_TO_INFINITY = MappingProxyType(
-    {
-        f16: 2**16 - 2**4,
-        bf16: 2**128 - 2**119,
-        f32: 2**128 - 2**103 - 2**74,
-        f64: 2**1024 - 2**970,
-    }
-)
-"""The least number that rounds to infinity, by the floating-point type.
-
-For f32 the number is rounded to f64 first.
-"""
 LARGEST = 10_000
 """Maximum number of nodes of an expression; a shared node counts once for each use."""
 
 
-def _refuse_equality_with_numbers(node: type[ExpressionT]) -> type[ExpressionT]:
-    """Make ``i == 2`` and ``x[i] != 0`` raise an error, because such nodes never equal a number."""
-    same = node.__eq__
-
-    def equal(self: ExpressionT, other: object) -> bool:
-        if self is other:
-            return True
-        result = same(self, other)
-        if result is NotImplemented and isinstance(other, int | float | np.generic):
-            raise KernelError(
-                f"'{self}' is compared with {other} by == or !=, which compare how expressions are "
-                "written; write ps.equal(a, b) or ps.not_equal(a, b)"
-            )
-        return result
-
-    node.__eq__ = equal  # type: ignore[method-assign, assignment]
-    return node
+_Infix: TypeAlias = Callable[["Expression", "Operand"], "Expression"]
 
 
-_CACHED_HASH = "hash"
-"""Key in a node's ``__dict__`` that caches the hash of the node, which has many operands below."""
+def _infix(operator: Operator, for_integers: Operator | None = None) -> tuple[_Infix, _Infix]:
+    """The methods of an infix operator of Python, and of the same with exchanged operands.
 
+    Args:
+        for_integers: the operator if one of the operands is an integer.
+    """
 
-def _remember_hash(node: type[ExpressionT]) -> type[ExpressionT]:
-    """Compute the hash of each node once: tables of terms ask for it again and again."""
-    compute = node.__hash__
+    def build(left: Operand, right: Operand) -> Expression:
+        if for_integers is not None and (_is_integer(left) or _is_integer(right)):
+            return operation(for_integers, left, right)
+        return operation(operator, left, right)
 
-    def cached(self: ExpressionT) -> int:
-        known: int | None = self.__dict__.get(_CACHED_HASH)
-        if known is None:
-            known = self.__dict__[_CACHED_HASH] = compute(self)
-        return known
-
-    node.__hash__ = cached  # type: ignore[method-assign, assignment]
-    return node
+    return build, lambda right, left: build(left, right)
 
 
 @dataclass(frozen=True)
@@ -112,43 +76,21 @@ class Expression(SymbolicNumber):
 
     def __getstate__(self) -> dict[str, Any]:
         # Hashes of names and operators differ between processes.
-        return {key: value for key, value in self.__dict__.items() if key != _CACHED_HASH}
+        return {key: value for key, value in self.__dict__.items() if key != CACHED_HASH}
 
-    def __add__(self, other: Operand) -> Expression:
-        return operation(Operator.ADD, self, other)
-
-    def __radd__(self, other: Operand) -> Expression:
-        return operation(Operator.ADD, other, self)
-
-    def __sub__(self, other: Operand) -> Expression:
-        return operation(Operator.SUBTRACT, self, other)
-
-    def __rsub__(self, other: Operand) -> Expression:
-        return operation(Operator.SUBTRACT, other, self)
-
-    def __mul__(self, other: Operand) -> Expression:
-        return operation(Operator.MULTIPLY, self, other)
-
-    def __rmul__(self, other: Operand) -> Expression:
-        return operation(Operator.MULTIPLY, other, self)
-
-    def __truediv__(self, other: Operand) -> Expression:
-        return operation(Operator.DIVIDE, self, other)
-
-    def __rtruediv__(self, other: Operand) -> Expression:
-        return operation(Operator.DIVIDE, other, self)
-
-    def __floordiv__(self, other: Operand) -> Expression:
-        return operation(Operator.FLOOR_DIVIDE, self, other)
-
-    def __rfloordiv__(self, other: Operand) -> Expression:
-        return operation(Operator.FLOOR_DIVIDE, other, self)
-
-    def __mod__(self, other: Operand) -> Expression:
-        return operation(Operator.MODULO, self, other)
-
-    def __rmod__(self, other: Operand) -> Expression:
-        return operation(Operator.MODULO, other, self)
+    __add__, __radd__ = _infix(Operator.ADD)
+    __sub__, __rsub__ = _infix(Operator.SUBTRACT)
+    __mul__, __rmul__ = _infix(Operator.MULTIPLY)
+    __truediv__, __rtruediv__ = _infix(Operator.DIVIDE)
+    __floordiv__, __rfloordiv__ = _infix(Operator.FLOOR_DIVIDE)
+    __mod__, __rmod__ = _infix(Operator.MODULO)
+    __lt__, __gt__ = _infix(Operator.LESS)
+    __le__, __ge__ = _infix(Operator.LESS_EQUAL)
+    __and__, __rand__ = _infix(Operator.AND, Operator.BIT_AND)
+    __or__, __ror__ = _infix(Operator.OR, Operator.BIT_OR)
+    __xor__, __rxor__ = _infix(Operator.BIT_XOR)
+    __lshift__, __rlshift__ = _infix(Operator.SHIFT_LEFT)
+    __rshift__, __rrshift__ = _infix(Operator.SHIFT_RIGHT)
 
     def __divmod__(self, other: Operand) -> tuple[Expression, Expression]:
         return self // other, self % other
@@ -185,66 +127,15 @@ class Expression(SymbolicNumber):
             raise KernelError(
                 f"'{self}' rounded to {decimals} digits; expected a whole number, round(x)"
             )
-        is_whole = self.dtype is not None and self.dtype.is_integer
-        return self if is_whole else operation(Operator.ROUND_TO_EVEN, self)
+        return self if _is_integer(self) else operation(Operator.ROUND_TO_EVEN, self)
 
     __round__ = round
 
     def __abs__(self) -> Expression:
         return operation(Operator.ABSOLUTE, self)
 
-    def __lt__(self, other: Operand) -> Expression:
-        return operation(Operator.LESS, self, other)
-
-    def __le__(self, other: Operand) -> Expression:
-        return operation(Operator.LESS_EQUAL, self, other)
-
-    def __gt__(self, other: Operand) -> Expression:
-        return operation(Operator.LESS, other, self)
-
-    def __ge__(self, other: Operand) -> Expression:
-        return operation(Operator.LESS_EQUAL, other, self)
-
-    def __and__(self, other: Operand) -> Expression:
-        return operation(
-            _logical_or_bitwise(Operator.AND, Operator.BIT_AND, self, other), self, other
-        )
-
-    def __rand__(self, other: Operand) -> Expression:
-        return operation(
-            _logical_or_bitwise(Operator.AND, Operator.BIT_AND, other, self), other, self
-        )
-
-    def __or__(self, other: Operand) -> Expression:
-        return operation(
-            _logical_or_bitwise(Operator.OR, Operator.BIT_OR, self, other), self, other
-        )
-
-    def __ror__(self, other: Operand) -> Expression:
-        return operation(
-            _logical_or_bitwise(Operator.OR, Operator.BIT_OR, other, self), other, self
-        )
-
-    def __xor__(self, other: Operand) -> Expression:
-        return operation(Operator.BIT_XOR, self, other)
-
-    def __rxor__(self, other: Operand) -> Expression:
-        return operation(Operator.BIT_XOR, other, self)
-
-    def __lshift__(self, other: Operand) -> Expression:
-        return operation(Operator.SHIFT_LEFT, self, other)
-
-    def __rlshift__(self, other: Operand) -> Expression:
-        return operation(Operator.SHIFT_LEFT, other, self)
-
-    def __rshift__(self, other: Operand) -> Expression:
-        return operation(Operator.SHIFT_RIGHT, self, other)
-
-    def __rrshift__(self, other: Operand) -> Expression:
-        return operation(Operator.SHIFT_RIGHT, other, self)
-
     def __invert__(self) -> Expression:
-        return operation(_logical_or_bitwise(Operator.NOT, Operator.BIT_NOT, self), self)
+        return operation(Operator.BIT_NOT if _is_integer(self) else Operator.NOT, self)
 
     def __array_ufunc__(
         self, function: np.ufunc, method: str, *inputs: Any, **options: Any
@@ -284,7 +175,7 @@ class Constant(Expression):
         return str(self.value)
 
 
-@_refuse_equality_with_numbers
+@refuse_equality_with_numbers
 @dataclass(frozen=True)
 class Index(Expression):
     """The value of an iteration index of the statement (i64)."""
@@ -300,7 +191,7 @@ class Index(Expression):
         return self.name
 
 
-@_refuse_equality_with_numbers
+@refuse_equality_with_numbers
 @dataclass(frozen=True)
 class Parameter(Expression):
     """The value of a kernel parameter (i64)."""
@@ -316,8 +207,8 @@ class Parameter(Expression):
         return self.name
 
 
-@_remember_hash
-@_refuse_equality_with_numbers
+@remember_hash
+@refuse_equality_with_numbers
 @dataclass(frozen=True)
 class Load(Expression):
     """The value of one array element: a read access.
@@ -340,8 +231,8 @@ class Load(Expression):
         return f"{self.array}[{', '.join(map(str, self.subscripts))}]"
 
 
-@_remember_hash
-@_refuse_equality_with_numbers
+@remember_hash
+@refuse_equality_with_numbers
 @dataclass(frozen=True)
 class Operation(Expression):
     """An operator applied to operands of one type."""
@@ -364,7 +255,7 @@ class Operation(Expression):
         return f"{self.operator.value}({', '.join(map(str, self.operands))})"
 
 
-@_refuse_equality_with_numbers
+@refuse_equality_with_numbers
 @dataclass(frozen=True)
 class Cast(Expression):
     """A conversion to another type by C's rules, without saturation."""
@@ -384,18 +275,15 @@ class Cast(Expression):
 Operand: TypeAlias = Expression | Number | np.generic
 
 
-def _logical_or_bitwise(logical: Operator, bitwise: Operator, *operands: Operand) -> Operator:
-    """Resolve ``&``, ``|`` or ``~``: bitwise if an operand is an integer, else logical."""
-    is_integer = any(
+def _is_integer(operand: Operand) -> bool:
+    return (
         isinstance(operand, Expression) and operand.dtype is not None and operand.dtype.is_integer
-        for operand in operands
     )
-    return bitwise if is_integer else logical
 
 
 def _operator_of_ufunc(function: np.ufunc, operands: list[Expression]) -> Operator | None:
     """The operator of a numpy function for the operands' types; None if it is unsupported."""
-    if any(operand.dtype is not None and operand.dtype.is_integer for operand in operands):
+    if any(map(_is_integer, operands)):
         integer_operator = NUMPY_INTEGERS.get(function)
         if integer_operator is not None:
             return integer_operator
@@ -435,7 +323,7 @@ def typed(expression: Expression, dtype: DType) -> Expression:
             raise KernelError(
                 f"literal {expression.value} cannot be combined with values of type {dtype}"
             )
-        if not _fits(expression.value, dtype):
+        if not dtype.holds(expression.value):
             advice = "; for infinity write math.inf" if dtype.is_float else ""
             raise KernelError(f"literal {expression.value} does not fit the type {dtype}{advice}")
         value = float(expression.value) if dtype.is_float else int(expression.value)
@@ -450,20 +338,6 @@ def typed(expression: Expression, dtype: DType) -> Expression:
     return expression
 
 
-def _fits(value: Number, dtype: DType) -> bool:
-    """Whether a type can represent a number; a float may be rounded, but not to infinity.
-
-    Floating-point types represent infinity and NaN.
-    """
-    if dtype.is_float:
-        is_finite = isinstance(value, int) or math.isfinite(value)
-        return not is_finite or abs(value) < _ROUNDED_TO_INFINITY[dtype]
-    if dtype.is_integer:
-        lowest = -(1 << (dtype.bits - 1)) if dtype.is_signed else 0
-        return lowest <= value < lowest + (1 << dtype.bits)
-    return True
-
-
 def operation(operator: Operator, *operands: Operand) -> Expression:
     """Build an operation after checking that its operands have one type.
 
@@ -475,23 +349,19 @@ def operation(operator: Operator, *operands: Operand) -> Expression:
     """
     nodes = tuple(as_expression(operand) for operand in operands)
     if operator is Operator.SELECT:
-        condition, *rest = nodes
-        if len({node.dtype for node in rest}) > 1:
-            rest = [in_arithmetic(node) for node in rest]
-        _require(condition.dtype == boolean, operator, "a condition first", nodes)
-        dtype, branches = _unified(operator, tuple(rest))
-        return Operation(operator, (condition, *branches), dtype)
+        condition, *branches = nodes
+        if len({branch.dtype for branch in branches}) > 1:
+            branches = [in_arithmetic(branch) for branch in branches]
+        if condition.dtype != boolean:
+            raise _unexpected(operator, "a condition first", nodes)
+        dtype, typed_branches = _unified(operator, tuple(branches))
+        return Operation(operator, (condition, *typed_branches), dtype)
     dtype, nodes = _unified(operator, tuple(map(in_arithmetic, nodes)))
-    if operator in LOGICAL:
-        _require(dtype == boolean, operator, _EXPECTED_LOGICAL_OPERANDS[operator], nodes)
-        return Operation(operator, nodes, boolean)
-    if dtype is not None:
-        _require(dtype != boolean, operator, "numbers", nodes)
-        if operator in FLOAT_ONLY:
-            _require(dtype.is_float, operator, "floating-point operands (for integers: //)", nodes)
-        if operator in INTEGER_ONLY:
-            _require(dtype.is_integer, operator, _expected_integers(operator), nodes)
-    return Operation(operator, nodes, boolean if operator in COMPARISONS else dtype)
+    expected = expected_operands(operator, dtype)
+    if expected is not None:
+        raise _unexpected(operator, expected, nodes)
+    is_condition = operator in COMPARISONS or operator in LOGICAL
+    return Operation(operator, nodes, boolean if is_condition else dtype)
 
 
 def in_arithmetic(value: Expression) -> Expression:
@@ -499,24 +369,6 @@ def in_arithmetic(value: Expression) -> Expression:
     if value.dtype is None or not value.dtype.is_half:
         return value
     return Cast(value, value.dtype.arithmetic)
-
-
-_EXPECTED_LOGICAL_OPERANDS: Mapping[Operator, str] = MappingProxyType(
-    {
-        Operator.AND: "conditions, or integers as &",
-        Operator.OR: "conditions, or integers as |",
-        Operator.NOT: "conditions, or integers as ~",
-    }
-)
-"""The expected operands in messages; & | ~ are logical on conditions and bitwise on integers."""
-
-
-def _expected_integers(operator: Operator) -> str:
-    is_bitwise = operator in BITWISE | SHIFTS or operator is Operator.BIT_NOT
-    advice = (
-        "convert floating-point ones" if is_bitwise else "for floating point: /, np.floor, np.fmod"
-    )
-    return f"integer operands ({advice})"
 
 
 def _unified(
@@ -536,9 +388,6 @@ def _unified(
     return dtype, tuple(typed(operand, dtype) for operand in operands)
 
 
-def _require(
-    condition: bool, operator: Operator, expected: str, operands: tuple[Expression, ...]
-) -> None:
-    if not condition:
-        shown = ", ".join(f"{operand} ({operand.dtype or 'literal'})" for operand in operands)
-        raise KernelError(f"'{operator.value}' takes {expected}; got {shown}")
+def _unexpected(operator: Operator, expected: str, operands: tuple[Expression, ...]) -> KernelError:
+    shown = ", ".join(f"{operand} ({operand.dtype or 'literal'})" for operand in operands)
+    return KernelError(f"'{operator.value}' takes {expected}; got {shown}")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysched.errors import CallError, KernelError
+from polysched.ir.core.conditions import context_text
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.core.limits import limited
 from polysched.ir.core.packing import Rows, byte_shape
@@ -108,7 +109,7 @@ def check_parameters(context: isl.Set, parameters: Mapping[str, int]) -> None:
         holds = not at_parameters(context, parameters).is_empty()
     if not holds:
         shown = ", ".join(f"{name} = {value}" for name, value in parameters.items())
-        raise CallError(f"{shown} violates the context {context}")
+        raise CallError(f"{shown} violates {context_text(context)}")
 
 
 def argument_memory(

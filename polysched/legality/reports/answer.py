@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polysched.ir.core.kernel import Order
 from polysched.ir.isl.budget import DEFAULT_SECONDS, time_budget
 from polysched.legality.check import DEFAULT_QUOTA, check
 from polysched.legality.condition import Condition, legality_condition
 from polysched.legality.repairs.repair import Repair
 from polysched.legality.repairs.search import repairs
+from polysched.legality.reports.loop_reports import FREE_THE_ORDER
 from polysched.legality.reports.picture import picture
-from polysched.legality.verdicts.verdict import Verdict, VerdictKind
+from polysched.legality.verdicts.verdict import Verdict, VerdictKind, ViolationKind
 from polysched.schedule.schedule import Schedule
 
 CONDITION = "legal if and only if "
 REPAIR = "try: "
+HINT = "hint: "
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,4 +81,23 @@ def advice(answered: Answer) -> tuple[str, ...]:
         *(f"    {line}" for line in answered.picture),
         *(() if condition is None else (f"{CONDITION}{condition}",)),
         *(f"{REPAIR}{repair.description}" for repair in answered.repairs),
+        *((f"{HINT}{FREE_THE_ORDER}",) if _keeps_order(answered) else ()),
+    )
+
+
+def _keeps_order(answered: Answer) -> bool:
+    """Whether updates of a reduction that keeps its order run at once."""
+    violation = answered.verdict.violation
+    at_once = (ViolationKind.VECTOR, ViolationKind.PARALLEL)
+    if violation is None or violation.kind not in at_once or violation.witness.sink is None:
+        return False
+    witness, statements = violation.witness, answered.schedule.program.statements
+    statement = statements.get(witness.source.statement)
+    return (
+        statement is not None
+        and violation.dependence is not None
+        and violation.witness.sink.statement == statement.name
+        and violation.array == statement.target.array
+        and statement.reduction is not None
+        and statement.reduction.order is Order.EXACT
     )

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from polysched.instructions.lookup import sum_of_products
 from polysched.ir.expr.dtypes import DType, bf16, f16, f32, f64, i8, i16, i32
 from polysched.machine.description import Machine
 
@@ -54,6 +53,9 @@ def multiplied_as(
     single, pair, total = _MULTIPLIED[weight]
     if pair is None or groups > 1:
         return single, total, 1
+    # Imports the interpreter, which takes longer than a call that finds its code.
+    from polysched.instructions.lookup import sum_of_products  # noqa: PLC0415
+
     is_known = sum_of_products((pair, pair), 2, lanes, machine.enabled_features)
     return (pair, total, 2) if is_known else (single, total, 1)
 

@@ -12,7 +12,6 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from polysched.errors import ScheduleError
-from polysched.instructions.lookup import sum_of_products
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.core.tree import path
 from polysched.ir.expr.dtypes import DType
@@ -157,6 +156,9 @@ def _instruction(kernel: Kernel, terms: int, lanes: int, machine: Machine) -> st
     Raises:
         ScheduleError: the machine has none.
     """
+    # Imported for a new kernel only, as in :mod:`polysched.library.on_demand`.
+    from polysched.instructions.lookup import sum_of_products  # noqa: PLC0415
+
     dtype = kernel.arrays["filter"].dtype
     name = sum_of_products((dtype, dtype), terms, lanes, machine.enabled_features)
     if name is None:

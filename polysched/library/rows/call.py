@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from polysched.integers import as_integer
 from polysched.ir.expr.dtypes import DType, as_dtype
 from polysched.library.matmul.generic.compiled import NativeCode, native_code, object_folder
 from polysched.library.rows.kernels import (
+    FAR_BYTES,
+    FAR_ROWS,
     LONG_VECTORS,
     layer_norm_rows_kernel,
     layer_norm_rows_schedule,
@@ -129,13 +131,21 @@ def _run(
     if not x.size:
         return
     machine, columns = load_machine(None), x.shape[-1]
-    is_short = columns < LONG_VECTORS * machine.lanes(dtype.bits)
+    rows, lanes = x.size // columns, machine.lanes(dtype.bits)
+    is_short = columns < LONG_VECTORS * lanes
     is_parallel = threads > 1 and x.size >= machine.costs.parallel_elements
-    native = _native(name, dtype, is_short=is_short, is_parallel=is_parallel)
+    is_far = (
+        2 * x.nbytes > machine.last_cache_bytes
+        and columns % lanes == 0
+        and columns * dtype.bytes >= FAR_BYTES
+        and not (is_parallel and rows < 2 * FAR_ROWS * threads)
+    )
+    native = _native(name, dtype, is_short=is_short, is_parallel=is_parallel, is_far=is_far)
     addresses = [
         address(array, array.flags.num & _IN_PLACE == _IN_PLACE) for array in (x, *further, out)
     ]
-    if native.run(addresses, (x.size // columns, columns), threads):
+    first = (addresses[-1] // dtype.bytes % lanes,) if is_far else ()
+    if native.run(addresses, (rows, columns, *first), threads):
         raise no_workspace(name)
 
 
@@ -148,6 +158,7 @@ class RowCode:
         dtype: the element type.
         is_short: whether it is for all numbers of columns, not only for long rows.
         is_parallel: whether threads share the rows.
+        is_far: whether the rows are in memory, and the result is written past the caches.
         machine: the machine that the schedule is for.
     """
 
@@ -155,13 +166,18 @@ class RowCode:
     dtype: DType
     is_short: bool
     is_parallel: bool
+    is_far: bool
     machine: Machine = field(repr=False)
-    parameters: ClassVar[tuple[str, ...]] = ("rows", "columns")
 
     @property
     def name(self) -> str:
         """The name of the kernel."""
         return f"{self.function}_rows_{self.dtype}"
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The parameters of the kernel."""
+        return ("rows", "columns", "first") if self.is_far else ("rows", "columns")
 
     @property
     def arrays(self) -> int:
@@ -170,19 +186,21 @@ class RowCode:
 
     def schedule(self) -> Schedule:
         """The schedule that a call compiles, to be shown, edited or exported."""
-        vectors = 1 if self.is_short else LONG_VECTORS
-        fewest = 1 if self.is_short else LONG_VECTORS * self.machine.lanes(self.dtype.bits)
+        vectors, lanes = 1 if self.is_short else LONG_VECTORS, self.machine.lanes(self.dtype.bits)
+        size = 1 if self.is_short else LONG_VECTORS * lanes, lanes if self.is_far else 0
         if self.function == "softmax":
-            kernel = softmax_rows_kernel(self.dtype, fewest)
+            kernel = softmax_rows_kernel(self.dtype, *size)
             return softmax_rows_schedule(kernel, self.machine, vectors, parallel=self.is_parallel)
-        kernel = layer_norm_rows_kernel(self.dtype, fewest)
+        kernel = layer_norm_rows_kernel(self.dtype, *size)
         return layer_norm_rows_schedule(kernel, self.machine, vectors, parallel=self.is_parallel)
 
 
 @cache
-def _native(name: str, dtype: DType, *, is_short: bool, is_parallel: bool) -> NativeCode:
+def _native(
+    name: str, dtype: DType, *, is_short: bool, is_parallel: bool, is_far: bool
+) -> NativeCode:
     machine = load_machine(None)
-    code = RowCode(name, dtype, is_short, is_parallel, machine)
+    code = RowCode(name, dtype, is_short, is_parallel, is_far, machine)
     return native_code(code, machine, object_folder())
 
 

@@ -98,7 +98,9 @@ class Evaluator:
                 given = [widened(self.builder, v, width) for v in values]
                 dtype = values[-1].dtype
                 result = emit_operator(
-                    self.builder, operator, dtype, given, fp_contract=value.contract
+                    *(self.builder, operator, dtype, given),
+                    fp_contract=value.contract,
+                    features=self.features,
                 )
                 return Value(result, value.dtype or dtype, width)
             case vector.Convert(operand=operand, dtype=dtype):

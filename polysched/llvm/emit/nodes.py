@@ -18,8 +18,8 @@ from llvmlite import ir
 
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Constant
-from polysched.ir.expr.operators import PSEUDO_EXTREMA, Operator
-from polysched.llvm.builder.intrinsics import emit_prefetch
+from polysched.ir.expr.operators import BITWISE, PSEUDO_EXTREMA, Operator
+from polysched.llvm.builder.intrinsics import emit_prefetch, fenced
 from polysched.llvm.emit.evaluation import Evaluator, lanes_of
 from polysched.llvm.emit.instruction_calls import emit_call
 from polysched.llvm.emit.tiles import TileUnit
@@ -45,6 +45,7 @@ from polysched.vector.ir import (
     TileStore,
     Transpose,
 )
+from polysched.vector.passes.scalar_chains import FIRST_LANE
 from polysched.vector.passes.unmask import has_fixed_lanes
 
 _SELECTIONS = PSEUDO_EXTREMA | {
@@ -201,7 +202,13 @@ class Emitter:
         """
         if value.lanes is None or not isinstance(node, Assign):
             return value
-        if isinstance(node.value, vector.Apply) and node.value.operator in _SELECTIONS:
+        if not isinstance(node.value, vector.Apply):
+            return value
+        is_binary = node.value.operator in BITWISE | {Operator.ADD, Operator.SUBTRACT}
+        if is_binary and node.lanes is not None and node.lanes.active == FIRST_LANE:
+            # LLVM would compute the stored lane as a scalar, and move it back for the next use.
+            return replace(value, ir=fenced(self.builder, value.ir))
+        if node.value.operator in _SELECTIONS:
             return replace(value, ir=self.builder.freeze(value.ir))
         return value
 

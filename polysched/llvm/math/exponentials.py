@@ -8,7 +8,8 @@ after W. J. Cody and W. Waite, "Software Manual for the Elementary Functions" (1
 - ``exp(r) = 1 + r + r**2 (1/2 + r q(r))``. The coefficients of ``q`` are a minimax fit of the
   relative error of ``exp(r)`` (Remez' algorithm in 60 digits, then rounded), which is 2**-28.0
   (float32) and 2**-57.4 (float64).
-- ``2**n`` is multiplied in two factors, so that subnormal results are rounded once.
+- The product with ``2**n`` is rounded once, so subnormal results are right
+  (:mod:`polysched.llvm.math.scaling`).
 
 ``exp2(x) = 2**n * 2**r`` with ``n = round(x)``, where ``r`` is exact, and ``2**r = 1 + r p(r)``.
 The coefficients are fitted in the same way: 2**-30.0 and 2**-55.5. The results for integers are
@@ -20,7 +21,7 @@ exact.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -32,8 +33,8 @@ from polysched.llvm.math.numbers import (
     FLOAT64,
     Format,
     Real,
-    scaled,
 )
+from polysched.llvm.math.scaling import scaled
 
 LOG2_E = 1.4426950408889634
 
@@ -122,23 +123,23 @@ _CONSTANTS: Mapping[Format, _Constants] = MappingProxyType(
 )
 
 
-def exponential(builder: ir.IRBuilder, operand: Any) -> Any:
-    """Emit e to the power of a float, a double or a vector."""
+def exponential(builder: ir.IRBuilder, operand: Any, features: Set[str] = frozenset()) -> Any:
+    """Emit e to the power of a float, a double or a vector, for a processor with ``features``."""
     x = Real(builder, operand)
     known = _CONSTANTS[x.form]
     x = x.at_most(known.ends[1]).at_least(known.ends[0])
     n, whole = x.rounded(LOG2_E)
     r = n.times_plus(-known.ln2_low, n.times_plus(-known.ln2_high, x))
-    return scaled(r.polynomial((1.0, 1.0, 0.5, *known.q)), whole).ir
+    return scaled(r.polynomial((1.0, 1.0, 0.5, *known.q)), n, whole, features).ir
 
 
-def exponential_2(builder: ir.IRBuilder, operand: Any) -> Any:
-    """Emit 2 to the power of a float, a double or a vector."""
+def exponential_2(builder: ir.IRBuilder, operand: Any, features: Set[str] = frozenset()) -> Any:
+    """Emit 2 to the power of a float, a double or a vector; see `exponential`."""
     x = Real(builder, operand)
     known = _CONSTANTS[x.form]
     x = x.at_most(known.ends_2[1]).at_least(known.ends_2[0])
     n, whole = x.rounded(1.0)
-    return scaled((x - n).polynomial((1.0, *known.p)), whole).ir
+    return scaled((x - n).polynomial((1.0, *known.p)), n, whole, features).ir
 
 
 def exponential_parts(x: Real, halvings: int = 0) -> tuple[Real, Real, Real]:

@@ -227,16 +227,6 @@ Pair: TypeAlias = tuple[Real, Real]
 """The unevaluated sum of a number and a much smaller number."""
 
 
-def scaled(value: Real, power: Whole) -> Real:
-    """Multiply by 2 to a power, in two steps.
-
-    The first product is exact and only the second product rounds, so subnormal results and overflow
-    are correct too.
-    """
-    half = power >> 1
-    return value * half.power_of_two * (power - half).power_of_two
-
-
 def exact_sum(larger: Real, smaller: Real) -> Pair:
     """The rounded sum of two numbers and its rounding error; the first has the larger magnitude."""
     total = larger + smaller

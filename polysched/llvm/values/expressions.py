@@ -6,7 +6,7 @@ the tables here, in the C printer and in the scalar evaluator.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -131,10 +131,13 @@ def _own(function: Callable[[ir.IRBuilder, Any], Any]) -> Emission:
     return lambda b, v: function(b, v[0])
 
 
+_EXPONENTIALS: Mapping[Operator, Callable[[ir.IRBuilder, Any, Set[str]], Any]] = MappingProxyType(
+    {Operator.EXPONENTIAL: exponential, Operator.EXPONENTIAL_2: exponential_2}
+)
+"""Functions that have instructions of their own on some processors, which give the same bits."""
+
 _OWN: Mapping[Operator, Callable[[ir.IRBuilder, Any], Any]] = MappingProxyType(
     {
-        Operator.EXPONENTIAL: exponential,
-        Operator.EXPONENTIAL_2: exponential_2,
         Operator.LOGARITHM: logarithm,
         Operator.LOGARITHM_2: logarithm_2,
         Operator.LOGARITHM_10: logarithm_10,
@@ -354,17 +357,22 @@ def emit_operator(
     operands: list[Any],
     *,
     fp_contract: bool = True,
+    features: Set[str] = frozenset(),
 ) -> Any:
     """Emit an operator on operands of element type ``dtype`` and equal numbers of lanes.
 
     Args:
         fp_contract: whether a * b + c may be contracted to an FMA.
+        features: LLVM's names of the instruction sets that explicit intrinsics may use.
 
     Raises:
         LoweringError: the operator does not support this type.
     """
     if operator is Operator.SELECT:
         return builder.select(*operands)
+    powers = _EXPONENTIALS.get(operator)
+    if powers is not None and dtype.is_float and (fp_contract or operator not in LIBRARY_UNARY):
+        return powers(builder, operands[0], features)
     floats = _FLOAT if fp_contract else _UNCONTRACTED
     table = floats if dtype.is_float else _SIGNED if dtype.is_signed else _UNSIGNED
     if operator not in table:

@@ -3,8 +3,7 @@
 ::
 
     program scale
-    parameters n
-    context [n] -> { : n > 0 }
+    parameters n with n >= 1
     input x: f32[n]
     output y: f32[n]
 

@@ -126,7 +126,7 @@ def test_arguments_of_other_types(argument, message) -> None:
 
 
 def test_arguments_that_do_not_fit_the_definition() -> None:
-    with pytest.raises(CallError, match=r"function 'softmax\(x\)'"):
+    with pytest.raises(CallError, match=r"function 'softmax': .* expected softmax\(x\)"):
         ps.jit(softmax)()
 
 
@@ -332,3 +332,27 @@ def test_a_tuple_is_not_an_array() -> None:
 
     with pytest.raises(ps.FrontendError, match="a tuple is not an array; give each of"):
         ps.jit(first_grid)(np.zeros(4))
+
+
+def test_the_report_leaves_out_what_all_sizes_satisfy() -> None:
+    function = ps.jit(scaled)
+    function(np.zeros(5), 2.5, np.zeros(5))
+    assert "every call checks" not in function.report()
+
+
+def test_unknown_arguments_are_named() -> None:
+    with pytest.raises(CallError, match=r"^function 'scaled': there is no argument 'z'; known are"):
+        ps.jit(scaled)(np.zeros(5), 2.5, z=np.zeros(5))
+    with pytest.raises(CallError, match="too many positional arguments; expected scaled"):
+        ps.jit(scaled)(1, 2, 3, 4)
+
+
+def test_errors_of_the_function_have_a_short_traceback() -> None:
+    def with_list(x):
+        found = [x, None]
+        return found[0]
+
+    with pytest.raises(FrontendError) as caught:
+        ps.jit(with_list)(np.zeros(5))
+    names = [entry.name for entry in caught.traceback]
+    assert names[-1] == "read_function"

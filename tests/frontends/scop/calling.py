@@ -5,13 +5,15 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from polysched.cli.main import main
 from polysched.frontends.scop import CProgram, load_c
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.dtypes import DType
@@ -41,6 +43,35 @@ def compiled_by_polysched(schedule: Schedule, function: CFunction, folder: Path)
     # No limit in seconds: a busy machine must not decide whether a schedule compiles.
     export(schedule, library, c_function=function, seconds=0)
     return ctypes.CDLL(str(library))
+
+
+def assert_rewritten_prints_the_same(
+    text: str, folder: Path, regions: Mapping[str, int], *, has_object: bool = False
+) -> None:
+    """A program that ``polysched rewrite`` has rewritten prints what gcc's program prints.
+
+    Args:
+        text: the C program.
+        folder: for the files.
+        regions: how many regions of each function are replaced.
+        has_object: whether their code is an object file, else C.
+    """
+    source, rewritten = folder / "program.c", folder / "rewritten.c"
+    source.write_text(text)
+    objects = [folder / "kernels.o"] if has_object else []
+    options = [option for path in objects for option in ("--object", str(path))]
+    result = CliRunner().invoke(main, ["rewrite", str(source), "-o", str(rewritten), *options])
+    assert result.exit_code == 0, result.output
+    for name, count in regions.items():
+        assert result.output.count(f": {name} calls polysched_") == count, name
+    assert printed([rewritten, *objects], folder / "polysched") == printed([source], folder / "gcc")
+
+
+def printed(files: Sequence[Path], program: Path, *options: str) -> str:
+    """What the program of some C files and objects prints."""
+    flags = ("-w", "-O1", "-ffp-contract=off", "-fwrapv", *options)
+    subprocess.run(["gcc", *flags, *map(str, files), "-o", str(program), "-lm"], check=True)
+    return subprocess.run([program], check=True, capture_output=True, text=True).stdout
 
 
 def random_arguments(

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from polysched.cli.main import main
 from polysched.errors import FrontendError
 from polysched.frontends.scop import Promises
 from polysched.frontends.scop.regions import replacements_of
 from polysched.frontends.scop.rewriting import Edit, edited
-from tests.frontends.scop.calling import needs_gcc
+from tests.frontends.scop.calling import assert_rewritten_prints_the_same, needs_gcc
 
 FUNCTION = """
 int log_line(const char *text);
@@ -248,23 +245,8 @@ int main(void)
 @needs_gcc
 @pytest.mark.parametrize("has_object", [True, False])
 def test_a_program_with_found_regions_prints_the_same(has_object: bool, tmp_path: Path) -> None:
-    source, rewritten = tmp_path / "program.c", tmp_path / "rewritten.c"
-    source.write_text(PROGRAM)
-    machine_code = [tmp_path / "kernels.o"] if has_object else []
-    options = [argument for path in machine_code for argument in ("--object", str(path))]
-    result = CliRunner().invoke(main, ["rewrite", str(source), "-o", str(rewritten), *options])
-    assert result.exit_code == 0, result.output
     counts = {"show": 1, "scale": 2, "relax": 1, "mix": 1, "tails": 3, "packed": 2, "folded": 2}
-    for name, count in counts.items():
-        assert result.output.count(f": {name} calls polysched_") == count, name
-    printed = []
-    for number, sources in enumerate(([source], [rewritten, *machine_code])):
-        program = tmp_path / f"program{number}"
-        flags = ["-O1", "-ffp-contract=off", "-w", "-o", str(program)]
-        subprocess.run(["gcc", *flags, *map(str, sources), "-lm"], check=True)
-        run = subprocess.run([program], check=True, capture_output=True, text=True)
-        printed.append(run.stdout)
-    assert printed[0] == printed[1]
+    assert_rewritten_prints_the_same(PROGRAM, tmp_path, counts, has_object=has_object)
 
 
 def test_the_message_of_the_whole_function_is_kept(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,21 +18,15 @@ from tests.frontends.scop.calling import (
     compiled_by_gcc,
     compiled_by_polysched,
     needs_gcc,
+    printed,
     random_arguments,
 )
 from tests.support.effort import covering
 
 FOLDER = Path(__file__).parent / "programs" / "whole"
-FLAGS = ("-w", "-O1", "-ffp-contract=off", "-fwrapv", f"-I{FOLDER}")
+INCLUDE = f"-I{FOLDER}"
 
 pytestmark = needs_gcc
-
-
-def printed(files: Sequence[Path], program: Path) -> str:
-    """What the program of some C files and objects prints."""
-    command = ["gcc", *FLAGS, *map(str, files), "-o", str(program), "-lm"]
-    subprocess.run(command, check=True)
-    return subprocess.run([program], check=True, capture_output=True, text=True).stdout
 
 
 @covering(
@@ -51,8 +43,8 @@ def test_a_rewritten_program_prints_the_same(
     result = CliRunner().invoke(main, ["rewrite", str(source), "-o", str(rewritten), *options])
     assert result.exit_code == 0, result.output
     assert result.output.count(" calls polysched_") == regions
-    expected = printed([source], tmp_path / "gcc")
-    assert printed([rewritten, *machine_code], tmp_path / "polysched") == expected
+    expected = printed([source], tmp_path / "gcc", INCLUDE)
+    assert printed([rewritten, *machine_code], tmp_path / "polysched", INCLUDE) == expected
 
 
 @pytest.mark.parametrize(
@@ -62,7 +54,7 @@ def test_a_region_among_declarations_compiles_to_its_function(name: str, tmp_pat
     program = load_c(FOLDER / "suite.c", f"kernel_{name}")
     function = program.c_function()
     mine = compiled_by_polysched(Schedule(program.kernel), function, tmp_path)
-    theirs = compiled_by_gcc(FOLDER / "suite.c", tmp_path, "-Dstatic=", f"-I{FOLDER}")
+    theirs = compiled_by_gcc(FOLDER / "suite.c", tmp_path, "-Dstatic=", INCLUDE)
     for seed, n in enumerate((40, 1, 9)):
         given = random_arguments(program, function, {"n": n, "tsteps": 2}, seed)
         assert_same_bits(called(mine, function, None, given), called(theirs, function, None, given))

@@ -119,7 +119,7 @@ def test_a_missing_argument() -> None:
 def test_parameters_must_satisfy_the_context() -> None:
     context = isl.Set("[n, m] -> { : 1 <= n <= m }")
     check_parameters(context, {"n": 2, "m": 2})
-    with pytest.raises(CallError, match=r"n = 3, m = 2 violates the context \[n, m\] -> "):
+    with pytest.raises(CallError, match="n = 3, m = 2 violates "):
         check_parameters(context, {"n": 3, "m": 2})
     with pytest.raises(CallError, match="parameter 'm' has no value"):
         check_parameters(context, {"n": 3})

@@ -143,7 +143,7 @@ def test_an_access_outside_names_statement_instance_and_element() -> None:
 
 
 def test_parameters_are_checked() -> None:
-    with pytest.raises(CallError, match=r"n = -1 violates the context"):
+    with pytest.raises(CallError, match=r"n = -1 violates n >= 0"):
         run_reference(imperfect(), {}, {"n": -1})
 
 

@@ -1,4 +1,5 @@
-from polysched.legality.reports.answer import answer
+from polysched.legality.reports.answer import HINT, advice, answer
+from polysched.legality.reports.loop_reports import FREE_THE_ORDER
 from polysched.legality.reports.picture import picture
 from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import copy_shifted, matmul, producer_consumer
@@ -30,3 +31,11 @@ def test_an_unknown_verdict_stands_alone() -> None:
     found = answer("it", Schedule(matmul()).reverse("k"), quota=10)
     assert found.verdict.kind.value == "unknown"
     assert (found.picture, found.condition, found.repairs) == ((), None, ())
+
+
+def test_a_sum_that_keeps_its_order_gets_a_hint() -> None:
+    for schedule in (Schedule(matmul()).vectorize("k", 4), Schedule(matmul()).parallel("k")):
+        hints = [line for line in advice(answer("it", schedule)) if line.startswith(HINT)]
+        assert hints == [f"{HINT}{FREE_THE_ORDER}"]
+    other = Schedule(producer_consumer(1)).fuse("P.i", "C.i")
+    assert not any(line.startswith(HINT) for line in advice(answer("it", other)))

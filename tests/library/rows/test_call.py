@@ -8,8 +8,10 @@ import pytest
 import polysched as ps
 from polysched.errors import CallError
 from polysched.ir.core.kernel import Role
+from polysched.ir.expr.dtypes import as_dtype
 from polysched.library.rows.call import RowCode
 from polysched.machine.load import load_machine
+from polysched.runtime.memory import aligned_zeros
 from tests.support.effort import covering
 
 NumpyArray = np.ndarray[Any, Any]
@@ -47,13 +49,15 @@ def exact_norm(x: NumpyArray, weight: Any = 1, bias: Any = 0, eps: float = 1e-5)
 def test_schedules_are_proved_for_all_sizes(
     name: str, dtype: ps.DType, machine: str, is_parallel: bool
 ) -> None:
-    for is_short in (False, True):
+    for is_short, is_far in ((False, False), (True, False), (False, True)):
         target = load_machine(machine)
-        code = RowCode(name, dtype, is_short, is_parallel, target)
+        code = RowCode(name, dtype, is_short, is_parallel, is_far, target)
         schedule = code.schedule()
         assert schedule.check().is_legal
-        assert ("prefetch" in schedule.trace()) == (not is_short and not is_parallel)
-        assert schedule.kernel.parameters == code.parameters == ("rows", "columns")
+        has_next = not is_short and (is_far or not is_parallel)
+        assert ("prefetch" in schedule.trace()) == has_next
+        assert ("stream" in schedule.trace()) == is_far
+        assert schedule.kernel.parameters == code.parameters
         arguments = [a for a in schedule.kernel.arrays.values() if a.role is not Role.TEMPORARY]
         assert (schedule.kernel.name, len(arguments)) == (code.name, code.arrays)
 
@@ -71,6 +75,50 @@ def test_any_shape(dtype: str, threads: int) -> None:
         out = np.full_like(x, np.nan)
         assert ps.layer_norm(x, eps=1e-3, out=out, threads=threads) is out
         np.testing.assert_allclose(out, exact_norm(x, eps=1e-3), **close)
+
+
+@covering(2, name=["softmax", "layer_norm"], dtype=["f4", "f8"], is_parallel=[False, True])
+def test_rows_are_written_past_the_caches_at_any_address(
+    name: str, dtype: str, is_parallel: bool
+) -> None:
+    machine = load_machine()
+    code = RowCode(name, as_dtype(np.dtype(dtype)), False, is_parallel, True, machine)
+    run = code.schedule().compile()
+    lanes = machine.lanes(np.dtype(dtype).itemsize * 8)
+    for rows, vectors in ((1, 4), (9, 5), (4, 16)):
+        x = numbers((rows, vectors * lanes), dtype)
+        weight, bias = numbers(x.shape[1:], dtype), numbers(x.shape[1:], dtype) + 1
+        for first in (0, 1, lanes - 1):
+            memory = aligned_zeros((x.size + 2 * lanes,), dtype)
+            memory.fill(7)
+            start = lanes + first
+            out = memory[start : start + x.size].reshape(x.shape)
+            assert out.ctypes.data // out.itemsize % lanes == first
+            if name == "softmax":
+                run(x, out, first=first)
+                exact = exact_softmax(x)
+            else:
+                numbers_of_rows = np.array(1e-5, dtype), np.array(1 / x.shape[1], dtype)
+                run(x, weight, bias, *numbers_of_rows, out, first=first)
+                exact = exact_norm(x, weight, bias)
+            np.testing.assert_allclose(out, exact, rtol=0, atol=TOLERANCES[dtype])
+            assert (memory[:start] == 7).all()
+            assert (memory[start + x.size :] == 7).all()
+
+
+@covering(1, threads=[1, 2], start=[0, 3])
+def test_rows_in_memory(threads: int, start: int) -> None:
+    columns = 4096
+    rows = load_machine().last_cache_bytes // (8 * columns) + 3
+    x = numbers((rows, columns), "f4")
+    out = np.empty(x.size + start, x.dtype)[start:].reshape(x.shape)
+    for found, exact in (
+        (ps.softmax(x, out=out, threads=threads).copy(), exact_softmax),
+        (ps.layer_norm(x, out=out, threads=threads).copy(), exact_norm),
+    ):
+        for row in (0, 1, rows // 2, rows - 2, rows - 1):
+            np.testing.assert_allclose(found[row], exact(x[row]), rtol=0, atol=TOLERANCES["f4"])
+        assert np.isfinite(found).all()
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, -3])

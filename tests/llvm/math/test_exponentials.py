@@ -146,3 +146,27 @@ def test_one_vector_an_iteration(dtype: DType) -> None:
     assert (counts.spills, counts.single_lane, counts.gathers) == (0, 0, 0)
     assert counts.vector_stores == 1
     assert counts.widest_register == "zmm"
+
+
+@pytest.mark.parametrize("vectors", [1, 2, 4])
+@FLOATS
+def test_the_instruction_that_scales_gives_the_same_bits(dtype: DType, vectors: int) -> None:
+    lanes = vectors * FULL_VECTOR[dtype]
+    ends = (-110, 95) if dtype == f32 else (-750, 715)
+    x = np.concatenate(
+        [
+            np.linspace(*ends, 40_000),
+            np.random.default_rng(vectors).uniform(*ends, 40_000),
+            [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-30],
+        ]
+    ).astype(dtype.numpy())
+    np.testing.assert_array_equal(of(x, dtype, lanes), of(x, dtype, None))
+
+
+@pytest.mark.parametrize(
+    ("machine", "is_used"), [("skylake-avx512", True), ("haswell-avx2", False)]
+)
+@FLOATS
+def test_only_avx512_has_the_instruction(dtype: DType, machine: str, is_used: bool) -> None:
+    assembly = show(scheduled(dtype, FULL_VECTOR[dtype]), "asm", machine)
+    assert ("vscalef" in assembly) == is_used

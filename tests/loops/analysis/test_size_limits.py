@@ -5,12 +5,12 @@ import pytest
 
 import polysched as ps
 from polysched.errors import CallError, LoweringError
+from polysched.ir.core.conditions import conditions_of
 from polysched.ir.expr.expressions import Expression
 from polysched.loops.analysis.size_limits import with_limited_sizes
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.lower import lower
 from polysched.runtime.cache import ObjectCache
-from polysched.runtime.signature import conditions_of
 
 LARGEST = 2**63 - 1
 

@@ -142,7 +142,7 @@ def test_arguments_are_checked_and_not_changed() -> None:
     assert given.tolist() == [1, 1, 1]
     with pytest.raises(CallError, match=r"array 'x': expected f32 of shape \(4,\)"):
         interpret(made, {"x": given}, {"n": 4})
-    with pytest.raises(CallError, match="n = -1 violates the context"):
+    with pytest.raises(CallError, match="n = -1 violates n >= 0"):
         interpret(made, {"x": given}, {"n": -1})
 
 

@@ -35,7 +35,7 @@ def test_free_reductions_leave_sets_and_exact_ones_the_last_writer() -> None:
 
 
 def test_parameters_are_checked() -> None:
-    with pytest.raises(CallError, match="n = 0 violates the context"):
+    with pytest.raises(CallError, match="n = 0 violates n >= 1"):
         declared_flow(kernels.prefix(), {"n": 0})
 
 

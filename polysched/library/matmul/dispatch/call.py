@@ -163,6 +163,7 @@ def matmul(  # noqa: PLR0913  (options by keyword)
         )
     result = np.empty(entry.shape, entry.dtype) if out is None else out
     entry.run(a, b, result, options.factors, vectors)
+    _GENERIC.make_missing()
     if entry.direct_call is not None and all(vector.flags.c_contiguous for vector in vectors):
         _CALL_CACHE.add(options.kind, arrays, entry.direct_call)
     return result

@@ -24,8 +24,6 @@ from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import ArrayHandle, KernelBuilder
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Expression
-from polysched.library.matmul.schedule.dot import FEW_LANES
-from polysched.library.matmul.schedule.tiling import loops_around, transpose_tiles
 from polysched.library.on_demand import unscheduled
 
 if TYPE_CHECKING:
@@ -173,6 +171,10 @@ class DotBlock:
 
     def schedule(self) -> Schedule:
         """The kernel's schedule; the lanes of a sum are reduced to ``FEW_LANES``, then to one."""
+        # Imported for a new kernel only, as in :mod:`polysched.library.on_demand`.
+        from polysched.library.matmul.schedule.dot import FEW_LANES  # noqa: PLC0415
+        from polysched.library.matmul.schedule.tiling import loops_around  # noqa: PLC0415
+
         schedule = (
             unscheduled(self._kernel())
             .split("update.m", self.rows, into=("im", "rm"))
@@ -235,6 +237,9 @@ class TransposeBlock:
 
     def schedule(self) -> Schedule:
         """The kernel's schedule."""
+        # Imported for a new kernel only, as in :mod:`polysched.library.on_demand`.
+        from polysched.library.matmul.schedule.tiling import transpose_tiles  # noqa: PLC0415
+
         return transpose_tiles(unscheduled(self._kernel()), "copy", ("k", "n"), self.lanes)
 
     def _kernel(self) -> Kernel:

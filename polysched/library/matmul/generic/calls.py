@@ -15,6 +15,7 @@ from polysched.ir.expr.dtypes import DType, f32, f64
 from polysched.library.matmul.dispatch.compiled import host
 from polysched.library.matmul.dispatch.dispatch import OperandKey, cached_dispatch, operand_key
 from polysched.library.matmul.dispatch.shapes import NumpyArray, Shape
+from polysched.library.matmul.generic.blocks import Block
 from polysched.library.matmul.generic.compiled import KernelLoader, object_folder
 from polysched.library.matmul.generic.plan import GenericPlan, generic_plan, stacked_plan
 from polysched.library.matmul.generic.run import GenericProduct, loaded_product, strided
@@ -78,6 +79,7 @@ class GenericCalls:
     def __init__(self, specializer: Specializer) -> None:
         self.specializer = specializer
         self._kinds: dict[object, _Kind | None] = {}
+        self._missing: list[Block] = []
 
     def run(
         self, a: NumpyArray, b: NumpyArray, out: Any, threads: int | None, specialize: bool | None
@@ -102,7 +104,7 @@ class GenericCalls:
             if keys in self._kinds:
                 return None
             planned = _planned(a, b, out, threads)
-            if planned is not None and specialize is None and self._makes_kernels(planned.plan):
+            if planned is not None and specialize is None and self._lacks_kernels(planned.plan):
                 return None
             kind = self._added(keys, planned)
         if kind is None or (specialize is None and self._is_specialized(kind, keys)):
@@ -123,16 +125,25 @@ class GenericCalls:
         keys = _keys(a, b, threads, out)
         return self._kinds.get(keys) is not None and not self.specializer.is_done(keys)
 
-    def _makes_kernels(self, plan: GenericPlan) -> bool:
-        """Have kernels made in the background that are not on disk; returns whether there are any.
+    def make_missing(self) -> None:
+        """Have the kernels made in the background that earlier calls lacked.
+
+        It is called when specialized code has run in their place: two threads that compile share
+        Python's lock, and the call would take twice as long.
+        """
+        while self._missing:
+            block = self._missing.pop()
+            self.specializer.submit(block, partial(_kernels(object_folder()).load, block))
+
+    def _lacks_kernels(self, plan: GenericPlan) -> bool:
+        """Load the kernels of a plan that are on disk, and note the others: whether some lack.
 
         Specialized code for one product is made faster than the blocks of most products.
         """
         kernels = _kernels(object_folder())
         blocks = {step.block.name: step.block for part in plan.parts for step in part}
         missing = [block for block in blocks.values() if not kernels.is_made(block)]
-        for block in missing:
-            self.specializer.submit(block, partial(kernels.load, block))
+        self._missing += missing
         return bool(missing)
 
     def _added(self, keys: object, planned: _Planned | None) -> _Kind | None:

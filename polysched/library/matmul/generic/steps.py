@@ -18,7 +18,9 @@ from functools import cache
 from typing import NamedTuple
 
 from polysched.machine.description import Machine
-from polysched.runtime.jit import Entry, NativeFunction, emit_object, load_object
+from polysched.runtime.cache import default_cache
+from polysched.runtime.jit import Entry, compile_module
+from polysched.runtime.pipeline import CompileOptions
 
 KINDS = ((3, 9), (3, 8), (2, 4))
 """The signatures of kernels: the numbers of arrays and of parameters."""
@@ -53,10 +55,7 @@ def encoded(calls: Sequence[Call]) -> array[int]:
 def step_runner(machine: Machine) -> Callable[..., int]:
     """The function, compiled for a machine once in a process; it has no vectors."""
     entry = Entry("run_steps", pointers=5, integers=1)
-    native: NativeFunction = load_object(
-        emit_object(runner_module(), entry.symbol, machine), entry, machine
-    )
-    return native.call
+    return compile_module(runner_module(), entry, machine, CompileOptions(), default_cache()).call
 
 
 def runner_module() -> str:

@@ -17,11 +17,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from polysched.instructions.lookup import sum_of_products
 from polysched.ir.expr.dtypes import DType, bf16, f32, i8, i16, i32, u8
 from polysched.library.matmul.kernel.operands import DENSE, Stored, VnniLayout
 from polysched.library.matmul.plan.problem import Problem
-from polysched.library.matmul.plan.tiles import tile_layout_of
 from polysched.machine.description import Machine
 
 
@@ -30,8 +28,12 @@ def vnni_layout_of(problem: Problem, machine: Machine) -> VnniLayout | None:
     a, b, sizes, costs = problem.a, problem.b, problem.sizes, machine.costs
     if not (isinstance(a, Stored) and isinstance(b, Stored)) or problem.total not in (i32, f32):
         return None
-    if sizes.k < costs.vnni_terms:
+    if problem.dtype not in _TYPES or sizes.k < costs.vnni_terms:
         return None
+    # Imports the interpreter, which takes longer than a call that finds its code.
+    from polysched.instructions.lookup import sum_of_products  # noqa: PLC0415
+    from polysched.library.matmul.plan.tiles import tile_layout_of  # noqa: PLC0415
+
     is_scattered = a.is_transposed or a.has_gaps
     tiled = tile_layout_of(problem, machine)
     if tiled is not None:
@@ -57,6 +59,9 @@ _VNNI_LAYOUTS: Mapping[DType, tuple[VnniLayout, ...]] = MappingProxyType(
     }
 )
 """The layouts for each operand type, the fastest first."""
+
+_TYPES = {*_VNNI_LAYOUTS, u8}
+"""The operand types that have a layout for vectors or for tiles."""
 
 
 def as_32_bit(problem: Problem, vnni: VnniLayout) -> Problem:

@@ -52,6 +52,8 @@ def iterations(header: str) -> list[int]:
         ("int i = m; i++ < n;", range(M + 1, N + 1)),
         ("int i = m; ++i <= n;", range(M + 1, N + 1)),
         ("unsigned char i = 5; i--;", range(4, -1, -1)),
+        ("unsigned char i = 0; i < n; i++", range(N)),  # would not end for n > 255
+        ("short i = 0; i < n; i++", range(N)),
     ],
 )
 def test_iterations(header: str, expected: range) -> None:

@@ -23,6 +23,10 @@ BODIES = [
     "y[r * v + c] = x[r * w + c] + x[r * w + c + 2];",
     "for (int r = 0; r < h / 2; r++) for (int c = 0; c < w / 2; c++) "
     "y[r * (w / 2) + c] = x[2 * r * w + 2 * c];",
+    "for (int r = 0; r < h >> 1; r++) for (int c = 0; c < w; c++) "
+    "y[r * (w >> 1) + (c >> 1)] = x[r * w + c];",
+    "for (int r = 0; r < h; r++) for (int c = 0; c < w >> 1; c++) "
+    "y[r * ((w + 1) >> 1) + c] = x[(r >> 1) * (w << 1) + c];",
     "if (w * h > 30) for (int i = 0; i < w; i++) y[i] = x[i];",
     "for (int i = 0; i < w * h - 1; i += 2) y[i] = x[i + 1];",
     "for (int i = 0; i < w; i++) y[(i + 1) % w] = x[(i - 1 + w) % w];",

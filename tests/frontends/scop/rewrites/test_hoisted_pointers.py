@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from polysched.cli.main import main
-from tests.frontends.scop.calling import needs_gcc
+from tests.frontends.scop.calling import assert_rewritten_prints_the_same, needs_gcc
 
 PROGRAM = """
 #include <stdio.h>
@@ -81,20 +80,7 @@ int main(void)
 
 @needs_gcc
 def test_rows_and_members_that_lead_to_structs(tmp_path: Path) -> None:
-    source, rewritten = tmp_path / "program.c", tmp_path / "rewritten.c"
-    source.write_text(PROGRAM)
-    result = CliRunner().invoke(main, ["rewrite", str(source), "-o", str(rewritten)])
-    assert result.exit_code == 0, result.output
-    for name, count in (("advance", 2), ("spread", 1), ("trace", 1)):
-        assert result.output.count(f": {name} calls polysched_") == count, name
-    printed = []
-    for path in (source, rewritten):
-        program = tmp_path / path.stem
-        flags = ["-O1", "-ffp-contract=off", "-w", "-o", str(program)]
-        subprocess.run(["gcc", *flags, str(path), "-lm"], check=True)
-        run = subprocess.run([program], check=True, capture_output=True, text=True)
-        printed.append(run.stdout)
-    assert printed[0] == printed[1]
+    assert_rewritten_prints_the_same(PROGRAM, tmp_path, {"advance": 2, "spread": 1, "trace": 1})
 
 
 @pytest.mark.parametrize(

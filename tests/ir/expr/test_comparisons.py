@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polysched.ir.expr.comparisons import comparison_text, display, parameter_names, solve, without
 from polysched.ir.expr.evaluate import evaluate
 from polysched.ir.expr.expressions import Expression, Parameter, as_expression
 from polysched.ir.expr.functions import maximum
 from polysched.ir.expr.linear import linear_form
-from polysched.runtime.linear import comparison_text, display, parameter_names, solve, without
 
 N, M = Parameter("N"), Parameter("M")
 
