@@ -19,7 +19,7 @@ from polysched.machine.description import Machine
 
 USABLE_PART = 0.75
 """The part of a cache that holds data until it is used again: replacement is not perfect."""
-OTHER_LEVELS = 0.25
+OTHER_LEVELS = 0.5
 """The part of the traffic into the less busy caches that does not overlap with the busiest."""
 FRESH_PAGES = 32
 """Pages of a temporary that the allocator keeps between calls; larger ones are mapped anew."""
@@ -36,7 +36,7 @@ MOST_STREAMS = 16
 Measured on Zen 4 with ``b[i][j] += a[j][i]`` for 1000 rows of doubles: gathers from 32 rows at once
 take as long as scalar code, transposed tiles of 8 rows half of that.
 """
-LEAP_FACTORS = {1: 1.0, 2: 4.0, 3: 1.5}
+LEAP_FACTORS = {1: 1.0, 2: 6.0, 3: 1.5}
 """A line that is not fetched in sequence costs this many times the cycles of one in a stream.
 
 Loads overlap, so lines of the second-level cache cost the same in any order. Measured on Zen 4 with

@@ -95,7 +95,7 @@ class Costs:
     line_into_l1: float = 2.0
     """Cycles to bring a cache line from L2 into L1, in a stream of several rows."""
 
-    line_into_l2: float = 2.3
+    line_into_l2: float = 1.5
     """Cycles to bring a cache line from L3 into L2, in such a stream."""
 
     line_into_l3: float = 9.0
