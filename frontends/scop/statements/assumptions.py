@@ -106,9 +106,7 @@ def _certain(scope: Scope) -> Iterator[LoggedAccess]:
             yield access
 
 
-def _condition(
-    scope: Scope, context: isl.Set, outside: isl.Set, access: LoggedAccess
-) -> isl.Set:
+def _condition(scope: Scope, context: isl.Set, outside: isl.Set, access: LoggedAccess) -> isl.Set:
     """Return a simple condition on the sizes under which an access is inside its array.
 
     Raises:
