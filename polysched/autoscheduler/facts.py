@@ -55,6 +55,9 @@ class LoopFacts:
             a triangle.
         stride: the distance between the values of consecutive iterations: 2 for ``j += 2``. Lanes
             and copies in between are empty.
+        is_constant: whether the trip count is the same in all program runs.
+        partial: of copies, the part of all iterations that stand in tiles which are not full.
+        masked: of lanes, the part of all vector iterations that have masks.
     """
 
     name: str
@@ -64,6 +67,22 @@ class LoopFacts:
     start: int | None = 0
     bounded_by: frozenset[str] = frozenset()
     stride: int = 1
+    is_constant: bool = False
+    partial: float = 0.0
+    masked: float = 0.0
+
+    def partial_share(self, factor: int) -> float:
+        """Return the part of the iterations that remains after full tiles of some iterations.
+
+        The copies of a constant trip count need no conditions, so no tile counts as partial.
+        """
+        if self.is_constant or self.bounded_by:
+            return 0.0
+        return self.trip % factor / self.trip
+
+    def masked_share(self, factor: int) -> float:
+        """Return the part of the tiles of some iterations that is not full."""
+        return 1.0 / math.ceil(self.trip / factor) if self.trip % factor else 0.0
 
 
 @dataclass(frozen=True)
@@ -78,7 +97,7 @@ class AccessFacts:
         is_argument: whether the memory is the caller's; else a temporary or a buffer.
         left_behind: the bytes that a cache must hold so that the access finds what an earlier
             statement has used, in the same iteration of common loops.
-        born_in: the loops of which each iteration has a buffer of its own.
+        born_in: the loops of which each iteration has a buffer of its own, or a value of its own.
         is_lookup: whether a byte numbers one of 256 elements.
         is_joined: whether the writes of statements in the same loops fill whole vectors together.
         is_shuffled: whether strides are averages over the rows of a collapsed loop: lanes repeat or
@@ -107,12 +126,30 @@ class AccessFacts:
 
 
 @dataclass(frozen=True)
+class CarriedChain:
+    """Operations that wait for one another, from one iteration to a later one.
+
+    Attributes:
+        operations: operations one after the other.
+        stores: values that pass through memory.
+        distance: the iterations between the first and the last of them.
+    """
+
+    operations: int
+    stores: int
+    distance: int
+
+
+@dataclass(frozen=True)
 class StatementFacts:
     """A statement with its loops, outermost first.
 
     Attributes:
         element_bits: the widest type in the statement, which decides how many lanes fit a vector.
         reads_target: whether the statement reads the element that it overwrites.
+        carried: the longest chain of operations through statements in the same loops, from one
+            iteration of the innermost loop to another.
+        waits_in: the loops whose iterations begin with values that the iteration before makes last.
     """
 
     name: str
@@ -121,6 +158,8 @@ class StatementFacts:
     operations: Operations
     element_bits: int
     reads_target: bool
+    waits_in: frozenset[str] = frozenset()
+    carried: CarriedChain | None = None
 
     @cached_property
     def target(self) -> AccessFacts:
@@ -247,6 +286,7 @@ def _derived(
             least(reached, position),
             linked[loop.name],
             reached.get_stride(position).to_python(),
+            least(reached, position) is not None and greatest(reached, position) is not None,
         )
         for position, (loop, trip) in enumerate(zip(around, trips, strict=True))
     )
@@ -285,8 +325,11 @@ def _trips(times: isl.Map, statement: Statement, sizes: Mapping[str, int]) -> li
     instances = remembered(
         partial(_instances, statement.domain, sizes), _instances, (statement.domain, sizes)
     )
-    if 1 / INSTANCES_OFF < math.prod(middle) / instances < INSTANCES_OFF:
-        return middle
+    share = math.prod(middle) / instances
+    if 1 / INSTANCES_OFF < share < INSTANCES_OFF:
+        # Partial vectors and tiles cost more than their instances, but nothing costs less.
+        longest = middle.index(max(middle)) if middle else 0
+        return [trip / min(1.0, share) if at == longest else trip for at, trip in enumerate(middle)]
     walks = [middle, *(_walk(reached, number) for number in range(1, SAMPLES))]
     trips = []
     for position in range(len(middle)):

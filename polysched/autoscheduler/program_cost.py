@@ -14,8 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
-from polysched.autoscheduler.cost import FARTHEST_INTERLEAVED, Cost, statement_cost
+from polysched.autoscheduler.body import FARTHEST_INTERLEAVED
+from polysched.autoscheduler.carried_chains import carried_chain
+from polysched.autoscheduler.cost import Cost, statement_cost
 from polysched.autoscheduler.facts import AccessFacts, StatementFacts, statement_facts
+from polysched.autoscheduler.sum_starts import with_sum_starts
 from polysched.autoscheduler.traffic import footprint
 from polysched.ir.core.tree import Loop, LoopKind, path
 from polysched.ir.isl.shared_results import remembered
@@ -70,10 +73,17 @@ def _shared_facts(
     together = around[0].statements
     earlier = together[: together.index(name)]
     facts = _facts_of(program, name, sizes, known)
+    if facts.reads_target:
+        others = [
+            (_facts_of(program, other, sizes, known), _common(program, around, other))
+            for other in together
+            if other != name
+        ]
+        facts = with_sum_starts(facts, others[: len(earlier)], others[len(earlier) :])
     read: list[AccessFacts] = []
     found = list(facts.accesses)
     for other in earlier:
-        common = sum(a is b for a, b in zip(around, path(program.tree, other), strict=False))
+        common = _common(program, around, other)
         theirs = _facts_of(program, other, sizes, known)
         if common == len(facts.loops) == len(theirs.loops):
             read += theirs.accesses
@@ -90,9 +100,16 @@ def _shared_facts(
         or not any(access.runs_with(one) and access.offset == one.offset for one in read)
     ]
     beside = [one for one in together if len(path(program.tree, one)) == len(around)]
-    targets = [_facts_of(program, one, sizes, known).target for one in beside]
-    target = replace(found[0], is_joined=_fills_vectors(found[0], around, targets))
-    return replace(facts, accesses=(target, *own))
+    in_body = [_facts_of(program, one, sizes, known) for one in beside]
+    is_joined = _fills_vectors(found[0], around, [one.target for one in in_body])
+    target = replace(found[0], is_joined=is_joined)
+    carried = carried_chain(beside.index(name), in_body)
+    return replace(facts, accesses=(target, *own), carried=carried)
+
+
+def _common(program: Program, around: Sequence[Loop], other: str) -> int:
+    """Return the number of loops that another statement shares."""
+    return sum(a is b for a, b in zip(around, path(program.tree, other), strict=False))
 
 
 def _fills_vectors(

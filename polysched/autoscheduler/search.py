@@ -73,22 +73,26 @@ def _improved(candidate: Candidate, nest: Nest, context: Context) -> Candidate:
 def _key(program: Program, nest: Nest, context: Context) -> Hashable:
     """Return all that the search of a nest depends on, compared by value.
 
-    Of the statements outside the nest, these are the caches in which they leave its data.
+    Of the statements outside the nest, these are the caches in which they leave its data, and the
+    loops in which they start its sums or make them wait.
     """
     sizes = [cache.bytes for cache in context.machine.caches]
     own = [program.statements[name] for name in nest.statements]
     arrays = {access.array for one in own for access in one.accesses}
+    facts = [shared_facts(program, name, context.sizes) for name in nest.statements]
     left_behind = [
         sum(access.left_behind <= size for size in sizes)
-        for name in nest.statements
-        for access in shared_facts(program, name, context.sizes).accesses
+        for one in facts
+        for access in one.accesses
     ]
+    sums = [(one.target.born_in, one.waits_in) for one in facts]
     return (
         tuple(loop_value(loop, nest.statements) for loop in nest.around),
         tree_value(nest.chain[0]),
         tuple(map(statement_value, own)),
         tuple(program.arrays[name] for name in sorted(arrays)),
         tuple(left_behind),
+        tuple(sums),
     )
 
 

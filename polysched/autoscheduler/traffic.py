@@ -19,7 +19,7 @@ from polysched.machine.description import Machine
 
 USABLE_PART = 0.75
 """The part of a cache that holds data until it is used again: replacement is not perfect."""
-OTHER_LEVELS = 0.25
+OTHER_LEVELS = 0.5
 """The part of the traffic into the less busy caches that does not overlap with the busiest."""
 FRESH_PAGES = 32
 """Pages of a temporary that the allocator keeps between calls; larger ones are mapped anew."""
@@ -27,12 +27,6 @@ FRESH_PAGE_CYCLES = 2000.0
 """Cycles of the first write to a page of such an array: the system maps and clears it.
 
 Measured on Zen 4 under a hypervisor: a temporary of 64 MB makes a box filter take 100 ms longer.
-"""
-ROWS_AT_ONCE = 4.0
-"""Rows that must be streamed together to reach the bandwidth behind the second-level cache.
-
-A single row takes twice as long. Measured on Zen 4 with sums along the rows of 3000 by 3000
-doubles, which come from memory: a line takes 19 cycles with one or two rows, 7 with 4 or more.
 """
 APART = 1024
 """Bytes between streams that the prefetchers follow one by one."""
@@ -42,11 +36,12 @@ MOST_STREAMS = 16
 Measured on Zen 4 with ``b[i][j] += a[j][i]`` for 1000 rows of doubles: gathers from 32 rows at once
 take as long as scalar code, transposed tiles of 8 rows half of that.
 """
-LEAP_FACTORS = {1: 1.0, 2: 1.5, 3: 1.5}
+LEAP_FACTORS = {1: 1.0, 2: 6.0, 3: 1.5}
 """A line that is not fetched in sequence costs this many times the cycles of one in a stream.
 
 Loads overlap, so lines of the second-level cache cost the same in any order. Measured on Zen 4 with
-sums down the columns of a matrix: 1000 rows take 2.0 cycles an element, the TLB included.
+sums down the columns of a matrix of 3000 rows in the third-level cache: a line takes 3.4 cycles in
+sequence, 4.6 if 8 lines lie side by side and 21 if it stands alone, of which the TLB takes half.
 """
 LANES_AND_COPIES = (LoopKind.VECTOR, LoopKind.UNROLLED)
 
@@ -108,9 +103,6 @@ def _cycles(
         leap = LEAP_FACTORS.get(cache.level, LEAP_FACTORS[3])
         cycles = footprints[cache.line].traffic(cache.bytes, leap, write_back=True)
         cycles *= costs.line_cycles(cache.level)
-        if cache.level > 1:
-            rows = footprints[cache.line].rows_at_once(cache.bytes)
-            cycles *= 1.0 + max(0.0, 1.0 - rows / ROWS_AT_ONCE)
         total += cycles
         if cycles > busiest:
             busiest = cycles
@@ -136,7 +128,7 @@ class _Footprints:
         self.moves: list[list[tuple[int, float]]] = [[] for _ in streams]
         self.known = [[_moved(access, (), line) for access in streams]]
 
-    def inside(self, first: int) -> list[tuple[float, bool]]:
+    def inside(self, first: int) -> list[tuple[float, float]]:
         """The footprint of each stream in all iterations of the loops from a position on."""
         while len(self.known) <= len(self.loops) - first:
             loop = self.loops[len(self.loops) - len(self.known)]
@@ -161,7 +153,7 @@ class _Footprints:
         # Neighboring iterations of the loop around them share lines, which stay in the cache.
         first -= 1
         total = 0.0
-        for stream, (lines, in_sequence) in zip(self.streams, self.inside(first), strict=True):
+        for stream, (lines, run) in zip(self.streams, self.inside(first), strict=True):
             if write_back and stream.left_behind <= cache_bytes:
                 continue
             outside = list(self.loops[:first])
@@ -169,18 +161,10 @@ class _Footprints:
                 while outside and stream.access.stride(outside[-1].name) == 0:
                     outside.pop()
             followed = self._rows(stream, LANES_AND_COPIES) <= MOST_STREAMS
-            weight = 1.0 if in_sequence and followed else leap
+            weight = 1.0 + (leap - 1.0) / (run if followed else 1.0)
             weight *= stream.transfers if write_back else 1
             total += lines * weight * math.prod(iterations(loop) for loop in outside)
         return total
-
-    def rows_at_once(self, cache_bytes: int) -> float:
-        """Return how many rows the copies of the innermost loop's body stream into a cache."""
-        return sum(
-            self._rows(stream, (LoopKind.UNROLLED,))
-            for stream, (lines, _) in zip(self.streams, self.inside(0), strict=True)
-            if stream.left_behind > cache_bytes and lines * self.line > cache_bytes
-        )
 
     def _rows(self, stream: Stream, kinds: Sequence[LoopKind]) -> float:
         """Return the rows of a stream to which the loops of some kinds go in one iteration."""
@@ -225,10 +209,10 @@ def footprint(access: AccessFacts, loops: Sequence[LoopFacts], line: int) -> flo
     return stream_footprint(Stream(access, (0,), 1, math.inf), loops, line)[0]
 
 
-def stream_footprint(stream: Stream, loops: Sequence[LoopFacts], line: int) -> tuple[float, bool]:
+def stream_footprint(stream: Stream, loops: Sequence[LoopFacts], line: int) -> tuple[float, float]:
     """Return the lines that a stream touches in all iterations of some loops.
 
-    The second value tells whether the lines lie one behind the other.
+    The second value is the number of lines that lie one behind the other, at least.
     """
     moves = (_move(stream.access, loop, line) for loop in loops)
     return _moved(stream, sorted(move for move in moves if move is not None), line)
@@ -242,7 +226,7 @@ def _move(access: AccessFacts, loop: LoopFacts, line: int) -> tuple[int, float] 
     return line if stride is None else abs(stride), iterations(loop)
 
 
-def _moved(stream: Stream, moves: Sequence[tuple[int, float]], line: int) -> tuple[float, bool]:
+def _moved(stream: Stream, moves: Sequence[tuple[int, float]], line: int) -> tuple[float, float]:
     """Return the footprint of a stream that moves so, the least strides first."""
     return _lines(tuple(moves), stream.offsets, stream.access.bytes, line)
 
@@ -250,10 +234,10 @@ def _moved(stream: Stream, moves: Sequence[tuple[int, float]], line: int) -> tup
 @lru_cache(maxsize=2**14)  # plans of one statement have many of their inner loops in common
 def _lines(
     moves: tuple[tuple[int, float], ...], offsets: tuple[int, ...], width: int, line: int
-) -> tuple[float, bool]:
-    """Return the footprint of accesses of some bytes, and whether its lines are in sequence."""
+) -> tuple[float, float]:
+    """Return the footprint of accesses of some bytes, and how many lines lie in sequence."""
     merged = _overlapping(moves, line)
-    lines, in_sequence = 0.0, True
+    lines, run = 0.0, math.inf
     for further in _pieces(offsets, merged, line):
         span, pieces = float(width), 1.0
         for (stride, count), further_count in zip(merged, further, strict=True):
@@ -262,8 +246,9 @@ def _lines(
             else:
                 pieces *= count + further_count
         lines += pieces * max(1.0, span / line)
-        in_sequence = in_sequence and (span >= 2 * line or pieces == 1)
-    return lines, in_sequence
+        if pieces > 1:
+            run = min(run, max(1.0, span / line))
+    return lines, run
 
 
 def _overlapping(moves: Sequence[tuple[int, float]], line: int) -> list[tuple[int, float]]:

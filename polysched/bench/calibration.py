@@ -28,7 +28,7 @@ RUNS = 50
 SHORTEST = 0.0004
 """Seconds of one run, at least: less than the time slices of a busy system."""
 ROWS = 4
-"""Rows that a stream reads side by side, the number at which the model counts full bandwidth."""
+"""Rows that a stream reads side by side."""
 CHAINS = 8
 """Independent sums of the kernels that read single elements: they hide the latency of additions."""
 

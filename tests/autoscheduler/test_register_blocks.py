@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from polysched.autoscheduler.candidate import Proposal, Situation
@@ -50,7 +52,9 @@ def test_every_proposal_is_legal_and_agrees(machine: str) -> None:
 
 @pytest.mark.parametrize("machine", ["haswell-avx2", "znver4"])
 def test_a_filter_keeps_its_sums_in_registers(machine: str) -> None:
-    found = optimize_schedule(Schedule(parse_c(FILTER).kernel), PRESETS[machine])
+    # With separate products, arithmetic decides, and two vectors of lanes are as good.
+    kernel = replace(parse_c(FILTER).kernel, fp_contract=True)
+    found = optimize_schedule(Schedule(kernel), PRESETS[machine])
     assert found.decisions[-1].reason.startswith("blocks of 8 vectors")
     loop = show(found.schedule, "vector", machine=machine).split("for t in")[1].split("contig")
     assert "sum_lanes.r0" in loop[0]

@@ -12,8 +12,9 @@ from dataclasses import replace
 
 import islpy as isl
 
+from polysched.autoscheduler.body import FARTHEST_INTERLEAVED
 from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.cost import FARTHEST_INTERLEAVED, core_cost
+from polysched.autoscheduler.cost import core_cost
 from polysched.autoscheduler.facts import (
     NEAR_ITERATIONS,
     AccessFacts,

@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from polysched.autoscheduler.body import FARTHEST_INTERLEAVED
 from polysched.autoscheduler.candidate import Situation
-from polysched.autoscheduler.cost import FARTHEST_INTERLEAVED
 from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts, statement_facts
 from polysched.autoscheduler.nests import fresh_names
 from polysched.ir.core.tree import LoopKind
@@ -60,14 +60,26 @@ class Plan:
             else:
                 loops.append(by_name[name])
         loops += (
-            _inside(by_name[name], min(float(factor), by_name[name].trip), f"{name}>")
+            replace(
+                _inside(by_name[name], min(float(factor), by_name[name].trip), f"{name}>"),
+                partial=by_name[name].partial_share(factor),
+            )
             for name, factor in self.jammed
         )
         vectors = max(1.0, math.ceil(block_trip / self.lanes - 1e-9))
         lanes = _inside(along, min(float(self.lanes), block_trip), "lanes")
         loops += (
-            replace(_inside(along, vectors, "vectors"), start=None),
-            replace(lanes, kind=LoopKind.VECTOR, lanes=self.lanes),
+            replace(
+                _inside(along, vectors, "vectors"),
+                start=None,
+                partial=along.partial_share(block) if self.vectors > 1 else 0.0,
+            ),
+            replace(
+                lanes,
+                kind=LoopKind.VECTOR,
+                lanes=self.lanes,
+                masked=along.masked_share(block),
+            ),
         )
         parts: dict[str, tuple[tuple[str, int], ...]] = {
             name: ((f"{name}<", factor), (f"{name}>", 1)) for name, factor in self.jammed
