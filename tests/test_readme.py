@@ -130,11 +130,10 @@ def test_the_explanation_is_printed_as_it_stands() -> None:
 def test_what_is_not_affine_is_underlined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     lines = (
-        "void f(int n, float A[n][n], float x[n]) {",
-        "  for (int i = 0; i < n; i++)",
-        "    for (int j = 0; j < n; j++)",
-        "      for (int k = 0; k < j*j; k++)",
-        "        A[i][j] += x[i];",
+        "void f(int n, float x[n]) {",
+        "  for (int i = 2; i < n; i++)",
+        "    for (int j = i; i*j < n; j++)",
+        "      x[i] += x[j];",
         "}",
     )
     Path("t.c").write_text("\n".join(lines), encoding="utf-8")

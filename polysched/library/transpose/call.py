@@ -113,7 +113,7 @@ def _of_tensors(a: Any, axes: Sequence[int] | None, out: Any, threads: int | Non
     turned = transpose(as_array(a, "transpose: array 'a'"), axes, out=into, threads=threads)
     if out is not None:
         return out  # type: ignore[no-any-return]
-    return as_given((a,), turned) if is_tensor(a) else turned  # type: ignore[no-any-return]
+    return as_given((a,), turned) if is_tensor(a) else turned
 
 
 def _unwritable(out: NumpyArray) -> CallError:

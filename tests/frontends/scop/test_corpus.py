@@ -26,7 +26,7 @@ FILES = sorted(path.stem for path in FOLDER.glob("*.c"))
 FLAGS = ("-w", "-O2", "-ffp-contract=off", "-fwrapv")
 
 REFUSED = {
-    # the number of iterations, or whether an element is accessed, depends on data
+    # the number of iterations depends on data
     "spmv_csr": "'ptr[i]' is data",
     # each row lies wherever its pointer leads
     "matmul_rows": "a pointer to pointers",
@@ -56,7 +56,7 @@ def test_nine_in_ten_are_read(corpus: tuple[list[CProgram], dict[str, FrontendEr
     for name, reason in REFUSED.items():
         assert reason in str(refused[name])
         assert "^" in str(refused[name])
-    assert len(read) >= 80
+    assert len(read) >= 82
     assert len(read) / (len(read) + len(refused)) > 0.92
 
 
