@@ -99,6 +99,7 @@ class AccessFacts:
             statement has used, in the same iteration of common loops.
         born_in: the loops of which each iteration has a buffer of its own, or a value of its own.
         is_lookup: whether a byte numbers one of 256 elements.
+        is_guarded: whether elements may only exist where they are accessed.
         is_joined: whether the writes of statements in the same loops fill whole vectors together.
         is_shuffled: whether strides are averages over the rows of a collapsed loop: lanes repeat or
             skip elements.
@@ -113,6 +114,7 @@ class AccessFacts:
     left_behind: float = math.inf
     born_in: frozenset[str] = frozenset()
     is_lookup: bool = False
+    is_guarded: bool = False
     is_joined: bool = False
     is_shuffled: bool = False
 
@@ -204,7 +206,7 @@ class StatementFacts:
         """
         both = {one.array for one in self.accesses[1:]} & {self.target.array}
         is_row = access.stride(row) == access.bytes and 2 * copies >= lanes
-        return is_row and access.array not in both
+        return is_row and not access.is_guarded and access.array not in both
 
     def split(self, name: str, factor: int, outer: str, inner: str) -> StatementFacts:
         """The facts after ``split(name, factor, (outer, inner))``."""
@@ -421,6 +423,7 @@ def _access_facts(
             if isinstance(loop, str)
         ),
         is_lookup=is_lookup(array, access.subscripts),
+        is_guarded=array.guarded,
     )
 
 

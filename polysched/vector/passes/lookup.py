@@ -57,6 +57,7 @@ def has_byte_entries(array: Array) -> bool:
         and array.shape == (Constant(ENTRIES),)
         and array.strides is None
         and not array.is_packed
+        and not array.guarded
         and array.dtype.bits in FEATURES
     )
 

@@ -62,7 +62,7 @@ def _rewritten(node: Statement, arrays: Mapping[str, Array]) -> Statement:
     if not isinstance(node.lanes.active, All):
         return node
     count = node.lanes.count
-    loads = [value for value in walk_value(node.value) if isinstance(value, Load)]
+    loads = [load for load in walk_value(node.value) if isinstance(load, Load) and not load.where]
     if len({load.access.address.array for load in loads}) == len(loads):
         return node  # no two loads of one array
     vectors = [load.access for load in loads if _is_whole(load.access, arrays, count)]
@@ -74,7 +74,8 @@ def _rewritten(node: Statement, arrays: Mapping[str, Array]) -> Statement:
         return node
 
     def rule(value: Value) -> Value:
-        if isinstance(value, Load) and value.access.movement is Uniform.CONTIGUOUS:
+        is_whole = isinstance(value, Load) and value.access.movement is Uniform.CONTIGUOUS
+        if isinstance(value, Load) and is_whole and value.where is None:
             return _shuffled(value, steps, count)
         return value
 

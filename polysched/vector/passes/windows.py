@@ -204,7 +204,7 @@ def _rewritten(node: Statement) -> Statement:
 
 
 def _load(value: Value, active: Active) -> Value:
-    if not isinstance(value, Load):
+    if not isinstance(value, Load) or value.where is not None:
         return value
     access = _window(value.access, active)
     return value if access is value.access else replace(value, access=access)
