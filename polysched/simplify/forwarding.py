@@ -25,6 +25,7 @@ from polysched.dependence.memory import executed_before, memory_dependences
 from polysched.dependence.relations import Dependence, DependenceKind, Reference
 from polysched.dependence.values import value_flows
 from polysched.errors import ScheduleError
+from polysched.ir.core.guards import guarded_names, lowered_size
 from polysched.ir.core.kernel import Kernel, Role, Statement
 from polysched.ir.core.tree import restrict, time_columns
 from polysched.ir.expr.affine import from_pw_aff, named
@@ -226,7 +227,8 @@ def with_inlined(flows: Flows, array: str) -> Kernel:
                 f"statement '{reader}' does not read '{array}' as one statement wrote it"
             )
         changed = {
-            name: with_forwarded(kernel.statements[name], own) for name, own in reads.items()
+            name: with_forwarded(kernel.statements[name], own, guarded_names(kernel.arrays))
+            for name, own in reads.items()
         }
         flows = flows_of(with_statements(kernel, changed))
 
@@ -236,18 +238,22 @@ def with_statements(kernel: Kernel, changed: Mapping[str, Statement]) -> Kernel:
     return replace(kernel, statements=MappingProxyType({**kernel.statements, **changed}))
 
 
-def with_forwarded(statement: Statement, reads: Sequence[ForwardedRead]) -> Statement:
+def with_forwarded(
+    statement: Statement, reads: Sequence[ForwardedRead], guarded: frozenset[str]
+) -> Statement:
     """Return a statement that computes the values of some of its reads.
 
     Args:
         reads: each covers the statement's domain.
+        guarded: the names of the guarded arrays.
 
     Raises:
         ScheduleError: the value would be too large, or an instance is no affine function.
     """
     replaced = {id(_load(statement, read.reader)): _at_instance(read, statement) for read in reads}
     value = with_shared_parts(transform(statement.value, lambda node: replaced.get(id(node))))
-    if node_count(value) > LARGEST_VALUE or depth(value) > DEEPEST_VALUE:
+    is_large = node_count(value) > LARGEST_VALUE or depth(value) > DEEPEST_VALUE
+    if is_large or (guarded and lowered_size(value, guarded) > LARGEST_VALUE):
         raise ScheduleError(f"the value of '{statement.name}' would be too large")
     changed = replace(statement, value=value, reduction=None)
     reduction = statement.reduction

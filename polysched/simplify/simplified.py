@@ -9,6 +9,7 @@ import islpy as isl
 
 from polysched.dependence.relations import Dependence
 from polysched.errors import ScheduleError
+from polysched.ir.core.guards import guarded_names
 from polysched.ir.core.kernel import Kernel, Role, Statement
 from polysched.ir.core.tree import loops, path
 from polysched.simplify.cases import has_cases, with_affine_subscripts
@@ -94,7 +95,9 @@ def _forwarded(flows: Flows) -> Kernel:
         whole = [read for read in by_reader[name] if kernel.statements[name].domain <= read.domain]
         if len(own) == 1 and whole:
             with suppress(ScheduleError):
-                changed[name] = with_forwarded(kernel.statements[name], whole)
+                changed[name] = with_forwarded(
+                    kernel.statements[name], whole, guarded_names(kernel.arrays)
+                )
     return with_statements(kernel, changed) if changed else kernel
 
 

@@ -148,7 +148,7 @@ class Branches(ABC):
             return
         is_only = only_assignment(node.iftrue) is not None and node.iffalse is None
         is_changed = bool(reads) if self.may_overlap else bool(reads & self._assigned_in(node))
-        if not is_only and is_changed:
+        if (not is_only and is_changed) or (self.guards and self.scope.reads_guarded(holds)):
             holds = self._kept(node.cond, holds)
         with self.scope.alternatives() as alternative:
             for branch, taken in ((node.iftrue, holds), (node.iffalse, ~holds)):

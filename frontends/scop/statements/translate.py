@@ -200,6 +200,12 @@ class Statements(Branches):
         value = stored(store, Values(self.scope, decisions), own)
         if self.labels.count >= MOST_STATEMENTS:
             raise self.scope.error(store.node, TOO_MANY_STATEMENTS)
+        if self.scope.is_too_nested(value):
+            raise self.scope.error(
+                store.node,
+                "conditions on data around this assignment are nested too deeply; expected fewer, "
+                "or declared extents of the arrays, as in 'x[n]'",
+            )
         name = self.labels.fresh(store.label or binding.array.name)
         with (
             self.reported(store.node),

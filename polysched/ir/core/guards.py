@@ -13,7 +13,7 @@ their place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from polysched.ir.core.data_dependent import with_values
 from polysched.ir.core.kernel import Access, Array
@@ -21,14 +21,45 @@ from polysched.ir.expr.dtypes import boolean
 from polysched.ir.expr.expressions import Constant, Expression, Load, Operation
 from polysched.ir.expr.functions import select
 from polysched.ir.expr.operators import Operator
-from polysched.ir.expr.traversal import loads
+from polysched.ir.expr.traversal import children, loads
+
+MOST_NODES = 4000
+"""Most nodes of a value in machine code that frontends accept."""
 
 _NEVER = Constant(False, boolean)
+
+
+def guarded_names(arrays: Mapping[str, Array]) -> frozenset[str]:
+    """The names of the guarded arrays."""
+    return frozenset(name for name, array in arrays.items() if array.guarded)
 
 
 def reads_guarded(expression: Expression, arrays: Mapping[str, Array]) -> bool:
     """Whether an expression reads a guarded array."""
     return any(load.array in arrays and arrays[load.array].guarded for load in loads(expression))
+
+
+def lowered_size(expression: Expression, guarded: Container[str], guard: int = 0) -> int:
+    """Count the nodes of a value in machine code, up to somewhat more than `MOST_NODES`.
+
+    Each load of a guarded array repeats the conditions under which it is evaluated, whose loads
+    repeat theirs. So nested conditions take exponentially many nodes.
+
+    Args:
+        expression: the value.
+        guarded: the names of the guarded arrays.
+        guard: the nodes of the condition under which the expression is evaluated.
+    """
+    size = 1 + guard if isinstance(expression, Load) and expression.array in guarded else 1
+    is_select = isinstance(expression, Operation) and expression.operator is Operator.SELECT
+    for position, operand in enumerate(children(expression)):
+        inner = lowered_size(operand, guarded, guard)
+        size += inner
+        if is_select and position == 0 and any(one.array in guarded for one in loads(expression)):
+            guard += inner
+        if size > MOST_NODES:
+            break
+    return size
 
 
 def guarded_update(
@@ -43,9 +74,9 @@ def guarded_update(
     if not arrays[target.array].guarded:
         return None
     condition, changed = _split(target, value)
-    if condition is None or changed is None:
-        return None
-    return condition, changed
+    if changed is None:
+        return _NEVER, value
+    return None if condition is None else (condition, changed)
 
 
 def _split(target: Access, value: Expression) -> tuple[Expression | None, Expression | None]:

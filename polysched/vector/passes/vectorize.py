@@ -189,6 +189,9 @@ class _Vectorizer:
         guarded = guarded_update(node.target, node.value, self.scope.arrays)
         if guarded is not None:
             return self._guarded(node, lanes, *guarded)
+        return self._written(node, lanes)
+
+    def _written(self, node: loop.Assign, lanes: LanesOrNone) -> ir.Node:
         value = self.scope.value(node.value, lanes)
         return ir.Assign(node.statement, self._target(node, lanes), value, lanes)
 
@@ -196,9 +199,11 @@ class _Vectorizer:
         self, node: loop.Assign, lanes: LanesOrNone, condition: Expression, value: Expression
     ) -> ir.Node:
         """Convert an assignment that touches memory only where a condition on data holds."""
+        if condition == Constant(False, boolean):
+            return ir.Sequence(())
         if lanes is None:
             runs = self.scope.value(condition, None)
-            return ir.Branch(runs, self._assign(replace(node, value=value), None))
+            return ir.Branch(runs, self._written(replace(node, value=value), None))
         active = lanes.active
         if isinstance(active, vector.Predicate):
             self.scope.guard = active.condition
@@ -208,7 +213,7 @@ class _Vectorizer:
             active = vector.Predicate(runs, active.within)
         else:
             active = vector.Predicate(self.scope.value(condition, lanes), active)
-        return self._assign(
+        return self._written(
             replace(node, value=value), vector.Lanes(lanes.count, active, some=False)
         )
 

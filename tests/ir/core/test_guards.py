@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from polysched.ir.core.guards import guarded_update, reads_guarded
+from polysched.ir.core.guards import MOST_NODES, guarded_update, lowered_size, reads_guarded
 from polysched.ir.core.kernel import Access, Array, Role
 from polysched.ir.expr.dtypes import boolean, i32
 from polysched.ir.expr.expressions import Constant, Expression, Index, Load
@@ -38,6 +38,7 @@ POSITIVE, SMALL = X > 0, X < 9
                 FIVE,
             ),
         ),
+        (select(POSITIVE, Y, Y), (Constant(False, boolean), select(POSITIVE, Y, Y))),
         (select(POSITIVE, FIVE, SIX), None),
         (Y + 1, None),
     ],
@@ -59,6 +60,18 @@ def test_other_arrays_are_written_unconditionally() -> None:
 def test_another_element_is_no_old_value() -> None:
     other = Load("y", (Index("i") + 1,), i32)
     assert guarded_update(Access("y", PLACE), select(POSITIVE, FIVE, other), ARRAYS) is None
+
+
+def test_nested_conditions_grow() -> None:
+    value: Expression = FIVE
+    sizes = []
+    for _ in range(12):
+        value = select(Y > 0, select(value > Y, Y, SIX), value)
+        sizes.append(lowered_size(value, {"y"}))
+    assert sizes[1] > 3 * sizes[0]
+    assert sizes[-1] > MOST_NODES
+    assert lowered_size(Y + X, {"y"}) == 5
+    assert lowered_size(select(X > 0, Y, FIVE), {"y"}) == 12
 
 
 def test_reads() -> None:
