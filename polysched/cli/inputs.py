@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from polysched.errors import CallError, suggestion
+from polysched.frontends.scop.declare.shapes import UNKNOWN
 from polysched.ir.core.conditions import conditions_of
 from polysched.ir.core.kernel import Array, Kernel, Role
 from polysched.ir.core.printing import values_text
@@ -81,13 +82,19 @@ def random_arrays(kernel: Kernel, parameters: Mapping[str, int], seed: int) -> d
     (unsigned). Packed integers take any value of their type.
 
     Raises:
-        CallError: there is not enough memory, or a declared range of values is empty.
+        CallError: there is not enough memory, a declared range of values is empty, or an array's
+            extent depends on data.
     """
     generator = np.random.default_rng(seed)
     arrays = {}
     for name, array in kernel.arrays.items():
         if array.role is Role.TEMPORARY:
             continue
+        if array.guarded and array.shape[:1] == (UNKNOWN,):
+            raise CallError(
+                f"the extent of '{name}' depends on data, so there are no random inputs for it; "
+                f"declare it, as in '{name}[n]'"
+            )
         arrays[name] = _empty(array, parameters)
         arrays[name][...] = (
             0

@@ -83,6 +83,14 @@ def test_arrays_with_strides(polysched: Polysched, write_file: WriteFile) -> Non
     assert "requires lda >= n; got n = 50, lda = 49" in result.stderr
 
 
+def test_an_extent_that_depends_on_data(polysched: Polysched, write_file: WriteFile) -> None:
+    text = "void f(int n, const int *i, int *y) { for (int k = 0; k < n; k++) y[i[k]] = k; }"
+    result = polysched("run", str(write_file("f.c", text)), "--size", "n=9")
+    assert result.exit_code == 2
+    assert "the extent of 'y' depends on data" in result.output
+    assert "declare it, as in 'y[n]'" in result.output
+
+
 def test_same_seed_same_checksum(polysched: Polysched, scale: str) -> None:
     def checksum(target: str, seed: str) -> float:
         result = polysched("run", target, "--size", "n=50", "--seed", seed, "--json")
