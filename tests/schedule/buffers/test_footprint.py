@@ -35,3 +35,20 @@ def test_no_bound() -> None:
     lowest = lowest_subscript(footprint, 0, ("tile",))
     with pytest.raises(ScheduleError, match="x has none"):
         extent(footprint, lowest, 0, "x has none")
+
+
+def test_a_gap_at_the_start_of_a_tile_gives_no_cases() -> None:
+    space = "[n] -> { [j, b] -> [v] : 0 <= j < n and 0 <= v < n and 8b <= v < 8b + 8 and v != j }"
+    footprint = isl.Map(space)
+    lowest = lowest_subscript(footprint, 0, ("j", "b"))
+    assert lowest.n_piece() == 1
+    assert str(extent(footprint, lowest, 0, "unbounded")) == "8"
+
+
+def test_tiles_that_begin_apart_keep_their_cases() -> None:
+    footprint = isl.Map(
+        "{ [b] -> [v] : b = 0 and 0 <= v < 4; [b] -> [v] : b = 1 and 50 <= v < 54 }"
+    )
+    lowest = lowest_subscript(footprint, 0, ("b",))
+    assert lowest.n_piece() == 2
+    assert str(extent(footprint, lowest, 0, "unbounded")) == "4"
