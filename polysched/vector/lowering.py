@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from polysched.errors import LoweringError
 from polysched.ir.core.data_dependent import is_optional
-from polysched.ir.core.guards import reads_guarded
+from polysched.ir.core.guards import guarded_names, reads_guarded
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.core.packing import Rows
 from polysched.ir.expr.dtypes import DType, NumberKind, boolean
@@ -66,6 +66,7 @@ class Lowering:
     Attributes:
         arrays: the arrays by name.
         registers: the names of the register arrays.
+        guarded: the names of the guarded arrays.
         strides: the literal strides of the arrays in memory.
         layouts: the layouts of the same arrays.
         known: intervals of the parameters and variables in scope.
@@ -77,6 +78,7 @@ class Lowering:
     def __init__(self, program: LoopProgram, machine: Machine) -> None:
         self.arrays = program.arrays
         self.registers = frozenset(program.registers)
+        self.guarded = guarded_names(program.arrays)
         self.known: Intervals = program.ranges
         self.lane: str | None = None
         self.guard: Value | None = None
@@ -129,7 +131,7 @@ class Lowering:
             case Cast(operand=operand, type=dtype):
                 return Convert(self._converted(operand, dtype, lanes), dtype)
             case Operation(operator=operator, operands=operands):
-                if operator is Operator.SELECT and reads_guarded(expression, self.arrays):
+                if operator is Operator.SELECT and reads_guarded(expression, self.guarded):
                     return self._selection(expression, lanes)
                 values = tuple([self.value(operand, lanes) for operand in operands])
                 contract = self.fp_contract.joins(expression)
@@ -138,8 +140,8 @@ class Lowering:
 
     def _is_limited(self, array: str, subscripts: tuple[Expression, ...]) -> bool:
         """Whether an element may only exist where the current operand is evaluated."""
-        is_guarded = self.arrays[array].guarded and self.guard is not None
-        return is_guarded and not is_optional(subscripts)
+        is_conditional = array in self.guarded and self.guard is not None
+        return is_conditional and not is_optional(subscripts)
 
     def _selection(self, expression: Operation, lanes: LanesOrNone) -> Value:
         """Lower a selection; only the lanes that choose a side load its guarded arrays."""

@@ -22,13 +22,12 @@ from polysched.frontends.scop.inline.choices import Choice
 from polysched.frontends.scop.source.constants import header_of
 from polysched.frontends.scop.source.source_map import SourceMap
 from polysched.frontends.scop.types.c_types import Typedefs
-from polysched.ir.core.guards import MOST_NODES, lowered_size
+from polysched.ir.core.guards import MOST_NODES, lowered_size, reads_guarded
 from polysched.ir.core.limits import limited
 from polysched.ir.expr.affine import instance_space, to_set
 from polysched.ir.expr.dtypes import boolean
 from polysched.ir.expr.expressions import Constant, Expression, Index
 from polysched.ir.expr.functions import equal, select
-from polysched.ir.expr.traversal import loads
 
 
 @dataclass(frozen=True)
@@ -196,7 +195,7 @@ class Scope:
 
     def reads_guarded(self, expression: Expression) -> bool:
         """Whether a value may be computed only where C computes it."""
-        return any(load.array in self.guarded for load in loads(expression))
+        return reads_guarded(expression, self.guarded)
 
     def is_too_nested(self, expression: Expression) -> bool:
         """Whether conditions around reads of guarded arrays make a value too large."""

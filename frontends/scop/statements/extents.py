@@ -91,7 +91,7 @@ def _shape(
 
 
 def _bound(accesses: list[LoggedAccess]) -> Constant:
-    """Return a literal that no subscript reaches; `UNKNOWN` if there is none."""
+    """Return a literal above all subscripts; `UNKNOWN` if data do not bound a subscript."""
     largest = 0
     for access in accesses:
         try:

@@ -34,9 +34,9 @@ def guarded_names(arrays: Mapping[str, Array]) -> frozenset[str]:
     return frozenset(name for name, array in arrays.items() if array.guarded)
 
 
-def reads_guarded(expression: Expression, arrays: Mapping[str, Array]) -> bool:
-    """Whether an expression reads a guarded array."""
-    return any(load.array in arrays and arrays[load.array].guarded for load in loads(expression))
+def reads_guarded(expression: Expression, guarded: Container[str]) -> bool:
+    """Whether an expression reads an array of the given names."""
+    return any(load.array in guarded for load in loads(expression))
 
 
 def lowered_size(expression: Expression, guarded: Container[str], guard: int = 0) -> int:
@@ -55,7 +55,7 @@ def lowered_size(expression: Expression, guarded: Container[str], guard: int = 0
     for position, operand in enumerate(children(expression)):
         inner = lowered_size(operand, guarded, guard)
         size += inner
-        if is_select and position == 0 and any(one.array in guarded for one in loads(expression)):
+        if is_select and position == 0 and reads_guarded(expression, guarded):
             guard += inner
         if size > MOST_NODES:
             break

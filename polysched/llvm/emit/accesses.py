@@ -51,9 +51,6 @@ from polysched.vector.values import (
 )
 from polysched.vector.values import Load as VectorLoad
 
-_ZERO = "zero"
-"""The name of the memory that a load reads in place of an element that may not exist."""
-
 
 class Accesses:
     """Emit loads and stores of arrays in memory."""
@@ -88,7 +85,7 @@ class Accesses:
             if lanes.bits is not None:
                 bits = builder.and_(lanes.bits, bits)
             return self.load(access, dtype, Mask(lanes.count, bits))
-        safe = zero_memory(builder.module)
+        safe = absent_element(builder.module, is_stored=False)
         pointer = builder.select(runs.ir, self._address(access.address), safe)
         loaded = builder.load(pointer, typ=memory_type(dtype))
         loaded.align = access.alignment
@@ -370,15 +367,3 @@ def to_memory(builder: ir.IRBuilder, value: ir.Value, dtype: DType) -> ir.Value:
         extend = builder.sext if dtype.is_signed else builder.zext
         return extend(value, vector_of(memory_type(dtype), count))
     return builder.zext(value, vector_of(BYTE, count))
-
-
-def zero_memory(module: ir.Module) -> ir.Value:
-    """Memory that any scalar load may read."""
-    known = module.globals.get(_ZERO)
-    if known is not None:
-        return known
-    type_ = ir.IntType(128)
-    memory = ir.GlobalVariable(module, type_, _ZERO)
-    memory.initializer, memory.global_constant, memory.linkage = type_(0), True, "internal"
-    memory.align = 64
-    return memory
