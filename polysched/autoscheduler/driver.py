@@ -128,22 +128,32 @@ def optimize_schedule(
             proof = proved(schedule, fallbacks, machine, chosen, most_cycles)
         if proof is None:
             proof = Proved(written, verdict, ())
-        best = with_threads(proof.candidate, context)
-        verdict = proof.verdict if best is proof.candidate else check(best.schedule)
+        proof = _threaded(schedule, proof, context)
         stopped = time.monotonic() - begin if is_late or is_out_of_time() else None
     return Optimized(
         schedule,
-        best.schedule,
-        verdict,
-        best.decisions,
+        proof.candidate.schedule,
+        proof.verdict,
+        proof.candidate.decisions,
         proof.dropped,
         written,
-        best,
+        proof.candidate,
         machine,
         chosen,
         stopped,
         threads,
     )
+
+
+def _threaded(schedule: Schedule, proof: Proved, context: Context) -> Proved:
+    """Share the work of the proved candidate among threads, where that is proved and gains."""
+    threaded = with_threads(proof.candidate, context)
+    if threaded is proof.candidate:
+        return proof
+    again = proved(schedule, (threaded,), context.machine, context.sizes, math.inf)
+    if again is None:
+        return proof
+    return replace(again, dropped=(*proof.dropped, *again.dropped))
 
 
 def _better(
