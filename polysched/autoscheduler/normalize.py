@@ -84,9 +84,9 @@ def _attempts(schedule: Schedule, loop: Loop, sizes: Mapping[str, int]) -> Itera
     if len(loop.body.children) > 2:
         ends = [child.statements[-1] for child in loop.body.children[:-1]]
         cuts += [Distribute(reference, after) for after in ends]
-    privatized, names = _privatized(schedule, loop, reference, sizes)
     for cut in cuts:
         yield Decision((cut,), loop.statements, _reason(loop, ()))
+    privatized, names = _privatized(schedule, loop, reference, sizes)
     if all(isinstance(child, Leaf) for child in loop.body.children):
         # A recurrence of several statements keeps its temporaries in registers.
         cuts = cuts[:1]
