@@ -49,6 +49,7 @@ from polysched.loops.analysis.parallel import parallel_loops
 from polysched.loops.analysis.size_limits import with_limited_sizes
 from polysched.loops.generate import generate_loops
 from polysched.loops.ir.nodes import If, LoopProgram
+from polysched.loops.isl_ast.schedule_tree import schedule_tree
 from polysched.loops.printers.c import print_c
 from polysched.loops.printers.pseudo import print_loops
 from polysched.machine.description import Machine
@@ -241,6 +242,7 @@ STAGES: Mapping[str, Callable[[Schedule, Machine], str]] = MappingProxyType(
         "domain": lambda schedule, machine: format_kernel(schedule.kernel),
         "deps": lambda schedule, machine: show_dependences(schedule),
         "schedule": lambda schedule, machine: format_schedule(schedule),
+        "tree": lambda schedule, machine: schedule_tree(schedule.program, schedule.program.tree),
         "properties": lambda schedule, machine: format_loop_reports(explained(schedule)),
         "loops": lambda schedule, machine: print_loops(lower(schedule)),
         "c": lambda schedule, machine: print_c(lower(schedule)),
