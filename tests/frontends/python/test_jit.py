@@ -341,6 +341,19 @@ def test_the_report_leaves_out_what_all_sizes_satisfy() -> None:
     assert "every call checks" not in function.report()
 
 
+def test_the_report_has_conditions_of_arrays_that_are_not_empty() -> None:
+    def crop(image, height):
+        out = np.empty((height, image.shape[1]))
+        for y in range(height):
+            for x in range(image.shape[1]):
+                out[y, x] = image[min(y + 2, image.shape[0] - 1), x]
+        return out
+
+    function = ps.jit(crop)
+    function(np.ones((9, 8)), 5)
+    assert "every call checks" not in function.report()
+
+
 def test_unknown_arguments_are_named() -> None:
     with pytest.raises(CallError, match=r"^function 'scaled': there is no argument 'z'; known are"):
         ps.jit(scaled)(np.zeros(5), 2.5, z=np.zeros(5))
