@@ -34,6 +34,7 @@ PRODUCT = "void f(int n, double C[restrict n][n], const double A[n][n], const do
 MOMENTS = "void f(int n, const float x[n][n], float s[restrict n], float q[restrict n]) "
 BLUR = "void f(int n, const float a[n][n], float b[restrict n][n]) "
 INNER = {name: loop(name, "1", "n - 1") for name in "ij"}
+SWEEPS = "void f(int steps, int n, float a[restrict n][n], float b[restrict n][n]) "
 
 STYLES = {
     "product": [
@@ -60,6 +61,12 @@ STYLES = {
     "blur": [
         f"{BLUR}{{ {nest(order, INNER, 'b[i][j] = a[i - 1][j] + a[i][j - 1] + a[i + 1][j];')} }}"
         for order in ("ij", "ji")
+    ],
+    "sweeps of a stencil": [
+        f"{SWEEPS}{{ for (int t = 0; t < steps; t++) {{"
+        f" {nest(there, INNER, 'b[i][j] = a[i - 1][j] + a[i][j - 1] + a[i][j + 1];')}"
+        f" {nest(back, INNER, 'a[i][j] = b[i + 1][j] + b[i][j - 1] + b[i][j + 1];')} }} }}"
+        for there, back in (("ij", "ij"), ("ji", "ij"), ("ji", "ji"))
     ],
 }
 

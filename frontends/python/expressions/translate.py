@@ -175,14 +175,14 @@ class Reader(Names):
                 for name, binding in self.scope.names.items()
                 if isinstance(binding, ArrayHandle | ArrayValue)
             ]
+            reason = f"'{text}' is not an array of this kernel{suggestion(text, arrays)}"
             if isinstance(node, ast.Tuple):
-                raise self.source.error(
-                    node,
-                    "a tuple is not an array; give each of its values a name, as in 'a, b = ...'",
+                reason = (
+                    "a tuple is not an array; give each of its values a name, as in 'a, b = ...'"
                 )
-            raise self.source.error(
-                node, f"'{text}' is not an array of this kernel{suggestion(text, arrays)}"
-            )
+            elif isinstance(node, ast.Constant):
+                reason = f"the value here is {text}; expected an array"
+            raise self.source.error(node, reason)
         return operand
 
     def not_affine(self, parts: list[ast.expr]) -> tuple[ast.expr | None, str]:

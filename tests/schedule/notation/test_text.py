@@ -1,6 +1,7 @@
 """Schedules as text: what a trace prints is read back, and what is wrong is shown at its place."""
 
 import inspect
+import sys
 import types
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -152,7 +153,12 @@ def test_the_place_is_shown() -> None:
         ("split(b'i', 4)", 7, "expected a name in quotes, an integer"),
         ("split(*('i', 4))", 7, "expected a name in quotes, an integer"),
         ("split(**{})", 7, "split: '**' cannot stand in a step"),
-        ("split('\\d', 4)", 7, "invalid escape sequence '\\d'"),
+        # Python 3.14 points at the backslash, earlier ones at the string.
+        (
+            "split('\\d', 4)",
+            8 if sys.version_info >= (3, 14) else 7,
+            "invalid escape sequence '\\d'",
+        ),
         ("split('ä', ö)", 12, "ö is a name without quotes"),
         ("split('i', '\0')", 13, "a null character"),
         ("(" * 300, 201, "too many nested parentheses"),
