@@ -9,6 +9,7 @@ from numpy import ndarray
 
 from polysched.errors import CallError
 from polysched.ir.expr.dtypes import DType, as_dtype
+from polysched.library.dynamic_linear.matrix import PreparedMatrix
 from polysched.library.matmul.dispatch.computed import Computed
 from polysched.library.matmul.dispatch.dispatch import (
     CACHED_KINDS,
@@ -122,6 +123,13 @@ def matmul(  # noqa: PLR0913  (options by keyword)
             return done
     if threads is not None:
         threads = number_of_threads("matmul", threads)
+    if isinstance(b, PreparedMatrix):
+        if alpha is not _ONE or beta is not _ZERO or scale is not None or dtype is not None:
+            raise CallError(
+                "matmul: alpha=, beta=, scale= and dtype= are not for a prepared 'b'; expected "
+                "bias= and activation= only"
+            )
+        return _by_rounded_rows(a, b, out, bias, activation, threads)
     given = (a, b)
     a, b = promoted(_operand(a, "a"), _operand(b, "b"))
     tensor = next(filter(is_tensor, given), None) if out is None else out
@@ -170,6 +178,16 @@ def matmul(  # noqa: PLR0913  (options by keyword)
     if entry.direct_call is not None and all(vector.flags.c_contiguous for vector in vectors):
         _CALL_CACHE.add(options.kind, arrays, entry.direct_call)
     return result
+
+
+def _by_rounded_rows(
+    a: Any, b: PreparedMatrix, out: Any, *options: Any
+) -> NumpyArray:
+    # Imported for such a product only: others do not wait for it.
+    from polysched.library.dynamic_linear.call import multiplied  # noqa: PLC0415
+
+    result = multiplied(a, b, out, *options)
+    return as_given((a,), result) if out is None else result  # type: ignore[no-any-return]
 
 
 def _by_generic_kernels(
