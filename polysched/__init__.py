@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from polysched.library.attention.call import attention
     from polysched.library.convolution.call import conv1d, conv2d, conv3d
     from polysched.library.convolution.prepare import PreparedWeight, prepare
+    from polysched.library.dynamic_linear.matrix import PreparedMatrix
     from polysched.library.matmul.dispatch.call import matmul
     from polysched.library.matmul.dispatch.computed import Computed, Input, computed
     from polysched.library.rows.call import layer_norm, softmax
@@ -121,6 +122,7 @@ _LAZY = MappingProxyType(
         "Input": "polysched.library.matmul.dispatch.computed",
         "IllegalScheduleError": "polysched.legality.verdicts.verdict",
         "RefusedScheduleError": "polysched.legality.verdicts.verdict",
+        "PreparedMatrix": "polysched.library.dynamic_linear.matrix",
         "PreparedWeight": "polysched.library.convolution.prepare",
         "Schedule": "polysched.user",
         "UnknownLegalityError": "polysched.legality.verdicts.verdict",
@@ -212,6 +214,7 @@ __all__ = [
     "OutOfMemoryError",
     "PlotError",
     "PolyschedError",
+    "PreparedMatrix",
     "PreparedWeight",
     "RefusedScheduleError",
     "Schedule",

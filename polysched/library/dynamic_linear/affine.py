@@ -111,7 +111,8 @@ def _elements(
         np.zeros_like(index) if extent == 1 else index // block
         for index, extent, block in zip((columns, terms), array.shape, blocks, strict=True)
     ]
-    return array[np.ix_(*places)]
+    elements: NumpyArray = array[np.ix_(*places)]
+    return elements
 
 
 _Linear = tuple[Any, Any]

@@ -11,7 +11,12 @@ import numpy as np
 
 from polysched.errors import CallError
 from polysched.ir.expr.dtypes import as_dtype, bf16, f16, f32
-from polysched.library.dynamic_linear.kernel import PARAMETERS, ROUNDING_PARAMETERS, LinearForm
+from polysched.library.dynamic_linear.kernel import (
+    PARAMETERS,
+    ROUNDING_PARAMETERS,
+    TERMS,
+    LinearForm,
+)
 from polysched.library.dynamic_linear.matrix import NumpyArray, PreparedMatrix
 from polysched.library.dynamic_linear.prepare import in_blocks, vectors_of_panel
 from polysched.library.matmul.generic.compiled import NativeCode, native_code, object_folder
@@ -103,8 +108,8 @@ def multiplied(
         )
     if not x.ndim or x.shape[-1] != terms:
         raise CallError(
-            f"matmul: 'a' has shape {x.shape} and the prepared 'b' {matrix.shape}; expected {terms} "
-            "elements in a row of 'a'"
+            f"matmul: 'a' has shape {x.shape} and the prepared 'b' {matrix.shape}; expected "
+            f"{terms} elements in a row of 'a'"
         )
     if activation is not None and activation not in ACTIVATIONS:
         raise CallError(f"matmul: there is no activation {activation!r}")
@@ -117,7 +122,14 @@ def multiplied(
     if rows:
         is_direct = given == np.float32 and result.flags.num & _IN_PLACE == _IN_PLACE
         whole = result if is_direct else np.empty(shape, np.float32)
-        _run(x.reshape(rows, terms), matrix, whole.reshape(rows, count), summands, activation, threads)
+        _run(
+            x.reshape(rows, terms),
+            matrix,
+            whole.reshape(rows, count),
+            summands,
+            activation,
+            threads,
+        )
         if not is_direct:
             result[...] = whole.astype(given, copy=False)
     return result if out is None else out
@@ -133,7 +145,7 @@ def _run(
 ) -> None:
     """Round the rows, and multiply as many at a time as read a panel together."""
     machine, columns = load_machine(None), matrix.columns
-    panels, blocks, block = *matrix.scale.shape[:2], matrix.block
+    panels, blocks, block = len(matrix.scale), matrix.blocks, matrix.block
     count = usable_threads() if threads is None else threads
     is_parallel = count > 1 and x.size * out.shape[1] >= machine.costs.parallel_products
     is_whole = out.shape[1] == panels * columns
@@ -141,12 +153,12 @@ def _run(
         bias = np.pad(bias, (0, panels * columns - len(bias)))
     terms = _in_blocks(x, matrix)
     rounding = _rounding(block, is_parallel=is_parallel and len(x) >= count)
-    most = (machine.vector_registers - 1) // vectors_of_panel(machine) - 1
     for start in range(0, len(x), ROWS):
         part = terms[start : start + ROWS]
-        tiles = -(-len(part) // most)
+        tile = _rows_of_tile(len(part), machine)
+        tiles = -(-len(part) // tile)
         form = LinearForm(
-            *(block // 4, columns, matrix.lanes, -(-len(part) // tiles)),
+            *(block // TERMS, columns, matrix.lanes, tile),
             *(matrix.is_packed, tiles == 1, bias is not None, activation),
         )
         rows = tiles * form.rows
@@ -170,6 +182,16 @@ def _run(
                 raise no_workspace("matmul")
         if not is_direct:
             target[...] = whole[: len(target), : out.shape[1]]
+
+
+def _rows_of_tile(rows: int, machine: Machine) -> int:
+    """Rows of a register tile, for few tiles and few rows beyond the last one.
+
+    The sums share the registers with a vector of each panel and a broadcast element. Loading these
+    takes about the time of another row.
+    """
+    most = (machine.vector_registers - 1) // vectors_of_panel(machine) - 1
+    return min(range(1, most + 1), key=lambda tile: (-(-rows // tile) * (tile + 1), tile))
 
 
 def _in_blocks(x: NumpyArray, matrix: PreparedMatrix) -> NumpyArray:

@@ -72,9 +72,10 @@ def linear_kernel(form: LinearForm) -> Kernel:
     """Declare the product of rounded rows and codes.
 
     Arrays: ``x[rows, groups, steps, 4]`` of i8, ``x_sums[rows, groups]`` and ``x_scale[rows]`` of
-    f32, ``codes[panels, groups, steps, columns * 4]`` of u8, or half as many if they are packed, ``scale`` and ``offset[panels, groups,
-    columns]`` of f32, ``bias[panels * columns]`` if there is one, and ``out[rows, panels *
-    columns]`` of f32. Parameters: ``panels``, ``tiles`` (of ``form.rows`` rows) and ``groups``.
+    f32, ``codes[panels, groups, steps, columns * 4]`` of u8, or half as many if they are packed,
+    ``scale`` and ``offset[panels, groups, columns]`` of f32, ``bias[panels, columns]`` if there is
+    one, and ``out[rows, panels, columns]`` of f32. Parameters: ``panels``, ``tiles`` (of
+    ``form.rows`` rows) and ``groups``.
     """
     build = KernelBuilder(form.name)
     panels, tiles, groups = (build.parameter(name, minimum=1) for name in PARAMETERS)
@@ -157,9 +158,11 @@ def rounding_kernel(group: int) -> Kernel:
     with build.loops(row=rows) as row:
         with build.statement("no_largest"):
             largest[row] = 0
-        with build.loops(column=group * groups) as column:
-            with build.statement("largest", order="any"):
-                largest[row] = maximum(largest[row], absolute(x[row, column]))
+        with (
+            build.loops(column=group * groups) as column,
+            build.statement("largest", order="any"),
+        ):
+            largest[row] = maximum(largest[row], absolute(x[row, column]))
         with build.statement("scale"):
             # The difference is NaN for infinity, else 0.
             scale[row] = largest[row] / LARGEST + (largest[row] - largest[row])

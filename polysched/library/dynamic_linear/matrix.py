@@ -38,9 +38,9 @@ class PreparedMatrix:
     @property
     def columns(self) -> int:
         """The columns of a panel."""
-        return self.scale.shape[-1]
+        return int(self.scale.shape[-1])
 
     @property
     def blocks(self) -> int:
         """The blocks of terms."""
-        return self.scale.shape[1]
+        return int(self.scale.shape[1])

@@ -6,9 +6,9 @@ import numpy as np
 
 from polysched.errors import CallError
 from polysched.ir.expr.dtypes import f32
-from polysched.library.dynamic_linear.affine import NumpyArray, affine_codes
+from polysched.library.dynamic_linear.affine import affine_codes
 from polysched.library.dynamic_linear.kernel import TERMS
-from polysched.library.dynamic_linear.matrix import PreparedMatrix
+from polysched.library.dynamic_linear.matrix import NumpyArray, PreparedMatrix
 from polysched.library.matmul.dispatch.computed import Computed
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine

@@ -21,32 +21,36 @@ if TYPE_CHECKING:
 
 
 def linear_schedule(form: LinearForm, machine: Machine, *, parallel: bool = False) -> Schedule:
-    """Schedule the product: a panel of codes at a time, unpacked group by group for all rows.
+    """Schedule the product: a panel of codes at a time, group by group, for all rows.
 
-    A group of a panel fits the L1 cache, so every row tile finds its bytes there. The integer sums
-    of a tile are in registers; the sums over the groups are in the caches.
+    The integer sums of a tile of rows are in registers, the sums over the groups are in the caches.
+    A group of a panel fits the L1 cache, where every tile finds it. While several tiles read it,
+    the next group is prefetched: a 4096 x 4096 matrix of 4 bits by 8, 16 and 64 rows took 1.53,
+    1.41 and 1.13 times as long without, a single tile takes up to 1.3 times as long with it (Zen 4,
+    AVX-512).
     """
-    lanes = form.lanes
-    schedule = unscheduled(linear_kernel(form))
-    if parallel:
-        schedule = schedule.parallel("panel")
     schedule = (
-        schedule.split("update.row", form.rows, into=("tile", "in_tile"))
+        unscheduled(linear_kernel(form))
+        .split("update.row", form.rows, into=("tile", "in_tile"))
         .distribute("in_tile")
         .reorder("update.step", "update.in_tile", "update.column", "update.term")
-        .promote("sums", at="panel")
-        .promote("parts", at="tile")
     )
+    if parallel:
+        schedule = schedule.parallel("panel")
+    schedule = schedule.promote("sums", at="panel").promote("parts", at="tile")
     if form.is_packed:
         schedule = _unpacked(schedule, form)
     for statement in ("no_sum", "no_part", "update", "add_group", "finish"):
-        schedule = schedule.vectorize(f"{statement}.column", lanes)
+        schedule = schedule.vectorize(f"{statement}.column", form.lanes)
         if statement in ("no_part", "update", "add_group"):
             schedule = schedule.unroll(f"{statement}.in_tile", f"{statement}.column")
-    instruction = sum_of_products((i8, u8), TERMS, lanes, machine.enabled_features)
-    if instruction is not None:
-        schedule = schedule.unroll("update.term").tensorize("update.columnv", instruction)
-    return schedule
+    if not form.is_single:
+        reader = "unpack_low.step" if form.is_packed else "update.step"
+        schedule = schedule.prefetch("codes", at=reader, of="group", level=2)
+    instruction = sum_of_products((i8, u8), TERMS, form.lanes, machine.enabled_features)
+    if instruction is None:
+        return schedule
+    return schedule.unroll("update.term").tensorize("update.columnv", instruction)
 
 
 def _unpacked(schedule: Schedule, form: LinearForm) -> Schedule:
