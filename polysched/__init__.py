@@ -81,6 +81,7 @@ from polysched.ir.isl.budget import time_budget
 from polysched.ir.semantics.bit_packing import pack_bits, unpack_bits
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
+from polysched.runtime.collection import collection_paused
 from polysched.schedule.core.foreign_names import MODULE_NAMES
 
 if TYPE_CHECKING:
@@ -161,7 +162,8 @@ def __getattr__(name: str) -> Any:
     if name == "library":
         return import_module("polysched.library")
     if name in _LAZY:
-        value = getattr(import_module(_LAZY[name]), name)
+        with collection_paused():
+            value = getattr(import_module(_LAZY[name]), name)
         # Later lookups find the global and skip this function, which takes a microsecond.
         globals()[name] = value
         return value
