@@ -21,6 +21,7 @@ from polysched.cli.bench_matmul import matmul
 from polysched.cli.bench_pack_bits import pack_bits
 from polysched.cli.bench_programs import programs
 from polysched.cli.bench_python import python
+from polysched.cli.bench_quantized import quantized
 from polysched.cli.bench_report import report
 from polysched.cli.bench_transpose import transpose
 from polysched.cli.commands import Invocation, require_command, summaries
@@ -102,6 +103,7 @@ class _Benches(click.Group):
         pack_bits,
         programs,
         python,
+        quantized,
         report,
         transpose,
     ],
