@@ -141,7 +141,7 @@ def _answers(target: str, reading: Reading, quota: int) -> list[tuple[Answer, li
     """
     try:
         with time_budget(reading.time_limit()):
-            loaded = load_scheduled_target(target, reading)
+            loaded = load_scheduled_target(target, reading, takes_parts=True)
             notes = [] if loaded.program is None else loaded.program.notes()
             return [(answer(loaded.label, loaded.schedule, quota=quota), notes)]
     except FrontendError as error:
