@@ -182,6 +182,8 @@ def _better(
     starts = [plain]
     if decisions:
         starts.insert(0, replace(start(schedule, context), decisions=(*first, *decisions)))
+    # Apart, sums get their own register tiles; together, lanes run along their common loop.
+    apart, more = normalized(schedule, context.sizes, keeps_sums=False)
     tell("aligning loops for tiles")
     starts += [
         replace(start(tiled, context), decisions=(*begin.decisions, decision))
@@ -191,6 +193,8 @@ def _better(
         if tiles is not row_blocked or begin is plain
         for tiled, decision in tiles(begin.schedule, context.machine, context.sizes)
     ]
+    if more:
+        starts.append(replace(start(apart, context), decisions=(*first, *decisions, *more)))
     enough = least_cycles(plain.schedule.program, context.machine, long_context.sizes) / NEAR_LEAST
     predicted: list[tuple[float, Candidate]] = []
     skipped: list[Candidate] = []

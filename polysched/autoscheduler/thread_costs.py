@@ -46,9 +46,7 @@ def least_shared(costs: Iterable[Cost], threads: int) -> float:
     return sum(cost.cycles / speedup(cost, threads) for cost in costs)
 
 
-def shared_cycles(
-    costs: Iterable[Cost], threads: int, trip: float, regions: float
-) -> float:
+def shared_cycles(costs: Iterable[Cost], threads: int, trip: float, regions: float) -> float:
     """Predict the cycles of statements in a parallel loop.
 
     Args:

@@ -68,7 +68,9 @@ def _wavefront(
     shapes = [
         (cycles, factors)
         for factors in product(FACTORS, FACTORS)
-        if all(factor == 1 or 2 * factor <= trip for factor, trip in zip(factors, trips, strict=True))
+        if all(
+            factor == 1 or 2 * factor <= trip for factor, trip in zip(factors, trips, strict=True)
+        )
         for cycles in [_cycles(work, trips, factors, entries, context.threads, is_triangle)]
         if cycles is not None
     ]

@@ -145,4 +145,3 @@ def _inside(
     for loop in loops:
         candidate = _shared(candidate, loop.statements[0], depth, context)
     return candidate
-

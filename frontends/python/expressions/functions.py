@@ -76,6 +76,10 @@ _OF_MATH: Mapping[Callable[..., Any], Operator] = MappingProxyType(
 _ANGLES_OF_MATH: Mapping[Callable[..., Any], np.ufunc] = MappingProxyType(
     {math.degrees: np.degrees, math.radians: np.radians}
 )
+_ROUNDED: Mapping[Callable[..., Any], np.ufunc] = MappingProxyType(
+    {math.ceil: np.ceil, math.floor: np.floor, math.trunc: np.trunc, round: np.rint}
+)
+"""Functions that round to a Python integer, each with numpy's, which rounds to a float."""
 _BINARY = frozenset(
     {
         Operator.ARC_TANGENT_2,
@@ -124,10 +128,11 @@ def call(function: Any, arguments: list[Value]) -> Value:
         if is_affine_number(only):  # max(x, -x) is affine, an absolute value is not
             return combine(Operator.MAXIMUM, only, combine(Operator.NEGATE, only))
         return combine(Operator.ABSOLUTE, only)
-    if function is round:
+    rounding = _found(_ROUNDED, function)
+    if rounding is not None:
         _require_count(arguments, 1)
         (only,) = arguments
-        return only if only.dtype.is_integer else call(int, [call(np.rint, arguments)])
+        return only if only.dtype.is_integer else call(int, [call(rounding, arguments)])
     if function is min or function is max:
         return _extreme(arguments, is_largest=function is max)
     if not callable(function):
