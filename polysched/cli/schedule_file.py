@@ -22,7 +22,8 @@ from polysched.frontends.scop.regions import replacements_of
 from polysched.ir.isl.budget import DEFAULT_SECONDS, SAFETY_SECONDS
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
-from polysched.schedule.notation.file import apply_file
+from polysched.schedule.notation.file import apply_file, read_schedule_file
+from polysched.schedule.notation.text import parse_steps
 from polysched.schedule.schedule import Schedule
 
 _OWN = (
@@ -219,7 +220,7 @@ def load_scheduled_target(
         program = with_floating_point(target.program, reading)
         target = replace(target, schedule=Schedule(program.kernel), program=program)
     if reading.schedule_file is not None:
-        schedule = apply_file(target.schedule, reading.schedule_file)
+        schedule = apply_file(_start(target.schedule, reading.schedule_file), reading.schedule_file)
         label = f"{target.label} with {reading.schedule_file}"
         target = replace(target, label=label, schedule=schedule)
     if reading.auto:
@@ -227,6 +228,16 @@ def load_scheduled_target(
         made = optimize_schedule(target.schedule, machine, threads=reading.threads or 1)
         target = replace(target, schedule=made.schedule)
     return target
+
+
+def _start(schedule: Schedule, path: str) -> Schedule:
+    """The schedule that a file continues: the bare kernel if the file repeats the steps so far.
+
+    ``optimize -o FILE`` writes all steps, those of TARGET too.
+    """
+    steps = tuple(step for step, _ in parse_steps(read_schedule_file(path), path))
+    repeats = steps[: len(schedule.steps)] == schedule.steps
+    return Schedule(schedule.kernel) if repeats else schedule
 
 
 def _has_parts(text: str, reading: Reading) -> bool:
