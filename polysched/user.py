@@ -32,6 +32,7 @@ from polysched.runtime.cache import ObjectCache
 from polysched.runtime.kernel import CompiledKernel
 from polysched.schedule.notation.file import apply_file
 from polysched.schedule.schedule import Schedule as BareSchedule
+from polysched.signature_errors import with_signature_errors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -178,6 +179,7 @@ def _warn_if_slow(schedule: Kernel | BareSchedule, machine: Machine) -> None:
             warnings.warn(f"{slow}. {advice}", SlowScheduleWarning, stacklevel=3)
 
 
+@with_signature_errors
 def optimize(
     kernel: Kernel | BareSchedule,
     machine: Machine | str | None = None,

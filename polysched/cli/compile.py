@@ -126,7 +126,7 @@ def _whole(
 ) -> Target:
     """Compile a whole kernel, or a whole C function."""
     with time_budget(reading.time_limit()):
-        loaded = load_scheduled_target(target, reading)
+        loaded = load_scheduled_target(target, reading, takes_parts=True)
         seconds = time_left()
     c_function = None if loaded.program is None else loaded.program.c_function()
     hint_at_auto(bool(loaded.schedule.steps), reading)
