@@ -62,7 +62,7 @@ def load_target(
         text: the TARGET as the user wrote it.
         function: the function of a C file.
         machine: the argument ``machine`` of functions; None for their default, else this machine.
-        promises: what the callers of a C function promise.
+        promises: the promises of the callers of a C function.
 
     Raises:
         TargetError: there is no such file or name, the name is something else, or the choice is
@@ -130,7 +130,7 @@ def _only_name(path: Path, module: ModuleType) -> str:
         if names:
             break
     candidates = _candidates(module)
-    compiled = [one for one, value in vars(module).items() if _is_jit(value)]
+    compiled = [name for name, value in vars(module).items() if _is_jit(value)]
     if not candidates and len(compiled) == 1:
         return compiled[0]
     candidates = candidates or compiled
