@@ -24,9 +24,8 @@ _NUMBERS = count()
 
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give each test a home, and so caches and settings, of its own."""
-    # Numbered here: to find a free number pytest reads the names of all homes before.
-    home: Path = tmp_path_factory.mktemp(f"home-{next(_NUMBERS)}", numbered=False)
+    """Give each test a home, and so caches and settings, of its own; few tests create it."""
+    home: Path = tmp_path_factory.getbasetemp() / f"home-{next(_NUMBERS)}"
     for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, str(home))
     for name in ("POLYSCHED_DEBUG", "NO_COLOR", "FORCE_COLOR"):
