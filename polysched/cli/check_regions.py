@@ -18,7 +18,7 @@ from polysched.schedule.schedule import Schedule
 def region_answers(
     target: str, reading: Reading, quota: int, refused: PolyschedError
 ) -> list[tuple[Answer, list[str]]]:
-    """Return the answer for each loop that ``polysched compile`` schedules, and what it relies on.
+    """Return the answer for each loop that ``polysched compile`` schedules, and its promises.
 
     Args:
         target: ``FILE.c`` or ``FILE.c:FUNCTION``.
@@ -30,7 +30,7 @@ def region_answers(
         PolyschedError: the error `refused`, if no loop of the function has a translation.
     """
     function, regions, _ = scheduled_regions(target, reading, as_machine(reading.machine), refused)
-    answers = [_answer(function, one, reading, quota) for one in regions]
+    answers = [_answer(function, region, reading, quota) for region in regions]
     rest = f"the C compiler compiles the rest of '{function}': {str(refused).splitlines()[0]}"
     answers[-1][1].append(rest)
     return answers

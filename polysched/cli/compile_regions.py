@@ -1,7 +1,8 @@
 """Compile a C function that has a translation of some regions only, with the help of a C compiler.
 
 The C compiler gets the file with calls in place of the regions, as ``polysched rewrite`` writes it.
-Its object and that of the generated functions are linked to one, which defines the function alone.
+Its object file and the generated functions are linked to one object, which exports only the
+function.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from polysched.runtime.linker import compile_c, link_function, link_shared
 def compile_regions(
     target: str, reading: Reading, files: ExportFiles, machine: Machine, refused: PolyschedError
 ) -> tuple[str, list[Replacement]]:
-    """Compile a function whose loops are scheduled, and whose other statements are not.
+    """Compile a function: its loops are scheduled, the C compiler compiles the other statements.
 
     Args:
         target: ``FILE.c`` or ``FILE.c:FUNCTION``.
@@ -50,7 +51,7 @@ def compile_regions(
         raise refused
     path = Path(parted_c_target(target)[0])
     function, regions, programs = scheduled_regions(target, reading, machine, refused)
-    text = edited(file_text(path), [edit for one in regions for edit in one.edits])
+    text = edited(file_text(path), [edit for region in regions for edit in region.edits])
     contracts = reading.fp_contract == "fast" or (reading.fast_math and not reading.fp_contract)
     options = [
         f"-ffp-contract={'fast' if contracts else 'off'}",
@@ -94,7 +95,7 @@ def scheduled_regions(
     with time_budget(reading.time_limit()):
         regions, refusals = replacements_of(Path(name), own or reading.function, reading.promises)
     regions, programs = proved_regions(regions, refusals, reading, machine)
-    functions = {one.program.region.name for one in regions}
+    functions = {region.program.region.name for region in regions}
     if len(functions) != 1:
         raise refused
     (function,) = functions

@@ -23,7 +23,7 @@ from polysched.machine.presets import PRESETS
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
 from tests.support.differential import assert_agrees
-from tests.support.effort import covering
+from tests.support.effort import cases, covering
 from tests.support.strategies import random_kernels
 
 AVX512 = PRESETS["skylake-avx512"]
@@ -53,7 +53,7 @@ def test_the_answer_is_legal_and_computes_the_same(make: object, dtype: DType) -
 
 
 @settings(
-    max_examples=15,
+    max_examples=cases(8),
     deadline=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
