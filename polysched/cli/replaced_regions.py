@@ -19,6 +19,10 @@ from polysched.schedule.notation.file import apply_file
 from polysched.schedule.schedule import Schedule
 
 
+class NoGainError(ScheduleError):
+    """No schedule of a region is predicted to be faster than the region as written."""
+
+
 def proved_regions(
     candidates: list[Replacement], refused: list[Refusal], reading: Reading, machine: Machine
 ) -> tuple[list[Replacement], list[LoopProgram]]:
@@ -41,7 +45,8 @@ def proved_regions(
             location = one.program.parsed.source_map.span(one.program.region.node)
             reason = str(error).partition("\n")[0]
             if (one.program.region.name, reason) not in reasons:  # a part, for the same reason
-                refused.append(Refusal(one.program.region.name, location.error(reason)))
+                is_slow = isinstance(error, NoGainError)
+                refused.append(Refusal(one.program.region.name, location.error(reason), is_slow))
             reasons.add((one.program.region.name, reason))
             if one.program.region.is_function:
                 left = [*_parts(one, [other.symbol for other in (*replaced, *left)]), *left]
@@ -71,6 +76,6 @@ def _scheduled(one: Replacement, reading: Reading, machine: Machine) -> LoopProg
         if not made.decisions and reading.schedule_file is None:
             kept = keeps_order(explain_loops(schedule)) and not reading.fast_math
             hint = "; a sum keeps its order, which --fast-math frees" if kept else ""
-            raise ScheduleError(f"no schedule is predicted to make this faster{hint}")
+            raise NoGainError(f"no schedule is predicted to make this faster{hint}")
         schedule = made.schedule
     return replace(proved(schedule, machine, guard=False), name=one.symbol)
