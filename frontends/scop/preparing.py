@@ -167,8 +167,7 @@ def with_values_around(parsed: ParsedSource, region: Region) -> Region:
             if isinstance(node, c_ast.Decl) and node.name == name:
                 with contextlib.suppress(FrontendError):
                     type_ = declared_type(node.type, typedefs, parsed.source_map, node)
-                    is_integer = type_.dtype is not None and type_.dtype.is_integer
-                    return type_.dtype if is_integer and len(type_.dims) == 1 else None
+                    return type_.dtype if len(type_.dims) == 1 else None
                 return None
         return None
 

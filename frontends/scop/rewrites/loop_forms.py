@@ -46,6 +46,9 @@ def _with_condition(node: c_ast.Node) -> c_ast.Node:
         return node
     items = _items(node.stmt)
     leaves = [_left_if(item) for item in items]
+    compared = [name for cond in leaves if cond is not None for name in names_in(cond)]
+    if not any(_steps_one_of(inner, compared) for inner in walk(node.stmt)):
+        return node
     rest = c_ast.Compound(items[1:], node.coord)
     if leaves and leaves[0] is not None and not _has(rest, c_ast.Break):
         return c_ast.While(_negated(leaves[0]), rest, node.coord)
@@ -77,13 +80,13 @@ def _with_one_start(node: c_ast.For) -> tuple[list[c_ast.Node], c_ast.For]:
     match init:
         case c_ast.ExprList(exprs=[*before]):
             init = None
-        case c_ast.DeclList(decls=[_, _, *_] as declared) if node.next is not None:
+        case c_ast.DeclList(decls=declared) if node.next is not None:
             moved = {base_name(changed_by(one) or node) for one in walk(node.next)}
             before = [one for one in declared if one.name not in moved]
             kept = [one for one in declared if one.name in moved]
-            if len(kept) != 1 or {one.name for one in before} & set(names_in(kept[0])):
+            if len(kept) > 1 or any({one.name for one in before} & {*names_in(k)} for k in kept):
                 return [], node
-            init = c_ast.DeclList(kept, init.coord)
+            init = c_ast.DeclList(kept, init.coord) if kept else None
         case c_ast.Assignment(op="=", rvalue=c_ast.Assignment(op="=", lvalue=c_ast.ID()) as inner):
             before = [inner]
             value = inner.rvalue if isinstance(inner.rvalue, c_ast.Constant) else inner.lvalue

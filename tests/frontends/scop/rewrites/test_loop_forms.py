@@ -79,3 +79,23 @@ def test_an_unsigned_pair_meets(tmp_path: Path) -> None:
 def test_loops_that_do_not_count_are_refused(body: str) -> None:
     with pytest.raises(FrontendError):
         parse_c(f"void f(const int *x, int *y, int n) {{ {body} }}")
+
+
+STRUCTS = {
+    "end in the header": "for (const pair *e = p + n; p != e; ++p) s += p->a * p->b; return s;",
+    "end before": "const pair *e = p + n; for (; p < e; p++) s += p->a; return s;",
+    "pointer in the header": "for (const pair *q = p; q < p + n; q++) if (q->b > 4) s += q->a;"
+    "return s;",
+    "pointer from outside": "const pair *q; for (q = p; q != p + n; ++q) s ^= q->b; return s;",
+}
+
+
+@needs_gcc
+@pytest.mark.parametrize("name", STRUCTS)
+def test_pointers_to_structs_walk(name: str, tmp_path: Path) -> None:
+    text = (
+        "typedef struct { int a; short b, c; } pair; "
+        f"int f(const pair *p, int n) {{ int s = 0; {STRUCTS[name]} }}"
+    )
+    calls = [(np.arange(84, dtype=np.int32) * 40503, ctypes.c_int(n)) for n in SIZES]
+    assert_as_gcc(text, "f", tmp_path, *calls)
