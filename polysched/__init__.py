@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from polysched.frontends.python.jit import jit
     from polysched.frontends.python.source.annotations import Array
     from polysched.frontends.python.source.labels import statement
+    from polysched.frontends.scop import load_c
     from polysched.instructions.declaration import Instruction
     from polysched.legality.check import check
     from polysched.legality.repairs.search import repairs
@@ -139,6 +140,7 @@ _LAZY = MappingProxyType(
         "jit": "polysched.frontends.python.jit",
         "kernel": "polysched.frontends.python.decorator",
         "layer_norm": "polysched.library.rows.call",
+        "load_c": "polysched.frontends.scop",
         "matmul": "polysched.library.matmul.dispatch.call",
         "optimize": "polysched.user",
         "prepare": "polysched.library.convolution.prepare",
@@ -251,6 +253,7 @@ __all__ = [
     "kernel",
     "layer_norm",
     "library",
+    "load_c",
     "load_machine",
     "matmul",
     "maximum",

@@ -24,7 +24,7 @@ from polysched.legality import check as checker
 from polysched.legality import condition
 from polysched.legality.repairs import search as repairer
 from polysched.legality.repairs.repair import Repair
-from polysched.legality.reports import loop_properties, loop_reports
+from polysched.legality.reports import loop_reports
 from polysched.legality.verdicts.verdict import Verdict
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
@@ -87,7 +87,7 @@ class Schedule(BareSchedule):
         :func:`polysched.legality.reports.loop_properties.explain_loops` returns the report as
         records.
         """
-        reports = loop_properties.explain_loops(self, seconds=seconds)
+        reports = loop_reports.explained(self, seconds=seconds)
         return Text(loop_reports.format_loop_reports(reports))
 
     def report(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
@@ -20,6 +20,7 @@ from polysched.autoscheduler.row_fusion import row_fused
 from polysched.autoscheduler.search import LEAST_GAIN, Context, searched, start
 from polysched.autoscheduler.simplification import with_simplification
 from polysched.autoscheduler.sizes import LONG_SIZES, model_sizes
+from polysched.autoscheduler.stride_order import stride_ordered
 from polysched.autoscheduler.threads import with_threads
 from polysched.autoscheduler.time_tiles import time_tiled
 from polysched.errors import ScheduleError
@@ -156,6 +157,14 @@ def _threaded(schedule: Schedule, proof: Proved, context: Context) -> Proved:
     return replace(again, dropped=(*proof.dropped, *again.dropped))
 
 
+def _stride_ordered(starts: list[Candidate], context: Context) -> Iterator[Candidate]:
+    """Yield the starts whose loops have another order by stride, in that order."""
+    for begin in starts:
+        schedule, decisions = stride_ordered(begin.schedule, context.sizes)
+        if decisions:
+            yield replace(start(schedule, context), decisions=(*begin.decisions, *decisions))
+
+
 def _better(
     written: Candidate, context: Context, long_context: Context, tell: Callable[[str], None]
 ) -> tuple[list[Candidate], list[Candidate]]:
@@ -173,15 +182,19 @@ def _better(
     starts = [plain]
     if decisions:
         starts.insert(0, replace(start(schedule, context), decisions=(*first, *decisions)))
+    # Apart, sums get their own register tiles; together, lanes run along their common loop.
+    apart, more = normalized(schedule, context.sizes, keeps_sums=False)
     tell("aligning loops for tiles")
     starts += [
         replace(start(tiled, context), decisions=(*begin.decisions, decision))
-        for begin in starts
+        for begin in (*starts, *_stride_ordered(starts, context))
         for tiles in REBUILT
         # Row blocks distribute by themselves: they begin with the loops as written.
         if tiles is not row_blocked or begin is plain
         for tiled, decision in tiles(begin.schedule, context.machine, context.sizes)
     ]
+    if more:
+        starts.append(replace(start(apart, context), decisions=(*first, *decisions, *more)))
     enough = least_cycles(plain.schedule.program, context.machine, long_context.sizes) / NEAR_LEAST
     predicted: list[tuple[float, Candidate]] = []
     skipped: list[Candidate] = []

@@ -21,12 +21,13 @@ from polysched.cli.target import Target
 from polysched.cli.terminal import output, print_error
 from polysched.errors import FrontendError
 from polysched.frontends.scop.regions import Replacement
+from polysched.ir.core.tree import LoopKind, loops
 from polysched.ir.isl.budget import time_budget, time_left
 from polysched.legality.verdicts.verdict import RefusedScheduleError
 from polysched.lower import export
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
-from polysched.runtime.export import ExportFiles, export_files
+from polysched.runtime.export import ExportFiles, ExportFormat, export_files
 
 
 @click.command("compile")
@@ -110,6 +111,9 @@ def compile_command(
         hint_at_auto(False, reading)
         return
     output().print(f"{file}: {loaded.schedule.kernel.name} for {machine.name}")
+    threads = any(loop.kind is LoopKind.PARALLEL for loop in loops(loaded.schedule.program.tree))
+    if threads and files.format not in (ExportFormat.C, ExportFormat.LIBRARY):
+        output().print("link with -fopenmp: its parallel loops run on OpenMP's threads")
     if loaded.program is not None:
         for note in loaded.program.notes():
             output().print(note, highlight=False)

@@ -210,7 +210,8 @@ def _type(
         require_real(np.dtype(complex))
     if not isinstance(value, np.ndarray):
         raise KernelError(
-            f"this is of type {type(value).__name__}; expected a numpy array or a number"
+            f"this is of type {type(value).__name__}; expected a numpy array or a number, "
+            f"such as np.asarray({name})"
         )
     require_real(value.dtype)
     dtype = as_dtype(value.dtype)

@@ -150,6 +150,8 @@ class Scope:
 
     Attributes:
         types: the types, as far as known, of the local numbers that must be kept in memory.
+        literals: the names to which a loop around assigns literals, and whose types were not known
+            where it began.
         names: the binding of each name.
         guards: the data-dependent conditions of the enclosing branches.
         indices: the least and the greatest value of the index of every enclosing loop.
@@ -193,6 +195,7 @@ class Scope:
     products: bool = False
     undefined: set[str] = field(default_factory=set)
     filled: frozenset[str] = frozenset()
+    literals: frozenset[str] = frozenset()
 
     def is_constant(self, name: str) -> bool:
         """Whether an array of the kernel holds an array outside of the function."""

@@ -132,7 +132,9 @@ class Declarer:
         loops, scope = ranges_of(self.reader, node), self.reader.scope
         for name, literal in literals_assigned(node.body):
             known = scope.types.get(name)
-            if known is not None and not known.is_weak:  # an earlier iteration may have assigned it
+            if known is None:
+                scope.literals |= {name}
+            elif not known.is_weak:  # an earlier iteration may have assigned it
                 scope.alternatives[name] = (*scope.alternatives.get(name, ()), number(literal))
         for loop in loops:
             if isinstance(

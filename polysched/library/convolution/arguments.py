@@ -33,7 +33,6 @@ from polysched.runtime.array_layout import (
 from polysched.runtime.threads import number_of_threads, usable_threads
 
 _LARGEST = np.iinfo(np.int64).max
-_IN_PLACE = ALIGNED | C_CONTIGUOUS | WRITEABLE
 
 
 @dataclass(frozen=True)
@@ -136,9 +135,12 @@ def checked(
                 f"{who}: '{name}' has shape {layouts[name][1]} and elements of type "
                 f"{layouts[name][0]}; expected {extents} and {result}"
             )
-    if "out" in layouts and layouts["out"][2] & _IN_PLACE != _IN_PLACE:
+    # A result with channels first is copied, unless its memory is channels-last.
+    is_contiguous = not is_first
+    needed_flags = ALIGNED | WRITEABLE | (C_CONTIGUOUS if is_contiguous else 0)
+    if "out" in layouts and layouts["out"][2] & needed_flags != needed_flags:
         _, extents, flags, strides = layouts["out"]
-        fault = fault_of_output(flags, extents, strides, result.itemsize, contiguous=True)
+        fault = fault_of_output(flags, extents, strides, result.itemsize, contiguous=is_contiguous)
         raise CallError(f"{who}: out {fault}; compute a new array and copy it")
     activation = options.activation
     known = OF_INTEGERS if result == np.int32 else ACTIVATIONS
