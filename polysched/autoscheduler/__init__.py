@@ -30,7 +30,11 @@ Stages, one file each; every stage is a pure function:
 :mod:`.recipes`           a nest -> proposals: steps, with the reason for them; one file a recipe
 :mod:`.search`            proposals of all recipes for all nests -> candidates, the best first
 :mod:`.proof`             candidates -> the first that the checker proves
-:mod:`.threads`           the outermost independent loops with enough work become parallel
+:mod:`.thread_costs`      the cost of a parallel region, and how much faster its work runs
+:mod:`.thread_work`       the work of a loop for threads
+:mod:`.thread_parts`      parts of a sum, one for each thread
+:mod:`.thread_wavefronts` wavefronts of tiles where two loops carry dependences
+:mod:`.threads`           for each nest the cheapest legal way to share its work
 :mod:`.slowdown`          a warning of a legal schedule that is predicted to be far slower
 :mod:`.report`            what was done to each loop and why, or what stands in the way
 :mod:`.driver`            all stages in order
