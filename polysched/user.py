@@ -170,6 +170,9 @@ def compile(
 
 
 def _warn_if_slow(schedule: Kernel | BareSchedule, machine: Machine) -> None:
+    """Warn of a schedule that is far slower, unless warnings are off: a prediction takes time."""
+    if _is_ignored(SlowScheduleWarning):
+        return
     if isinstance(schedule, BareSchedule) and getattr(schedule, "optimized", None) is None:
         from polysched.autoscheduler.slowdown import slowdown  # noqa: PLC0415  (see the module)
 
@@ -177,6 +180,14 @@ def _warn_if_slow(schedule: Kernel | BareSchedule, machine: Machine) -> None:
         if slow is not None:
             advice = "schedule.report() gives the prediction of each statement"
             warnings.warn(f"{slow}. {advice}", SlowScheduleWarning, stacklevel=3)
+
+
+def _is_ignored(category: type[Warning]) -> bool:
+    """Whether the filters ignore all warnings of a category, so that there is no need for one."""
+    for action, message, filtered, module, line in warnings.filters:
+        if issubclass(category, filtered):
+            return action == "ignore" and not (message or module or line)
+    return False
 
 
 @with_signature_errors

@@ -138,7 +138,7 @@ def check_command(
 
 
 def _answers(target: str, reading: Reading, quota: int) -> list[tuple[Answer, list[str]]]:
-    """The answer for a target, and what the kernel of a C file relies on.
+    """The answer for a target, and the promises that the kernel of a C file relies on.
 
     A C function without a translation as a whole has an answer for each loop that has one.
     """
@@ -168,7 +168,7 @@ def _record(answered: Answer, machine: Machine | None) -> dict[str, Any]:
 
 
 def _advice(schedule: Schedule, machine: Machine) -> list[str]:
-    """Lines that say how a legal schedule fits a machine."""
+    """Explain in lines how a legal schedule fits a machine."""
     result = fit(lower(schedule), machine)
     held = f"{result.registers} of {machine.vector_registers} vector registers hold what is kept"
     return [f"{machine.name}: {line}" for line in result.lines() or (f"it fits; {held}",)]

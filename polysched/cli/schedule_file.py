@@ -53,8 +53,8 @@ class Reading:
             default.
         seconds: wall-time limit for reading one TARGET and for all of isl's work on it; 0 for no
             limit, None for the default.
-        fp_contract: ``"fast"`` or ``"off"`` for a C file; None for what the file says.
-        promises: what the callers of a C file's function promise.
+        fp_contract: ``"fast"`` or ``"off"`` for a C file; None for the setting in the file.
+        promises: the promises of the callers of a C function.
     """
 
     schedule_file: str | None = None

@@ -65,7 +65,7 @@ def load_target(
         text: the TARGET as the user wrote it.
         function: the function of a C file.
         machine: the argument ``machine`` of functions; None for their default, else this machine.
-        promises: what the callers of a C function promise.
+        promises: the promises of the callers of a C function.
 
     Raises:
         TargetError: there is no such file or name, the name is something else, or the choice is
