@@ -66,7 +66,7 @@ def test_unwritable_path(tmp_path: Path) -> None:
 
 def test_matplotlib_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    message = r"plotting needs matplotlib: pip install 'polysched\[plot\]'"
+    message = r"plotting needs matplotlib: pip install matplotlib"
     with pytest.raises(PlotError, match=message):
         plot(Schedule(grid(4, 6)))
 

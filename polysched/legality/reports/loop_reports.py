@@ -23,6 +23,12 @@ MAKE_COPIES = (
 )
 """Advice on temporaries of which each iteration may have a copy."""
 
+PARTIAL_RESULTS = (
+    "vectorize_reduction('{0}', '{1}') gives each lane a partial result of '{0}', and rfactor each "
+    "thread"
+)
+"""Advice on a loop in whose way stands only a reduction whose order is free."""
+
 SHOWN = 2
 """Obstacles shown for one property; the rest are counted."""
 
@@ -55,7 +61,17 @@ def format_loop_reports(reports: tuple[LoopReport, ...]) -> str:
         lines.append(f"hint: {FREE_THE_ORDER}")
     if steps := [f"privatize('{r.private[0]}', at='{r.loop}')" for r in reports if r.private]:
         lines.append(f"hint: {MAKE_COPIES.format(step=steps[-1])}")
+    lines += [f"hint: {PARTIAL_RESULTS.format(*sums)}" for sums in _sums(reports)][:1]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _sums(reports: Iterable[LoopReport]) -> Iterator[tuple[str, str]]:
+    """The reductions that alone keep their loop from being a vector, each with its loop."""
+    for report in reports:
+        left = [one for one in report.scalar or () if one.array not in report.private]
+        is_alone = len(report.statements) == 1 and report.inner is None
+        if left and is_alone and all(one.reduction for one in left):
+            yield report.statements[0], report.loop.rpartition(".")[2]
 
 
 def keeps_order(reports: Iterable[LoopReport]) -> bool:

@@ -2,6 +2,9 @@ from collections.abc import Callable
 
 import pytest
 
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import i32
+from polysched.legality.check import check
 from polysched.legality.reports.loop_properties import explain_loops
 from polysched.legality.reports.loop_reports import format_loop_reports
 from polysched.schedule.schedule import Schedule
@@ -47,3 +50,17 @@ def test_unknown() -> None:
 
 def test_nothing_to_say() -> None:
     assert format_loop_reports(()) == ""
+
+
+def test_a_sum_whose_order_is_free_gets_the_step_that_vectorizes_it() -> None:
+    build = KernelBuilder("rows")
+    n = build.parameter("n", minimum=1)
+    x, y = build.input("x", i32, (n, n)), build.inout("y", i32, (n,))
+    with build.loops(i=n, k=n) as (i, k), build.statement("total"):
+        y[i] += x[i, k]
+    schedule = Schedule(build.kernel())
+    text = format_loop_reports(explain_loops(schedule))
+    assert "hint: vectorize_reduction('total', 'k') gives each lane a partial result" in text
+    assert check(schedule.vectorize_reduction("total", "k")).is_legal
+    # Around the other loop, the sum is not alone in its loop.
+    assert "hint: vec" not in format_loop_reports(explain_loops(schedule.reorder("k", "i")))
