@@ -24,7 +24,7 @@ from polysched.legality import check as checker
 from polysched.legality import condition
 from polysched.legality.repairs import search as repairer
 from polysched.legality.repairs.repair import Repair
-from polysched.legality.reports import loop_properties, loop_reports
+from polysched.legality.reports import loop_reports
 from polysched.legality.verdicts.verdict import Verdict
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
@@ -32,6 +32,7 @@ from polysched.runtime.cache import ObjectCache
 from polysched.runtime.kernel import CompiledKernel
 from polysched.schedule.notation.file import apply_file
 from polysched.schedule.schedule import Schedule as BareSchedule
+from polysched.signature_errors import with_signature_errors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -87,7 +88,7 @@ class Schedule(BareSchedule):
         :func:`polysched.legality.reports.loop_properties.explain_loops` returns the report as
         records.
         """
-        reports = loop_properties.explain_loops(self, seconds=seconds)
+        reports = loop_reports.explained(self, seconds=seconds)
         return Text(loop_reports.format_loop_reports(reports))
 
     def report(
@@ -189,6 +190,7 @@ def _is_ignored(category: type[Warning]) -> bool:
     return False
 
 
+@with_signature_errors
 def optimize(
     kernel: Kernel | BareSchedule,
     machine: Machine | str | None = None,

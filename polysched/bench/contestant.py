@@ -71,9 +71,7 @@ def optional_module(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != name:
             raise UnavailableError(f"{name} cannot be loaded: {error}") from error
-        raise UnavailableError(
-            f"{name} is not installed (pip install 'polysched[bench]')"
-        ) from error
+        raise UnavailableError(f"{name} is not installed (pip install '.[bench]')") from error
     except (ImportError, OSError) as error:
         # A shared library that is missing or made for another system.
         raise UnavailableError(f"{name} cannot be loaded: {error}") from error

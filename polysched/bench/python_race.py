@@ -110,7 +110,7 @@ def numba_compiler(*, fastmath: bool) -> Callable[[Function], Function]:
     try:
         njit = importlib.import_module("numba").njit
     except ImportError:
-        raise BenchError("numba is not installed: pip install 'polysched[bench]'") from None
+        raise BenchError("numba is not installed: pip install '.[bench]'") from None
 
     def compiled(function: Any) -> Function:
         names = dict(function.__globals__)

@@ -40,6 +40,7 @@ class _Benches(LazyGroup):
             "pack-bits": "polysched.cli.bench_pack_bits:pack_bits",
             "programs": "polysched.cli.bench_programs:programs",
             "python": "polysched.cli.bench_python:python",
+            "quantized": "polysched.cli.bench_quantized:quantized",
             "report": "polysched.cli.bench_report:report",
             "transpose": "polysched.cli.bench_transpose:transpose",
         },

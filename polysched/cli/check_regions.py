@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from polysched.autoscheduler.driver import optimize_schedule
@@ -29,7 +30,8 @@ def region_answers(
     Raises:
         PolyschedError: the error `refused`, if no loop of the function has a translation.
     """
-    function, regions, _ = scheduled_regions(target, reading, as_machine(reading.machine), refused)
+    written = replace(reading, auto=False)  # `_answer` finds the schedules
+    function, regions, _ = scheduled_regions(target, written, as_machine(reading.machine), refused)
     answers = [_answer(function, region, reading, quota) for region in regions]
     rest = f"the C compiler compiles the rest of '{function}': {str(refused).splitlines()[0]}"
     answers[-1][1].append(rest)

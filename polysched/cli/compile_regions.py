@@ -40,10 +40,10 @@ def compile_regions(
         refused: why the function has no translation as a whole, or no proof.
 
     Returns:
-        The function's name and its regions.
+        The function's name and its regions; none if no schedule is predicted to make one faster.
 
     Raises:
-        PolyschedError: the error `refused`, if the function has no region that can be replaced.
+        PolyschedError: the error `refused`, if no region of the function has a translation.
         ExportError: there is no C compiler, or it fails.
     """
     is_possible = files.format in (ExportFormat.OBJECT, ExportFormat.LIBRARY)
@@ -65,8 +65,9 @@ def compile_regions(
         )
         source.write_bytes(text.encode())
         compile_c(source, rest, options)
-        write_object(programs, machine, kernels)
-        link_function([rest, kernels], whole, function)
+        if programs:
+            write_object(programs, machine, kernels)
+        link_function([rest, kernels] if programs else [rest], whole, function)
 
         def write(new: Path) -> None:
             if files.format is ExportFormat.LIBRARY:
@@ -84,22 +85,26 @@ def scheduled_regions(
     """Find and prove the loops of a function that has no translation as a whole.
 
     Returns:
-        The function's name, its regions and their loops.
+        The function's name, its regions and their loops; no regions if no schedule is predicted to
+        make one faster.
 
     Raises:
-        PolyschedError: the error `refused`, if the function has no region that can be replaced.
+        PolyschedError: the error `refused`, if no region of the function has a translation.
     """
     name, own = parted_c_target(target)
     if reading.schedule_file is not None:
         raise refused
     with time_budget(reading.time_limit()):
         regions, refusals = replacements_of(Path(name), own or reading.function, reading.promises)
+    parsed = regions[0].program.parsed if regions else None
     regions, programs = proved_regions(regions, refusals, reading, machine)
     functions = {region.program.region.name for region in regions}
+    functions |= {refusal.function for refusal in refusals if refusal.has_translation}
     if len(functions) != 1:
         raise refused
     (function,) = functions
-    _require_no_state(regions[0].program.parsed, refused)
+    if parsed is not None:
+        _require_no_state(parsed, refused)
     return function, regions, programs
 
 

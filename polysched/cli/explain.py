@@ -20,8 +20,7 @@ from polysched.cli.schedule_file import (
 from polysched.cli.terminal import output, progress
 from polysched.ir.core.tree import Loop, loops
 from polysched.ir.isl.budget import time_budget
-from polysched.legality.reports.loop_properties import explain_loops
-from polysched.legality.reports.loop_reports import format_loop_reports
+from polysched.legality.reports.loop_reports import explained, format_loop_reports
 from polysched.machine.load import as_machine
 from polysched.schedule.core.program import find_loop
 from polysched.schedule.table import format_step
@@ -57,13 +56,13 @@ def explain_command(target: str, loop: str | None, reading: Reading, sizes: dict
         loaded = load_scheduled_target(target, reading, uses_threads=True)
         program = loaded.schedule.program
         if loop is None:
-            output().print(format_loop_reports(explain_loops(loaded.schedule)))
+            output().print(format_loop_reports(explained(loaded.schedule)))
             return
         every = list(loops(program.tree))
         own = [node for node in every if node.name == loop] or [find_loop(program, loop)]
         before = tuple(
             report
-            for report, node in zip(explain_loops(loaded.schedule), every, strict=True)
+            for report, node in zip(explained(loaded.schedule), every, strict=True)
             if any(node is chosen for chosen in own)
         )
         made = optimize_schedule(

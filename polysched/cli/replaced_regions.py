@@ -19,6 +19,10 @@ from polysched.schedule.notation.file import apply_file
 from polysched.schedule.schedule import Schedule
 
 
+class NoGainError(ScheduleError):
+    """No schedule of a region is predicted to be faster than the region as written."""
+
+
 def proved_regions(
     candidates: list[Replacement], refused: list[Refusal], reading: Reading, machine: Machine
 ) -> tuple[list[Replacement], list[LoopProgram]]:
@@ -43,7 +47,8 @@ def proved_regions(
             reason = str(error).partition("\n")[0]
             # A part of a function often fails for the reason of the whole: report it once.
             if (region.name, reason) not in reasons:
-                refused.append(Refusal(region.name, location.error(reason)))
+                is_slow = isinstance(error, NoGainError)
+                refused.append(Refusal(region.name, location.error(reason), is_slow))
             reasons.add((region.name, reason))
             if region.is_function:
                 left = [*_parts(candidate, [other.symbol for other in (*replaced, *left)]), *left]
@@ -73,6 +78,6 @@ def _scheduled(region: Replacement, reading: Reading, machine: Machine) -> LoopP
         if not made.decisions and reading.schedule_file is None:
             kept = keeps_order(explain_loops(schedule)) and not reading.fast_math
             hint = "; a sum keeps its order, which --fast-math frees" if kept else ""
-            raise ScheduleError(f"no schedule is predicted to make this faster{hint}")
+            raise NoGainError(f"no schedule is predicted to make this faster{hint}")
         schedule = made.schedule
     return replace(proved(schedule, machine, guard=False), name=region.symbol)

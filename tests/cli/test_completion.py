@@ -92,6 +92,7 @@ def run_by(shell: str, polysched: Polysched, folder: Path, commands: str) -> str
         cwd=folder,
         env={"PATH": f"{command.parent}:/usr/bin:/bin", "HOME": str(folder)},
     )
+    assert not found.stderr
     return found.stdout
 
 
@@ -101,6 +102,7 @@ def test_bash_runs_the_script(polysched: Polysched, tmp_path: Path) -> None:
 
 
 def test_zsh_runs_the_script(polysched: Polysched, tmp_path: Path) -> None:
+    """Also where nothing has started zsh's completion before."""
     commands = f"{ZSH_WORDS}try polysched check exa\ntry polysched cach\n"
     files, command = run_by("zsh", polysched, tmp_path, commands).splitlines()
     assert files == "files -f"

@@ -116,7 +116,7 @@ def sequential_loop(program: Program, reference: str) -> Loop:
         raise LoopReferenceError(
             reference,
             f"loop '{reference}' prefetches array '{loop.prefetches[0].array}' already",
-            "; take it apart before that step",
+            "; split it before that step",
         )
     return loop
 
@@ -133,7 +133,7 @@ def ordered_loop(program: Program, reference: str) -> Loop:
         raise LoopReferenceError(
             reference,
             f"loop '{reference}' is {_KIND_WORDS[loop.kind]} already",
-            "; take it apart before that step",
+            "; split it before that step",
         )
     return loop
 
