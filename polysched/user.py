@@ -32,6 +32,7 @@ from polysched.runtime.cache import ObjectCache
 from polysched.runtime.kernel import CompiledKernel
 from polysched.schedule.notation.file import apply_file
 from polysched.schedule.schedule import Schedule as BareSchedule
+from polysched.signature_errors import with_signature_errors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -169,6 +170,9 @@ def compile(
 
 
 def _warn_if_slow(schedule: Kernel | BareSchedule, machine: Machine) -> None:
+    """Warn of a schedule that is far slower, unless warnings are off: a prediction takes time."""
+    if _is_ignored(SlowScheduleWarning):
+        return
     if isinstance(schedule, BareSchedule) and getattr(schedule, "optimized", None) is None:
         from polysched.autoscheduler.slowdown import slowdown  # noqa: PLC0415  (see the module)
 
@@ -178,6 +182,15 @@ def _warn_if_slow(schedule: Kernel | BareSchedule, machine: Machine) -> None:
             warnings.warn(f"{slow}. {advice}", SlowScheduleWarning, stacklevel=3)
 
 
+def _is_ignored(category: type[Warning]) -> bool:
+    """Whether the filters ignore all warnings of a category, so that there is no need for one."""
+    for action, message, filtered, module, line in warnings.filters:
+        if issubclass(category, filtered):
+            return action == "ignore" and not (message or module or line)
+    return False
+
+
+@with_signature_errors
 def optimize(
     kernel: Kernel | BareSchedule,
     machine: Machine | str | None = None,

@@ -38,6 +38,7 @@ from polysched.frontends.python.calls.signatures import (
     arguments_for,
     call_types,
     names_in,
+    shared_arguments,
     sizes_of,
 )
 from polysched.frontends.python.decorator import read_kernel
@@ -151,22 +152,31 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
         given = bound(self._signature, self.python.__name__, arguments, named)
         values = {name: self._value(name, value) for name, value in given.items()}
         specialization = self.specialized(values)
+        shared = shared_arguments(values, specialization.call.written)
+        if shared:
+            specialization = self.specialized(values, shared)
         result, plan = specialization.call.run(values, self.threads, given)
-        if plan is not None:
+        if plan is not None and not shared:  # repeated calls compare layouts, not addresses
             order = (*self._positional[: len(arguments)], *names)
             call = specialization.call.repeated(plan, order, self.threads)
             self._repeated.add(names, passed, call)
         return as_given(given.values(), result)  # type: ignore[no-any-return]
 
-    def specialized(self, values: Mapping[str, Any]) -> Specialization:
+    def specialized(
+        self, values: Mapping[str, Any], shared: Mapping[str, str] | None = None
+    ) -> Specialization:
         """The compiled code for the types of some arguments; the first call with them compiles it.
+
+        Args:
+            values: the arguments by name.
+            shared: those that are the same array as another one: see `shared_arguments`.
 
         Raises:
             FrontendError: the function cannot be compiled for them.
         """
-        types = call_types(self._source, self._names, values)
+        types = call_types(self._source, self._names, values, shared=shared)
         if types in self._by_numbers:
-            types = call_types(self._source, self._names, values, numbers=True)
+            types = call_types(self._source, self._names, values, shared=shared, numbers=True)
         found = self._made.get(types)
         if found is None:
             with self._lock:
@@ -247,7 +257,7 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
 
     def _specialized(self, types: CallTypes, values: Mapping[str, Any]) -> Specialization:
         """Code for the first literals of a kind of call; for other literals, code for all sizes."""
-        general = call_types(self._source, self._names, values, literals=False)
+        general = call_types(self._source, self._names, values, shared=types.shared, literals=False)
         if general == types:
             return self._general(types, values)
         if general not in self._with_literals:
@@ -269,7 +279,14 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
         try:
             return self._compiled(types, values)
         except FrontendError:
-            numbers = call_types(self._source, self._names, values, literals=False, numbers=True)
+            numbers = call_types(
+                self._source,
+                self._names,
+                values,
+                shared=types.shared,
+                literals=False,
+                numbers=True,
+            )
             if numbers != types:
                 with contextlib.suppress(PolyschedError):
                     made = self._made[numbers] = self._compiled(numbers, values)
@@ -290,7 +307,8 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
         """
         arguments = arguments_for(self._source, types)
         order = Order.ANY if self.fastmath else None
-        kernel = read_kernel(self.python, order, Given(arguments, types.static, products))
+        given = Given(arguments, types.static, products, types.shared)
+        kernel = read_kernel(self.python, order, given)
         sizes = sizes_of(kernel, arguments, values)
         restricted = with_inferred_bounds(kernel, self._source, sizes)
         restricted = replace(restricted, fp_contract=self.fastmath)

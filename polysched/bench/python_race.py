@@ -90,7 +90,7 @@ class PythonResult:
 
 @dataclass(frozen=True)
 class Refused:
-    """A function that ``ps.jit`` does not compile, or whose result differs from numba's."""
+    """A function that ``ps.jit`` does not compile, or computes otherwise than numba."""
 
     function: str
     fastmath: bool

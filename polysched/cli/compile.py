@@ -83,7 +83,8 @@ def compile_command(
     If a C function has no translation as a whole, the C compiler compiles it with calls of
     generated functions in place of its loops that have one; the command prints which loops these
     are, and why the function has no translation. Such code runs as written where 'NAME' would
-    abort. This needs a C compiler and objcopy.
+    abort. This needs a C compiler and objcopy. With --auto, a loop that no schedule is predicted to
+    make faster is left to the C compiler too.
 
     Code with parallel loops runs on omp_get_max_threads() threads of an OpenMP runtime: link with
     -fopenmp or -lgomp. Other code needs only -lm.
@@ -107,7 +108,8 @@ def compile_command(
         output().print(f"{file}: {function} for {machine.name}")
         for region in regions:
             _print_region(region)
-        print_error(f"compiled by the C compiler, except for these loops: {error}")
+        rest = "except for these loops" if regions else "no schedule is predicted to be faster"
+        print_error(f"compiled by the C compiler, {rest}: {error}")
         hint_at_auto(False, reading)
         return
     output().print(f"{file}: {loaded.schedule.kernel.name} for {machine.name}")
@@ -126,7 +128,7 @@ def _whole(
 ) -> Target:
     """Compile a whole kernel, or a whole C function."""
     with time_budget(reading.time_limit()):
-        loaded = load_scheduled_target(target, reading)
+        loaded = load_scheduled_target(target, reading, takes_parts=True)
         seconds = time_left()
     c_function = None if loaded.program is None else loaded.program.c_function()
     hint_at_auto(bool(loaded.schedule.steps), reading)

@@ -1,4 +1,4 @@
-"""``polysched explain``: what the autoscheduler does with one loop, and why."""
+"""``polysched explain``: the decisions of the autoscheduler about one loop, with reasons."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def explain_command(target: str, loop: str | None, reading: Reading, sizes: dict
             output().print(format_loop_reports(explained(loaded.schedule)))
             return
         every = list(loops(program.tree))
-        own = [one for one in every if one.name == loop] or [find_loop(program, loop)]
+        own = [node for node in every if node.name == loop] or [find_loop(program, loop)]
         before = tuple(
             report
-            for report, one in zip(explained(loaded.schedule), every, strict=True)
-            if any(one is chosen for chosen in own)
+            for report, node in zip(explained(loaded.schedule), every, strict=True)
+            if any(node is chosen for chosen in own)
         )
         made = optimize_schedule(
             loaded.schedule,

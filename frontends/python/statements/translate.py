@@ -98,9 +98,12 @@ class Declarer:
     def _statement(self, node: ast.stmt) -> None:
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.If):
             node = split(node, self._is_affine_test)
+        is_call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
         node = self._prepared(node)
         assigner = self.assigner
         match node:
+            case ast.Expr(value=ast.Name() | ast.Tuple()) if is_call:
+                return  # the result of a function that is inlined, which nobody reads
             case ast.Pass() | ast.Expr(value=ast.Constant(value=str()) | ast.Tuple(elts=[])):
                 return
             case ast.Assign(targets=[target], value=value):
