@@ -85,7 +85,9 @@ def _vnni_config(problem: Problem, vnni: VnniLayout, machine: Machine, threads: 
         config = tile_config(config, part, B_BLOCKS_OUTERMOST, machine)
     else:
         config = _with_blocks(with_register_tile(config, wide, machine), part, wide, machine)
-    config = replace(config, pack_b=True, prefetch_a=False, inner_k=config.inner_k * terms)
+    # Of 2048^3, prefetching takes 0.93 of the time in int8, 0.97 in bf16 and 0.98 in int16.
+    prefetch = config.prefetch_a and not (config.tiles or vnni.copies_a)
+    config = replace(config, pack_b=True, prefetch_a=prefetch, inner_k=config.inner_k * terms)
     b_bytes = problem.sizes.k * problem.sizes.n * problem.dtype.bytes
     conflicts = not problem.transpose_b and _rows_conflict(problem, problem.leading_b, machine)
     is_read_often = part.m >= costs.packing_rows
@@ -93,7 +95,11 @@ def _vnni_config(problem: Problem, vnni: VnniLayout, machine: Machine, threads: 
         width = costs.vnni_block_columns
         block = width if part.n > 2 * width else None
         config = replace(
-            config, order=B_BLOCKS_OUTERMOST, k_block=costs.vnni_block_terms, n_block=block
+            config,
+            order=B_BLOCKS_OUTERMOST,
+            k_block=costs.vnni_block_terms,
+            n_block=block,
+            prefetch_a=False,
         )
     else:
         block = None if config.k_block is None else config.k_block * terms

@@ -192,6 +192,19 @@ def test_a_far_b_whose_rows_meet_in_one_set_is_copied_in_long_pieces() -> None:
     np.testing.assert_array_equal(matmul(a, b, threads=1), expected(a, b))
 
 
+@pytest.mark.parametrize(("rows", "is_far"), [(2048, True), (100, False)])
+def test_rows_beyond_the_caches_are_prefetched_where_they_lie(rows: int, is_far: bool) -> None:
+    machine = load_machine("skylake-avx512")
+    sizes = Sizes(rows, 256, 2048)
+    for a, terms in ((Stored(), 2048), (Stored(is_transposed=True), 2048), (Stored(), 2047)):
+        problem = Problem(sizes._replace(k=terms), i16, a=a)
+        layout = vnni_layout_of(problem, machine)
+        assert layout is not None
+        in_place = not layout.copies_a
+        assert in_place is (a == Stored() and terms == 2048)
+        assert plan(problem, machine, 1).prefetch_a is (is_far and in_place)
+
+
 def test_a_stack_of_products() -> None:
     problem = Problem(Sizes(70, 20, 30, batch=2), i16)
     kernel = product_kernel(problem, (Stack(2, of_a=False),), PLAIN, 1)
