@@ -43,7 +43,7 @@ def test_a_copy_of_a_histogram_for_every_four_pixels() -> None:
     slow = histogram().split("i", 4).rfactor("add", "ii")
     found = slowdown(slow, load_machine("skylake-avx512"), {"n": 2000})
     assert found is not None
-    assert found.ratio > 50
+    assert found.ratio > 40
     assert found.sizes == {"n": 2000}
     with pytest.warns(ps.SlowScheduleWarning, match="times as long as the program as written") as w:
         slow.compile()

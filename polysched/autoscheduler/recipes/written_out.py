@@ -15,7 +15,7 @@ from itertools import pairwise
 from polysched.autoscheduler.candidate import Proposal, Situation
 from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied
-from polysched.autoscheduler.nests import Nest, fresh_names, nest_at
+from polysched.autoscheduler.nests import fresh_names, nest_at
 from polysched.autoscheduler.recipes.outer_lanes import from_zero, privatized, vector_lanes
 from polysched.ir.core.tree import Loop, LoopKind, Node, Sequence, loops
 from polysched.schedule.core.program import Program, largest_extent
