@@ -18,11 +18,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, overload
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import islpy as isl
 import numpy as np
@@ -37,6 +38,7 @@ from polysched.frontends.python.calls.signatures import (
     arguments_for,
     call_types,
     names_in,
+    shared_arguments,
     sizes_of,
 )
 from polysched.frontends.python.decorator import read_kernel
@@ -56,6 +58,9 @@ from polysched.runtime.views import as_array
 from polysched.signature_errors import with_signature_errors
 from polysched.user import Schedule
 
+ArgumentsP = ParamSpec("ArgumentsP")
+ResultT = TypeVar("ResultT")
+
 
 @dataclass(frozen=True)
 class Specialization:
@@ -74,19 +79,27 @@ class Specialization:
     call: CompiledCall
 
 
+LARGEST_EXTENT = 2**47
+"""No array has more elements along a dimension: addresses of programs have 47 bits."""
+
+
 def _beyond_extents(kernel: Kernel) -> isl.Set:
-    """The context of a kernel without the conditions that extents of arrays always satisfy."""
+    """The context of a kernel without the conditions that extents satisfy if no array is empty."""
     space = instance_space(kernel.parameters, "", ())
     extents = {extent for array in kernel.arrays.values() for extent in array.shape}
     context = kernel.context
     for parameter in map(Parameter, kernel.parameters):
         if parameter in extents:
-            context = context.gist(to_set(parameter >= 0, space).params())
+            for known in (parameter >= 1, parameter <= LARGEST_EXTENT):
+                context = context.gist(to_set(known, space).params())
     return context
 
 
-class JitFunction:
+class JitFunction(Generic[ArgumentsP, ResultT]):
     """A function that is compiled when it is called.
+
+    For type checkers it has the arguments and the result of the function. It is pickled by its
+    name or by its function's name, as functions are, so that other processes can be given it.
 
     Args:
         function: the function.
@@ -96,7 +109,11 @@ class JitFunction:
     """
 
     def __init__(
-        self, function: Callable[..., Any], *, fastmath: bool = False, threads: int | None = 1
+        self,
+        function: Callable[ArgumentsP, ResultT],
+        *,
+        fastmath: bool = False,
+        threads: int | None = 1,
     ) -> None:
         self.python = function
         self.fastmath = fastmath
@@ -114,7 +131,7 @@ class JitFunction:
         self._lock = threading.Lock()
         functools.update_wrapper(self, function)
 
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
+    def __call__(self, *arguments: ArgumentsP.args, **named: ArgumentsP.kwargs) -> ResultT:
         """Run compiled code.
 
         Raises:
@@ -127,29 +144,39 @@ class JitFunction:
             missing = len(self._positional) - len(arguments)
             names, passed = (), arguments
             if 0 < missing <= len(self._defaults):
-                passed = arguments = (*arguments, *self._defaults[-missing:])
+                defaults = self._defaults[-missing:]
+                passed = arguments = (*arguments, *defaults)  # type: ignore[assignment]
         result = self._repeated.run(names, *passed)
         if result is not NotImplemented:
-            return result
+            return result  # type: ignore[no-any-return]
         given = bound(self._signature, self.python.__name__, arguments, named)
         values = {name: self._value(name, value) for name, value in given.items()}
         specialization = self.specialized(values)
+        shared = shared_arguments(values, specialization.call.written)
+        if shared:
+            specialization = self.specialized(values, shared)
         result, plan = specialization.call.run(values, self.threads, given)
-        if plan is not None:
+        if plan is not None and not shared:  # repeated calls compare layouts, not addresses
             order = (*self._positional[: len(arguments)], *names)
             call = specialization.call.repeated(plan, order, self.threads)
             self._repeated.add(names, passed, call)
-        return as_given(given.values(), result)
+        return as_given(given.values(), result)  # type: ignore[no-any-return]
 
-    def specialized(self, values: Mapping[str, Any]) -> Specialization:
+    def specialized(
+        self, values: Mapping[str, Any], shared: Mapping[str, str] | None = None
+    ) -> Specialization:
         """The compiled code for the types of some arguments; the first call with them compiles it.
+
+        Args:
+            values: the arguments by name.
+            shared: those that are the same array as another one: see `shared_arguments`.
 
         Raises:
             FrontendError: the function cannot be compiled for them.
         """
-        types = call_types(self._source, self._names, values)
+        types = call_types(self._source, self._names, values, shared=shared)
         if types in self._by_numbers:
-            types = call_types(self._source, self._names, values, numbers=True)
+            types = call_types(self._source, self._names, values, shared=shared, numbers=True)
         found = self._made.get(types)
         if found is None:
             with self._lock:
@@ -173,6 +200,9 @@ class JitFunction:
 
     def report(self) -> str:
         """Report of the latest call: its types, the conditions on sizes, the schedule's report.
+
+        The conditions are those for arrays that are not empty. Statements named ``subscript`` and
+        ``outside`` compute subscripts that are not affine, and whether one leaves its array.
 
         ``function.schedule.trace()`` lists the steps, ``function.schedule.show()`` the loops. If
         the schedule comes from disk, it is searched again for the reasons.
@@ -203,6 +233,12 @@ class JitFunction:
                     f"{condition.text}; got {shown} (x_n1 is x.shape[1])"
                 )
 
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        name = self.python.__qualname__
+        if getattr(sys.modules.get(self.python.__module__), name, None) is self:
+            return name
+        return _jit_again, (self.python, self.fastmath, self.threads)
+
     def __repr__(self) -> str:
         return f"<jit {self.python.__name__}{self._signature}>"
 
@@ -221,7 +257,7 @@ class JitFunction:
 
     def _specialized(self, types: CallTypes, values: Mapping[str, Any]) -> Specialization:
         """Code for the first literals of a kind of call; for other literals, code for all sizes."""
-        general = call_types(self._source, self._names, values, literals=False)
+        general = call_types(self._source, self._names, values, shared=types.shared, literals=False)
         if general == types:
             return self._general(types, values)
         if general not in self._with_literals:
@@ -243,7 +279,14 @@ class JitFunction:
         try:
             return self._compiled(types, values)
         except FrontendError:
-            numbers = call_types(self._source, self._names, values, literals=False, numbers=True)
+            numbers = call_types(
+                self._source,
+                self._names,
+                values,
+                shared=types.shared,
+                literals=False,
+                numbers=True,
+            )
             if numbers != types:
                 with contextlib.suppress(PolyschedError):
                     made = self._made[numbers] = self._compiled(numbers, values)
@@ -264,7 +307,8 @@ class JitFunction:
         """
         arguments = arguments_for(self._source, types)
         order = Order.ANY if self.fastmath else None
-        kernel = read_kernel(self.python, order, Given(arguments, types.static, products))
+        given = Given(arguments, types.static, products, types.shared)
+        kernel = read_kernel(self.python, order, given)
         sizes = sizes_of(kernel, arguments, values)
         restricted = with_inferred_bounds(kernel, self._source, sizes)
         restricted = replace(restricted, fp_contract=self.fastmath)
@@ -285,6 +329,12 @@ class JitFunction:
         return Specialization(types, request, schedule, call)
 
 
+def _jit_again(
+    function: Callable[..., Any], fastmath: bool, threads: int | None
+) -> JitFunction[..., Any]:
+    return JitFunction(function, fastmath=fastmath, threads=threads)
+
+
 OPTIONS: Mapping[str, str] = MappingProxyType(
     {
         "nopython": "leave it out: a function never runs in Python instead",
@@ -298,13 +348,19 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
 
 
 @overload
-def jit(function: Callable[..., Any], /) -> JitFunction: ...
+def jit(
+    function: Callable[ArgumentsP, ResultT],
+    /,
+    *,
+    fastmath: bool = ...,
+    threads: int | None = ...,
+) -> JitFunction[ArgumentsP, ResultT]: ...
 
 
 @overload
 def jit(
     *, fastmath: bool = ..., threads: int | None = ...
-) -> Callable[[Callable[..., Any]], JitFunction]: ...
+) -> Callable[[Callable[ArgumentsP, ResultT]], JitFunction[ArgumentsP, ResultT]]: ...
 
 
 @functools.partial(with_signature_errors, words=OPTIONS)
@@ -314,7 +370,7 @@ def jit(
     *,
     fastmath: bool = False,
     threads: int | None = 1,
-) -> JitFunction | Callable[[Callable[..., Any]], JitFunction]:
+) -> JitFunction[..., Any] | Callable[[Callable[..., Any]], JitFunction[..., Any]]:
     """Compile a function over arrays when it is called: ``@jit`` or ``@jit(fastmath=True)``.
 
     Args:

@@ -60,11 +60,19 @@ class Given:
         arguments: the arguments, in the order of the definition.
         static: the arguments that are part of the code.
         products: whether a subscript may be a product of sizes and indices.
+        shared: the arguments that are the same array as another one, with the other's name.
     """
 
     arguments: tuple[Argument, ...]
     static: Mapping[str, Any] = field(default_factory=dict)
     products: bool = False
+    shared: Mapping[str, str] = field(default_factory=dict)
+
+    def names_of(self, argument: str) -> frozenset[str]:
+        """The names of the arguments that are the same array."""
+        return frozenset({argument}).union(
+            name for name, other in self.shared.items() if other == argument
+        )
 
 
 @dataclass(frozen=True)
@@ -141,7 +149,7 @@ def _specialized(source: FunctionSource, given: Given) -> FunctionSource:
     """The function for the arguments that are part of its code."""
     trees = {name: static_value(value) for name, value in given.static.items()}
     static = {name: tree for name, tree in trees.items() if tree is not None}
-    names = [one.name for one in given.arguments]
+    names = [*(one.name for one in given.arguments), *given.shared]
     node = copy(source.node)
     node.body = specialized(node.body, static, names) or [ast.copy_location(ast.Pass(), node)]
     return replace(source, node=node)
@@ -258,6 +266,10 @@ def _declare_arguments(
             _declare_array(
                 source, build, scope, argument, is_written=_is_written(argument, source, known)
             )
+    scope.arguments = {name: scope.names[name] for name in scope.arrays}
+    if known.given is not None:
+        for name, other in known.given.shared.items():
+            scope.names[name] = scope.names[other]
     return tuple(sizes)
 
 
@@ -265,7 +277,8 @@ def _is_written(argument: ArrayArgument, source: FunctionSource, known: Known) -
     """Whether a function assigns to an argument: to elements of an array, or to a number."""
     body = source.node.body
     names = assigned(body) - rebound(body) if argument.shape else assigned(body)
-    return argument.name in names | known.written
+    own = {argument.name} if known.given is None else known.given.names_of(argument.name)
+    return bool(own & names) or argument.name in known.written
 
 
 def _declare_array(

@@ -20,6 +20,7 @@ from polysched.autoscheduler.row_fusion import row_fused
 from polysched.autoscheduler.search import LEAST_GAIN, Context, searched, start
 from polysched.autoscheduler.simplification import with_simplification
 from polysched.autoscheduler.sizes import LONG_SIZES, model_sizes
+from polysched.autoscheduler.stride_order import stride_ordered
 from polysched.autoscheduler.threads import with_threads
 from polysched.autoscheduler.time_tiles import time_tiled
 from polysched.errors import ScheduleError
@@ -128,22 +129,32 @@ def optimize_schedule(
             proof = proved(schedule, fallbacks, machine, chosen, most_cycles)
         if proof is None:
             proof = Proved(written, verdict, ())
-        best = with_threads(proof.candidate, context)
-        verdict = proof.verdict if best is proof.candidate else check(best.schedule)
+        proof = _threaded(schedule, proof, context)
         stopped = time.monotonic() - begin if is_late or is_out_of_time() else None
     return Optimized(
         schedule,
-        best.schedule,
-        verdict,
-        best.decisions,
+        proof.candidate.schedule,
+        proof.verdict,
+        proof.candidate.decisions,
         proof.dropped,
         written,
-        best,
+        proof.candidate,
         machine,
         chosen,
         stopped,
         threads,
     )
+
+
+def _threaded(schedule: Schedule, proof: Proved, context: Context) -> Proved:
+    """Share the work of the proved candidate among threads, where that is proved and gains."""
+    threaded = with_threads(proof.candidate, context)
+    if threaded is proof.candidate:
+        return proof
+    again = proved(schedule, (threaded,), context.machine, context.sizes, math.inf)
+    if again is None:
+        return proof
+    return replace(again, dropped=(*proof.dropped, *again.dropped))
 
 
 def _better(
@@ -160,9 +171,13 @@ def _better(
     schedule, first = with_simplification(written.schedule)
     plain = replace(start(schedule, context), decisions=first) if first else written
     schedule, decisions = normalized(schedule, context.sizes)
+    schedule, ordered = stride_ordered(schedule, context.sizes)
+    decisions += ordered
     starts = [plain]
     if decisions:
         starts.insert(0, replace(start(schedule, context), decisions=(*first, *decisions)))
+    # Apart, sums get their own register tiles; together, lanes run along their common loop.
+    apart, more = normalized(schedule, context.sizes, keeps_sums=False)
     tell("aligning loops for tiles")
     starts += [
         replace(start(tiled, context), decisions=(*begin.decisions, decision))
@@ -172,6 +187,8 @@ def _better(
         if tiles is not row_blocked or begin is plain
         for tiled, decision in tiles(begin.schedule, context.machine, context.sizes)
     ]
+    if more:
+        starts.append(replace(start(apart, context), decisions=(*first, *decisions, *more)))
     enough = least_cycles(plain.schedule.program, context.machine, long_context.sizes) / NEAR_LEAST
     predicted: list[tuple[float, Candidate]] = []
     skipped: list[Candidate] = []

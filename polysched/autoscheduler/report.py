@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,9 +10,9 @@ from typing import Any
 from polysched.autoscheduler.candidate import Decision
 from polysched.autoscheduler.cost import Cost
 from polysched.autoscheduler.driver import Optimized
-from polysched.autoscheduler.facts import statement_facts
+from polysched.autoscheduler.facts import StatementFacts, statement_facts
 from polysched.autoscheduler.program_cost import program_costs
-from polysched.autoscheduler.threads import LEAST_CYCLES, SHARED_BOUNDS
+from polysched.autoscheduler.thread_costs import LEAST_CYCLES, LEAST_REGION
 from polysched.html import preformatted, titled
 from polysched.ir.core.tree import Loop, LoopKind, loops
 from polysched.legality.reports.loop_properties import LoopReport, Obstacle, explain_loops
@@ -162,7 +163,7 @@ def report_of(
             loop,
             trips[loop.statements[0], loop.name],
             missing,
-            _why_no_threads(loop, costs, missing) if is_asked else "one thread is requested",
+            _why_no_threads(loop, facts, costs, missing) if is_asked else "one thread is requested",
         )
         for properties, loop in zip(explain_loops(schedule), loops(program.tree), strict=True)
     )
@@ -214,13 +215,18 @@ def _why_scalar(properties: LoopReport, loop: Loop, missing: str) -> str | None:
     return f"lanes are legal, but {missing}"
 
 
-def _why_no_threads(loop: Loop, costs: Mapping[str, Cost], missing: str) -> str:
+def _why_no_threads(
+    loop: Loop, facts: Mapping[str, StatementFacts], costs: Mapping[str, Cost], missing: str
+) -> str:
     """Return why a loop that may run on threads does not, where threads are requested."""
-    longest = max((costs[name] for name in loop.statements), key=lambda cost: cost.cycles)
-    if longest.bound in SHARED_BOUNDS:
-        return f"{missing}: threads share the bandwidth of {longest.bound}, which bounds the speed"
-    if sum(costs[name].cycles for name in loop.statements) < LEAST_CYCLES:
-        return f"{missing}: less than {LEAST_CYCLES:.0e} cycles of work"
+    if sum(cost.cycles for cost in costs.values()) < LEAST_CYCLES:
+        return f"{missing}: the program takes less than {LEAST_CYCLES:.0e} cycles"
+    cycles = sum(costs[name].cycles for name in loop.statements)
+    one = facts[loop.statements[0]]
+    outside = [other.name for other in one.loops].index(loop.name)
+    entries = math.prod(max(1.0, other.trip) for other in one.loops[:outside])
+    if cycles / entries < LEAST_REGION:
+        return f"{missing}: less than {LEAST_REGION:.0e} cycles of work in each run of the loop"
     return missing
 
 

@@ -1,65 +1,164 @@
-"""Threads: the outermost loops whose iterations are independent and have enough work."""
+"""Threads: parallel loops where the cost model predicts that they pay for their regions.
+
+For each nest the stage compares ways to share its work, and takes the cheapest legal one:
+
+- its outermost loop, if the iterations are independent;
+- the loops inside it, each run of which is a parallel region of its own: nests in a time loop;
+- a wavefront of tiles, if two loops of the nest carry dependences (``thread_wavefronts.py``);
+- parts of a sum whose order is free, each with its own partial results (``thread_parts.py``).
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from operator import attrgetter
+
 from polysched.autoscheduler.candidate import Candidate, Decision
-from polysched.autoscheduler.cost import Cost
 from polysched.autoscheduler.facts import statement_facts
-from polysched.autoscheduler.legal import applied
-from polysched.autoscheduler.nests import Nest, outer_nests
+from polysched.autoscheduler.legal import applied, keeps_buffers, keeps_order
+from polysched.autoscheduler.nests import outer_nests
 from polysched.autoscheduler.search import Context
-from polysched.ir.core.tree import LoopKind
-from polysched.legality.check import check
+from polysched.autoscheduler.thread_costs import (
+    LEAST_CYCLES,
+    LEAST_REGION,
+    LEAST_THREADED_GAIN,
+    least_shared,
+    moved_cycles,
+    scaled,
+    share_lines,
+    shared_cycles,
+)
+from polysched.autoscheduler.thread_parts import parts_of_sums
+from polysched.autoscheduler.thread_wavefronts import wavefronts
+from polysched.autoscheduler.thread_work import Work, work_at
+from polysched.ir.core.tree import Loop, LoopKind, Node, Sequence
 from polysched.schedule.primitives.parallel import Parallel
 
-LEAST_CYCLES = 400_000.0
-"""Predicted cycles of each run of a loop from which threads share it: a tenth of a millisecond.
 
-On a busy machine of two cores, a product of 512 by 512 floats with many shorter runs was slower on
-two threads than on one.
-"""
-SHARED_BOUNDS = ("memory",)
-"""Resources that threads share: a nest that waits for memory does not run faster on two."""
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """A way to share a nest.
+
+    Attributes:
+        cycles: the predicted cycles of the nest, at least.
+        made: makes the candidate; None if the way is not legal.
+    """
+
+    cycles: float
+    made: Callable[[], Candidate | None]
 
 
 def with_threads(candidate: Candidate, context: Context) -> Candidate:
-    """Make the outermost legal loop of each nest parallel, where the cost model predicts a gain."""
-    if context.threads == 1:
+    """Make loops parallel where that is legal and predicted to gain."""
+    if context.threads == 1 or candidate.cycles < LEAST_CYCLES:
         return candidate
     for nest in tuple(outer_nests(candidate.schedule.program.tree)):
-        candidate = _shared(candidate, nest, context)
+        candidate = _shared(candidate, nest.statements[0], 0, context)
     return candidate
 
 
-def _shared(candidate: Candidate, nest: Nest, context: Context) -> Candidate:
-    costs = [candidate.costs[name] for name in nest.statements]
-    cycles = sum(cost.cycles for cost in costs)
-    bound = max(costs, key=lambda cost: cost.cycles).bound
-    if cycles < LEAST_CYCLES or bound in SHARED_BOUNDS:
+def least_threaded(candidate: Candidate, threads: int) -> float:
+    """Return a lower bound of the cycles of a candidate on threads."""
+    return least_shared(candidate.costs.values(), threads)
+
+
+def _shared(
+    candidate: Candidate, statement: str, depth: int, context: Context, *, in_chain: bool = False
+) -> Candidate:
+    """Return the cheapest way to share the loop at a depth around a statement.
+
+    Args:
+        in_chain: whether the loop is directly in another one, whose wavefronts include its own.
+    """
+    work = work_at(candidate, statement, depth, context.sizes)
+    if work.cycles < LEAST_REGION or work.loop.kind is not LoopKind.SEQUENTIAL:
         return candidate
-    facts = statement_facts(candidate.schedule.program, nest.statements[0], context.sizes)
-    entries = 1.0
-    for loop in nest.chain:
-        if loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches:
-            return candidate
-        trip = facts.loop(loop.name).trip
-        if trip >= context.threads and cycles / entries >= LEAST_CYCLES:
-            step = Parallel(nest.reference(loop.name))
-            schedule = applied(candidate.schedule, [step])
-            if schedule is not None and check(schedule).is_legal:
-                shared = {
-                    name: _divided(candidate.costs[name], min(trip, context.threads))
-                    for name in nest.statements
-                }
-                reason = (
-                    f"{context.threads} threads share the iterations of {loop.name}: about "
-                    f"{cycles / entries:.3g} cycles of work each time"
-                )
-                decision = Decision((step,), nest.statements, reason)
-                return candidate.with_decision(schedule, decision, {**candidate.costs, **shared})
-        entries *= max(1.0, trip)
+    best, most = candidate, candidate.cycles - (1.0 - LEAST_THREADED_GAIN) * work.cycles
+    elsewhere = candidate.cycles - work.cycles
+    ways = _ways(candidate, work, context, in_chain=in_chain)
+    for way in sorted(ways, key=attrgetter("cycles")):
+        if elsewhere + way.cycles >= most:
+            break
+        made = way.made()
+        if made is not None and made.cycles < most:
+            best, most = made, made.cycles
+    return best
+
+
+def _ways(candidate: Candidate, work: Work, context: Context, *, in_chain: bool) -> Iterator[_Way]:
+    threads = context.threads
+    loop = work.loop
+    if loop.prefetches or any(one.prefetches for one in work.around):
+        return
+    if work.cycles / work.entries >= LEAST_REGION and work.trip >= threads:
+        cycles = shared_cycles(work.costs, threads, work.trip, work.entries)
+        program = candidate.schedule.program
+        facts = [statement_facts(program, name, context.sizes) for name in work.statements]
+        if share_lines(facts, loop.name, threads):
+            cycles = math.inf
+        cycles += moved_cycles(facts, work.depth, work.entries, threads, context.machine)
+        yield _Way(cycles, lambda: _parallel(candidate, work, cycles, context))
+    if any(_inner_loops(loop.body)):
+        yield _Way(
+            _least_inside(candidate, loop.body, work.depth + 1, context),
+            lambda: _inside(candidate, loop.body, work.depth + 1, context),
+        )
+    forms = [*parts_of_sums(candidate, work, context)]
+    if not in_chain:
+        forms += wavefronts(candidate, work, context)
+    for form in forms:
+        yield _Way(form.cycles, form.made)
+
+
+def _parallel(
+    candidate: Candidate, work: Work, cycles: float, context: Context
+) -> Candidate | None:
+    """Return the candidate with a parallel loop; None if that is not legal."""
+    step = Parallel(work.reference)
+    schedule = applied(candidate.schedule, (step,))
+    if (
+        schedule is None
+        or not keeps_order(schedule.program, work.statements)
+        or not keeps_buffers(schedule.program)
+    ):
+        return None
+    reason = (
+        f"{context.threads} threads share the iterations of {work.loop.name}: about "
+        f"{work.cycles / work.entries:.3g} cycles of work each time"
+    )
+    return candidate.with_decision(
+        schedule,
+        Decision((step,), work.statements, reason),
+        scaled(candidate.costs, work.statements, cycles),
+    )
+
+
+def _inner_loops(node: Node) -> Iterator[Loop]:
+    """Yield the loops directly in a body."""
+    for child in node.children if isinstance(node, Sequence) else (node,):
+        if isinstance(child, Loop):
+            yield child
+
+
+def _least_inside(candidate: Candidate, node: Node, depth: int, context: Context) -> float:
+    """Return the predicted cycles of a body if all its loops may be parallel or wavefronts."""
+    loops = tuple(_inner_loops(node))
+    within = {name for loop in loops for name in loop.statements}
+    outside = sum(candidate.costs[name].cycles for name in node.statements if name not in within)
+    for loop in loops:
+        work = work_at(candidate, loop.statements[0], depth, context.sizes)
+        outside += work.cycles
+        if work.cycles / work.entries >= LEAST_REGION:
+            shared = shared_cycles(work.costs, context.threads, context.threads, work.entries)
+            outside -= max(0.0, work.cycles - shared)
+    return outside
+
+
+def _inside(candidate: Candidate, body: Node, depth: int, context: Context) -> Candidate:
+    """Return the candidate with each loop directly in a body shared in the cheapest way."""
+    for loop in _inner_loops(body):
+        in_chain = not isinstance(body, Sequence)
+        candidate = _shared(candidate, loop.statements[0], depth, context, in_chain=in_chain)
     return candidate
-
-
-def _divided(cost: Cost, threads: float) -> Cost:
-    return Cost(cost.cycles / threads, cost.compute / threads, cost.memory, cost.bound)

@@ -22,6 +22,9 @@ from polysched.schedule.schedule import Schedule
 
 _Value = TypeVar("_Value")
 _MACHINE = "machine"
+_OVER_ARRAYS = (
+    "a function over arrays with the decorator @ps.jit (and a call in the file) or @ps.kernel"
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ def load_target(
         text: the TARGET as the user wrote it.
         function: the function of a C file.
         machine: the argument ``machine`` of functions; None for their default, else this machine.
-        promises: what the callers of a C function promise.
+        promises: the promises of the callers of a C function.
 
     Raises:
         TargetError: there is no such file or name, the name is something else, or the choice is
@@ -130,10 +133,8 @@ def _only_name(path: Path, module: ModuleType) -> str:
         if names:
             break
     candidates = _candidates(module)
-    compiled = [one for one, value in vars(module).items() if _is_jit(value)]
-    if not candidates and len(compiled) == 1:
-        return compiled[0]
-    candidates = candidates or compiled
+    if len(candidates) == 1 and _is_jit(vars(module)[candidates[0]]):
+        return candidates[0]
     if not candidates:
         raise TargetError(f"{path} has no schedule and no kernel, and no function to make one")
     choices = ", ".join(f"{path}:{name}" for name in candidates)
@@ -151,16 +152,26 @@ def _values(module: ModuleType, kind: type[_Value]) -> Mapping[str, _Value]:
 
 
 def _candidates(module: ModuleType) -> list[str]:
-    """Candidates for NAME: schedules, kernels, and the file's functions that may return one."""
-    values = [*_values(module, Schedule), *_values(module, Kernel)]
-    return values + [
-        name
+    """Candidates for NAME: schedules, kernels, and the file's functions that may give one."""
+    functions = {
+        name: value
         for name, value in vars(module).items()
         if inspect.isfunction(value)
         and value.__module__ == module.__name__
         and not name.startswith("_")
-        and len(_required(value)) <= 1
-        and _may_return(value, Schedule, Kernel)
+    }
+    kernels = [*_values(module, Kernel)]
+    kernels_made = [name for name, value in functions.items() if _returned(value) is Kernel]
+    most = 1 if kernels or kernels_made else 0
+    return [
+        *_values(module, Schedule),
+        *kernels,
+        *(name for name, value in vars(module).items() if _is_jit(value)),
+        *(
+            name
+            for name, value in functions.items()
+            if len(_required(value)) <= most and _may_return(value, Schedule, Kernel)
+        ),
     ]
 
 
@@ -178,7 +189,7 @@ def _made(
         names = ", ".join(f"'{parameter.name}'" for parameter in required)
         raise TargetError(
             f"function '{label}' needs {names}; expected a function whose parameters have "
-            "defaults, except at most one, which gets the kernel"
+            f"defaults, except at most one, which gets the kernel, or {_OVER_ARRAYS}"
         )
     positional: list[Kernel] = []
     named: dict[str, Any] = _machine_for(make, machine)
@@ -213,7 +224,7 @@ def _only_kernel(path: Path, module: ModuleType, label: str, parameter: str) -> 
         raise TargetError(
             f"function '{label}' needs '{parameter}', a kernel; expected one kernel in the file, "
             "or one function without required parameters annotated '-> Kernel', found "
-            f"{', '.join(map(repr, candidates)) or 'none'}"
+            f"{', '.join(map(repr, candidates)) or 'none'}; or {_OVER_ARRAYS}"
         )
     ((name, make),) = makers.items()
     with users_code(path):

@@ -15,7 +15,7 @@ to the last read before the next root writes the element.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import product
@@ -23,7 +23,11 @@ from itertools import product
 import islpy as isl
 
 from polysched.dependence.relations import Dependence, DependenceKind, Reference
+from polysched.dependence.table import DependenceTable, renamed
 from polysched.ir.core.kernel import Statement
+
+_Numbered = tuple[Dependence, int]
+"""A record and the number of its pattern."""
 
 
 def value_flows(dependences: Sequence[Dependence]) -> tuple[Dependence, ...]:
@@ -43,17 +47,44 @@ def value_flows(dependences: Sequence[Dependence]) -> tuple[Dependence, ...]:
     Args:
         dependences: *complete* memory-based records, of a kernel or of a scheduled program.
     """
-    ordered = [
-        dependence
-        for dependence in dependences
-        if not dependence.reorderable and not _is_may_output(dependence)
-    ]
+    patterns: Sequence[int] = range(len(dependences))
+    statements: Mapping[str, Statement] = {}
+    if isinstance(dependences, DependenceTable):
+        patterns, statements = dependences.pattern_of.tolist(), dependences.statements
+    outputs: dict[Reference, list[_Numbered]] = {}
+    flows: dict[tuple[Reference, Reference], list[_Numbered]] = {}
+    for dependence, pattern in zip(dependences, patterns, strict=True):
+        if dependence.reorderable or _is_may_output(dependence):
+            continue
+        if dependence.kind is DependenceKind.OUTPUT:
+            outputs.setdefault(dependence.source, []).append((dependence, pattern))
+        elif dependence.kind is DependenceKind.FLOW:
+            pair = dependence.source, dependence.sink
+            flows.setdefault(pair, []).append((dependence, pattern))
+    known: dict[Hashable, isl.Map] = {}
     value_based = []
-    for flow in dependences:
-        if flow.kind is DependenceKind.FLOW:
-            values = flow.relation.subtract(overwritten(flow, ordered)).coalesce()
-            if not values.is_empty():
-                value_based.append(replace(flow, relation=values))
+    for flow, pattern in zip(dependences, patterns, strict=True):
+        if flow.kind is not DependenceKind.FLOW:
+            continue
+        between = {
+            (to_write, from_write): (first.relation, second.relation)
+            for first, to_write in outputs.get(flow.source, ())
+            for second, from_write in flows.get((first.sink, flow.sink), ())
+        }
+        # Records of one pattern differ in names only, and so do their compositions.
+        key = pattern, frozenset(between)
+        values = known.get(key)
+        if values is None:
+            values = flow.relation
+            if between:
+                written = reduce(isl.Map.union, (a.apply_range(b) for a, b in between.values()))
+                values = values.subtract(written)
+            values = known[key] = values.coalesce()
+        else:
+            ends = [statements[end.statement] for end in (flow.source, flow.sink)]
+            values = renamed(values, *ends)
+        if not values.is_empty():
+            value_based.append(replace(flow, relation=values))
     return tuple(value_based)
 
 

@@ -50,8 +50,8 @@ def as_array(value: object, subject: str) -> np.ndarray[Any, Any]:
         return np.asarray(memoryview(value))  # type: ignore[arg-type]
     except TypeError:
         raise CallError(
-            f"{subject} is of type {type(value).__name__}; expected a numpy array, an "
-            "object with the buffer protocol or a DLPack tensor"
+            f"{subject} is of type {type(value).__name__}; expected a numpy array, "
+            "such as np.asarray(...) of it, an object with the buffer protocol or a DLPack tensor"
         ) from None
     except (ValueError, RuntimeError, BufferError) as error:
         raise CallError(f"{subject}: its buffer cannot be viewed as an array: {error}") from error

@@ -233,3 +233,14 @@ def test_a_compiled_function_without_calls(write_file: WriteFile) -> None:
     fails(path, f"'{path}:twice' is compiled for the arguments of its calls", "use @ps.kernel")
     two = write_file("two.py", f"{JIT}thrice = ps.jit(twice.python)\n")
     fails(two, f"Name one: {two}:twice, {two}:thrice")
+
+
+def test_functions_that_get_no_kernel_are_not_offered(write_file: WriteFile) -> None:
+    """Without a kernel in the file, a function of one parameter cannot make a schedule."""
+    text = f"{JIT}twice(np.zeros(1000))\ndef half(x):\n    return x / 2\n"
+    path = write_file("plain.py", text)
+    assert load_target(path).label == f"{path}:twice"
+    fails(f"{path}:twise", "did you mean 'twice'")
+    other = write_file("other.py", "def add(x, y):\n    return x + y\n")
+    fails(f"{other}:add", "a function over arrays with the decorator @ps.jit")
+    fails(f"{path}:half", "half' needs 'x', a kernel", "the decorator @ps.jit")

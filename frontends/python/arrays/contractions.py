@@ -54,7 +54,7 @@ def named_product(
 def product(
     accumulation: Accumulation, node: ast.AST, left: Operand, right: Operand, function: Any
 ) -> Operand:
-    """``left @ right``, where ``right`` has one or two dimensions.
+    """``left @ right``, where ``right`` has one or two dimensions, or is a stack.
 
     Args:
         function: the function of numpy, which decides the type of the result.
@@ -64,7 +64,8 @@ def product(
     """
     if not isinstance(left, ArrayValue) or not isinstance(right, ArrayValue):
         raise KernelError("expected two arrays")
-    if not (left.rank >= 1 and 1 <= right.rank <= 2):
+    is_stack = function is np.matmul and right.rank > 2
+    if not (left.rank >= 1 and (is_stack or 1 <= right.rank <= 2)):
         raise KernelError(
             f"a product of arrays with {left.rank} and {right.rank} dimensions is not "
             "supported; expected a second one with one or two: write loops, or use "
@@ -72,17 +73,24 @@ def product(
         )
     require_defined(left)
     require_defined(right)
-    if not require_same(accumulation.stores.reader.build, left.shape[-1], right.shape[0]):
+    rows = [*_stack(left.rank), "row", "inner"][-left.rank :]
+    columns = [*_stack(right.rank), "inner", "column"] if right.rank > 1 else ["inner"]
+    inner = right.shape[columns.index("inner")]
+    if not require_same(accumulation.stores.reader.build, left.shape[-1], inner):
         raise KernelError(
             f"shapes {shape_text(left.shape)} and {shape_text(right.shape)} do not fit a product: "
             "their inner extents differ"
         )
     samples = [np.zeros((1,) * side.rank, side.dtype.numpy()) for side in (left, right)]
     dtype = as_dtype(np.asarray(function(*samples)).dtype)
-    inner = left.rank - 1
-    labels = range(left.rank), range(inner, inner + right.rank)
-    output = (*range(inner), *range(left.rank, inner + right.rank))
-    return _contracted(accumulation, node, (left, right), labels, output, dtype)
+    stack = _stack(max(left.rank, right.rank))
+    output = [name for name in (*stack, "row", "column") if name in (*rows, *columns)]
+    return _contracted(accumulation, node, (left, right), (rows, columns), output, dtype)
+
+
+def _stack(rank: int) -> list[str]:
+    """Names of the dimensions of a stack of matrices, the same from the last one on."""
+    return [f"stack {at}" for at in range(rank - 2, 0, -1)]
 
 
 def einsum(accumulation: Accumulation, node: ast.Call) -> Operand:

@@ -39,6 +39,11 @@ class CompiledCall:
     axes: Mapping[str, tuple[int, ...]]
     returned: Returned
 
+    @property
+    def written(self) -> list[str]:
+        """The names of the arguments that a call writes."""
+        return [array.name for array in self.arrays if array.is_written and array.shape]
+
     def run(
         self,
         arguments: Mapping[str, Any],

@@ -13,7 +13,7 @@ import numpy as np
 
 from polysched.frontends.python.expressions.array_calls import copied
 from polysched.frontends.python.scope.array_values import ArrayValue, tidy, whole
-from polysched.frontends.python.scope.bindings import LocalNumber
+from polysched.frontends.python.scope.bindings import LocalNumber, Scope
 from polysched.frontends.python.source.function_source import FunctionSource
 from polysched.frontends.python.statements.assignments import Assigner
 from polysched.frontends.python.values.value import Value
@@ -213,7 +213,7 @@ def _array(assigner: Assigner, node: ast.Name, array: ArrayValue, *, arguments: 
         made = assigner.arrays.temporary(node, copied(array), name)
         assert made.base is not None
         return Result(made.base.array.name, ResultKind.ARRAY)
-    if arguments and name == declared.name:
+    if arguments and _is_argument(assigner.reader.scope, name, array):
         return Result(declared.name, ResultKind.ARGUMENT)
     view = _view(array) if arguments else None
     if view is not None:
@@ -228,6 +228,21 @@ def _array(assigner: Assigner, node: ast.Name, array: ArrayValue, *, arguments: 
         node,
         f"a kernel cannot return '{name}': it is an argument, which the caller already has; end "
         "with 'return' alone",
+    )
+
+
+def _is_argument(scope: Scope, name: str, array: ArrayValue) -> bool:
+    """Whether a name shows an argument as it was passed, not a part or a transposed view."""
+    assert array.base is not None
+    assert array.place is not None
+    passed = scope.arguments.get(array.base.array.name)
+    if passed is scope.names[name]:
+        return True
+    indices = tuple(Index(f"view_{axis}") for axis in range(array.rank))
+    return (
+        isinstance(passed, ArrayHandle)
+        and array.place(indices) == indices
+        and tuple(map(tidy, array.shape)) == tuple(map(tidy, passed.array.shape))
     )
 
 

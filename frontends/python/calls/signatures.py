@@ -8,7 +8,7 @@ loops can be unrolled. Code compiled for small arrays only has no literals.
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,6 +95,21 @@ class StaticType:
 
 
 @dataclass(frozen=True)
+class SharedType:
+    """An array argument that is the same array as an earlier one, which the function writes.
+
+    Attributes:
+        other: the name of the earlier argument.
+    """
+
+    name: str
+    other: str
+
+    def __str__(self) -> str:
+        return f"{self.name} = {self.other}"
+
+
+@dataclass(frozen=True)
 class CallTypes:
     """The types of all arguments of a call.
 
@@ -102,13 +117,18 @@ class CallTypes:
         few: the sizes up to `FEW`.
     """
 
-    arguments: tuple[ArrayType | NumberType | StaticType, ...]
+    arguments: tuple[ArrayType | NumberType | StaticType | SharedType, ...]
     few: tuple[str, ...] = ()
 
     @property
     def static(self) -> Mapping[str, Any]:
         """The arguments that are part of the code."""
         return {one.name: one.value for one in self.arguments if isinstance(one, StaticType)}
+
+    @property
+    def shared(self) -> Mapping[str, str]:
+        """The arguments that are the same array as another one, with the other's name."""
+        return {one.name: one.other for one in self.arguments if isinstance(one, SharedType)}
 
     @property
     def arrays(self) -> tuple[ArrayType, ...]:
@@ -152,6 +172,7 @@ def call_types(
     taken: frozenset[str],
     values: Mapping[str, Any],
     *,
+    shared: Mapping[str, str] | None = None,
     literals: bool = True,
     numbers: bool = False,
 ) -> CallTypes:
@@ -161,6 +182,7 @@ def call_types(
         source: the function, for errors.
         taken: its names: see `names_in`.
         values: the arguments by name.
+        shared: the arguments that are the same array as another one: see `shared_arguments`.
         literals: whether small sizes beside large arrays are literals.
         numbers: whether integer arguments up to `FEW` are literals, beside arrays of any size.
 
@@ -172,8 +194,11 @@ def call_types(
         for value in values.values()
     )
     sizes = _Sizes(taken, LARGEST_LITERAL if literals and is_large else 1)
-    types: list[ArrayType | NumberType | StaticType] = []
+    types: list[ArrayType | NumberType | StaticType | SharedType] = []
     for name, value in values.items():
+        if shared and name in shared:
+            types.append(SharedType(name, shared[name]))
+            continue
         try:
             types.append(_type(name, value, sizes, numbers=numbers))
         except KernelError as error:
@@ -188,6 +213,24 @@ def call_types(
     extents = {name: extent for extent, name in sizes.names.items()} | integers
     few = tuple(name for name, size in extents.items() if size <= FEW) if is_large else ()
     return CallTypes(tuple(types), few)
+
+
+def shared_arguments(values: Mapping[str, Any], written: Iterable[str]) -> dict[str, str]:
+    """The arguments that are the same array as an earlier one, if the function writes the array.
+
+    Args:
+        values: the arguments by name.
+        written: the names of the arguments that the function writes.
+    """
+    groups: dict[Hashable, list[str]] = {}
+    for name, value in values.items():
+        if isinstance(value, np.ndarray) and value.size and value.ndim:
+            where = value.__array_interface__["data"][0], value.strides
+            groups.setdefault((where, value.shape, value.dtype), []).append(name)
+    known = frozenset(written)
+    return {
+        name: first for first, *rest in groups.values() if known & {first, *rest} for name in rest
+    }
 
 
 def _type(
@@ -210,7 +253,8 @@ def _type(
         require_real(np.dtype(complex))
     if not isinstance(value, np.ndarray):
         raise KernelError(
-            f"this is of type {type(value).__name__}; expected a numpy array or a number"
+            f"this is of type {type(value).__name__}; expected a numpy array or a number, "
+            f"such as np.asarray({name})"
         )
     require_real(value.dtype)
     dtype = as_dtype(value.dtype)
@@ -244,7 +288,7 @@ def arguments_for(source: FunctionSource, types: CallTypes) -> tuple[Argument, .
     return tuple(
         _argument(nodes[one.name], one)
         for one in types.arguments
-        if not isinstance(one, StaticType)
+        if not isinstance(one, StaticType | SharedType)
     )
 
 

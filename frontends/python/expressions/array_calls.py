@@ -300,24 +300,25 @@ class ArrayCalls:
     def _roll(
         self, node: ast.Call, a: ast.expr, shift: ast.expr, axis: ast.expr | None = None
     ) -> ArrayValue:
-        array, by = self._array(a), self.read(shift)
-        at = 0 if axis is None and array.rank == 1 else None
-        if axis is not None:
-            at = axis_number(self.read(axis), array.rank)
-        literal = by.literal if isinstance(by, Value) else None
-        if at is None or not isinstance(literal, int):
-            raise self.source.error(node, "expected np.roll(x, shift, axis) with literals")
-        extent = array.shape[at]
-
-        def outer(indices: Subscripts) -> Subscripts:
-            moved = tidy(indices[at] - literal)
-            if literal > 0:
-                moved = select(moved < 0, tidy(moved + extent), moved)
-            elif literal < 0:
-                moved = select(moved >= extent, tidy(moved - extent), moved)
-            return (*indices[:at], moved, *indices[at + 1 :])
-
-        return copied(viewed(array, array.shape, outer))
+        array = self._array(a)
+        shifts = shift.elts if isinstance(shift, ast.Tuple) else [shift]
+        axes = axis.elts if isinstance(axis, ast.Tuple) else [axis]
+        if len(shifts) == 1:
+            shifts = [*shifts] * len(axes)
+        if len(axes) == 1:
+            axes = [*axes] * len(shifts)
+        if len(shifts) != len(axes):
+            raise self.source.error(node, "expected one shift for each axis")
+        for by, along in zip(shifts, axes, strict=True):
+            value = self.read(by)
+            at = 0 if along is None and array.rank == 1 else None
+            if along is not None:
+                at = axis_number(self.read(along), array.rank)
+            literal = value.literal if isinstance(value, Value) else None
+            if at is None or not isinstance(literal, int):
+                raise self.source.error(node, "expected np.roll(x, shift, axis) with literals")
+            array = viewed(array, array.shape, partial(_rolled, array.shape[at], at, literal))
+        return copied(array)
 
     def _array(self, node: ast.expr) -> ArrayValue:
         operand = self.read(node)
@@ -346,6 +347,16 @@ def transposed(array: ArrayValue) -> ArrayValue:
 
 def _shifted(axis: int, by: int, indices: Subscripts) -> Subscripts:
     return (*indices[:axis], tidy(indices[axis] + by), *indices[axis + 1 :])
+
+
+def _rolled(extent: Expression, axis: int, by: int, indices: Subscripts) -> Subscripts:
+    """The subscripts of the element that ``np.roll`` moves to some indices."""
+    moved = tidy(indices[axis] - by)
+    if by > 0:
+        moved = select(moved < 0, tidy(moved + extent), moved)
+    elif by < 0:
+        moved = select(moved >= extent, tidy(moved - extent), moved)
+    return (*indices[:axis], moved, *indices[axis + 1 :])
 
 
 def _clipped_number(value: Value, low: Value, high: Value) -> Value:

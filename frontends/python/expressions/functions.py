@@ -44,17 +44,24 @@ FoundT = TypeVar("FoundT")
 _OF_MATH: Mapping[Callable[..., Any], Operator] = MappingProxyType(
     {
         math.acos: Operator.ARC_COSINE,
+        math.acosh: Operator.INVERSE_HYPERBOLIC_COSINE,
         math.asin: Operator.ARC_SINE,
+        math.asinh: Operator.INVERSE_HYPERBOLIC_SINE,
         math.atan: Operator.ARC_TANGENT,
+        math.atanh: Operator.INVERSE_HYPERBOLIC_TANGENT,
         math.atan2: Operator.ARC_TANGENT_2,
         math.cbrt: Operator.CUBE_ROOT,
         math.cos: Operator.COSINE,
         math.cosh: Operator.HYPERBOLIC_COSINE,
+        math.erf: Operator.ERROR_FUNCTION,
+        math.erfc: Operator.COMPLEMENTARY_ERROR_FUNCTION,
         math.exp: Operator.EXPONENTIAL,
+        math.expm1: Operator.EXPONENTIAL_MINUS_1,
         math.exp2: Operator.EXPONENTIAL_2,
         math.fabs: Operator.ABSOLUTE,
         math.fmod: Operator.FLOAT_REMAINDER,
         math.hypot: Operator.HYPOTENUSE,
+        math.log1p: Operator.LOGARITHM_1_PLUS,
         math.log10: Operator.LOGARITHM_10,
         math.log2: Operator.LOGARITHM_2,
         math.log: Operator.LOGARITHM,
@@ -69,6 +76,10 @@ _OF_MATH: Mapping[Callable[..., Any], Operator] = MappingProxyType(
 _ANGLES_OF_MATH: Mapping[Callable[..., Any], np.ufunc] = MappingProxyType(
     {math.degrees: np.degrees, math.radians: np.radians}
 )
+_ROUNDED: Mapping[Callable[..., Any], np.ufunc] = MappingProxyType(
+    {math.ceil: np.ceil, math.floor: np.floor, math.trunc: np.trunc, round: np.rint}
+)
+"""Functions that round to a Python integer, each with numpy's, which rounds to a float."""
 _BINARY = frozenset(
     {
         Operator.ARC_TANGENT_2,
@@ -117,10 +128,11 @@ def call(function: Any, arguments: list[Value]) -> Value:
         if is_affine_number(only):  # max(x, -x) is affine, an absolute value is not
             return combine(Operator.MAXIMUM, only, combine(Operator.NEGATE, only))
         return combine(Operator.ABSOLUTE, only)
-    if function is round:
+    rounding = _found(_ROUNDED, function)
+    if rounding is not None:
         _require_count(arguments, 1)
         (only,) = arguments
-        return only if only.dtype.is_integer else call(int, [call(np.rint, arguments)])
+        return only if only.dtype.is_integer else call(int, [call(rounding, arguments)])
     if function is min or function is max:
         return _extreme(arguments, is_largest=function is max)
     if not callable(function):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from polysched.errors import KernelError
+from polysched.frontends.python.expressions.array_calls import copied
 from polysched.frontends.python.scope.array_values import (
     ArrayValue,
     Operand,
@@ -60,6 +61,8 @@ class Subscripting:
     def view(self, array: ArrayValue, node: ast.expr, parts: list[ast.expr]) -> ArrayValue:
         """``array[parts]``: a view if the subscripts are integers, slices and new axes.
 
+        With arrays as subscripts it is a copy, unless it is assigned to.
+
         Raises:
             FrontendError: a subscript is not supported.
         """
@@ -92,7 +95,9 @@ class Subscripting:
                 position += count
             return tuple(result)
 
-        return viewed(array, shape, outer)
+        view = viewed(array, shape, outer)
+        is_read = isinstance(getattr(node, "ctx", None), ast.Load)
+        return copied(view) if gathers and is_read else view
 
     def extents(
         self, array: ArrayValue, node: ast.expr, parts: list[ast.expr]

@@ -121,23 +121,17 @@ class Reader(Names):
         return replace(result, at=located)
 
     def condition(self, node: ast.expr) -> Value:
-        """The value of a condition.
+        """The value of a condition; a number is true if it is not 0.
 
         Raises:
-            FrontendError: it is not a condition.
+            FrontendError: it is not a number.
         """
         if isinstance(node, ast.BoolOp):
             return self._logical(node, self.condition)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return Value(~self.condition(node.operand).expression, is_weak=True)
         value = self.value(node)
-        if value.dtype.is_integer:
-            return Value(truth(value), is_weak=True)
-        if value.dtype != boolean:
-            raise self.source.error(
-                node, f"this is {value.dtype}; expected a condition, such as x > 0"
-            )
-        return value
+        return value if value.dtype == boolean else Value(truth(value), is_weak=True)
 
     def view(self, node: ast.Subscript) -> ArrayValue:
         """The part of an array that subscripts select; an element has no dimensions.
@@ -181,14 +175,14 @@ class Reader(Names):
                 for name, binding in self.scope.names.items()
                 if isinstance(binding, ArrayHandle | ArrayValue)
             ]
+            reason = f"'{text}' is not an array of this kernel{suggestion(text, arrays)}"
             if isinstance(node, ast.Tuple):
-                raise self.source.error(
-                    node,
-                    "a tuple is not an array; give each of its values a name, as in 'a, b = ...'",
+                reason = (
+                    "a tuple is not an array; give each of its values a name, as in 'a, b = ...'"
                 )
-            raise self.source.error(
-                node, f"'{text}' is not an array of this kernel{suggestion(text, arrays)}"
-            )
+            elif isinstance(node, ast.Constant):
+                reason = f"the value here is {text}; expected an array"
+            raise self.source.error(node, reason)
         return operand
 
     def not_affine(self, parts: list[ast.expr]) -> tuple[ast.expr | None, str]:

@@ -150,7 +150,10 @@ class Scope:
 
     Attributes:
         types: the types, as far as known, of the local numbers that must be kept in memory.
+        literals: the names to which a loop around assigns literals, and whose types were not known
+            where it began.
         names: the binding of each name.
+        arguments: the bindings that the array arguments have at first.
         guards: the data-dependent conditions of the enclosing branches.
         indices: the least and the greatest value of the index of every enclosing loop.
         alternatives: the other types that a local number in memory may have.
@@ -175,6 +178,7 @@ class Scope:
 
     types: Mapping[str, NumberType]
     names: dict[str, Binding] = field(default_factory=dict)
+    arguments: dict[str, Binding] = field(default_factory=dict)
     guards: list[Value] = field(default_factory=list)
     indices: Mapping[str, tuple[Expression, Expression]] = field(default_factory=dict)
     alternatives: dict[str, tuple[Value, ...]] = field(default_factory=dict)
@@ -193,6 +197,7 @@ class Scope:
     products: bool = False
     undefined: set[str] = field(default_factory=set)
     filled: frozenset[str] = frozenset()
+    literals: frozenset[str] = frozenset()
 
     def is_constant(self, name: str) -> bool:
         """Whether an array of the kernel holds an array outside of the function."""

@@ -6,7 +6,7 @@
 ``a: "i64[n] in range(m)"``         an array of integers in a range, which may be subscripts
 ``n: int``                          a size
 ``a: Annotated[Any, "f32[n]"]``     the same for type checkers
-``a: Array[ps.f32, "n", "m + 1"]``  the same without one string (`polysched.Array`)
+``a: Array[ps.f32, "n", "m + 1"]``  the same in parts, or ``Array["f32[n, m + 1]"]``
 ==================================  ===============================================================
 
 ``Annotated[NDArray[np.float32], "n", "m"]`` is an array too, whose elements type checkers know:
@@ -37,6 +37,8 @@ class Array:
     """The annotation of an array: ``Array[ps.f32, "height", "width + 2"]``.
 
     Its parts are an element type and the extents: names, integers, or sums of these as strings.
+    ``Array["f32[height, width + 2]"]`` is the same. Type checkers read neither: for them, write
+    ``Annotated[NDArray[np.float32], "height", "width + 2"]``.
     """
 
     def __class_getitem__(cls, item: object) -> GenericAlias:
@@ -128,10 +130,13 @@ def _argument(source: FunctionSource, node: ast.arg) -> Argument:
 
 def _listed(source: FunctionSource, node: ast.expr) -> tuple[ast.expr, tuple[ast.expr, ...]] | None:
     """The element type and the extents of ``Array[T, ...]`` and ``Annotated[NDArray[T], ...]``."""
-    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple):
+    if not isinstance(node, ast.Subscript):
         return None
-    first, *rest = node.slice.elts
     name = ast.unparse(node.value).rpartition(".")[2]
+    if not isinstance(node.slice, ast.Tuple):
+        is_type = name == Array.__name__ and not isinstance(node.slice, ast.Constant)
+        return (node.slice, ()) if is_type else None
+    first, *rest = node.slice.elts
     if name == "Annotated" and isinstance(first, ast.Subscript):
         is_array = ast.unparse(first.value).rpartition(".")[2] == "NDArray"
         return (first.slice, tuple(rest)) if is_array else None
@@ -151,7 +156,13 @@ def _of_list(
 
 
 def _unwrapped(source: FunctionSource, node: ast.expr) -> ast.expr:
-    """Strip the quotes and ``Annotated`` from an annotation."""
+    """Strip the quotes, ``Annotated`` and ``Array`` from an annotation."""
+    if (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.slice, ast.Constant)
+        and ast.unparse(node.value).rpartition(".")[2] == Array.__name__
+    ):
+        node = node.slice
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
         is_annotated = ast.unparse(node.value).rpartition(".")[2] == "Annotated"
         if is_annotated and len(node.slice.elts) == 2:

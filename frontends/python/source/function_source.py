@@ -8,6 +8,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -121,6 +122,12 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
         node=structured(with_own_targets(without_swaps(plain)), source.error),
         functions=functions,
     )
+
+
+@cache
+def library_source(function: FunctionType) -> FunctionSource:
+    """The definition of a function of a library, whose names outside never change."""
+    return function_source(function)
 
 
 def _outer(function: FunctionType) -> Mapping[str, Any]:

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from polysched.frontends.python.source.math_in_python import math_in_python
+
 _COUNT = type(np.count_nonzero(np.zeros(1)))
 """The type of counts, which depends on numpy's version."""
 
@@ -60,6 +62,51 @@ def correlate(a, v, mode="valid"):
 
 def count_nonzero(a):
     return _COUNT(np.sum(a != 0))
+
+
+def copyto(dst, src):
+    dst[...] = src
+
+
+def cov(m, rowvar=True):
+    assert m.ndim == 2, "expected an array with two dimensions"
+    rows = m if rowvar else m.T
+    away = rows - np.mean(rows, axis=1, keepdims=True)
+    return (away @ away.T) * (1 / (rows.shape[1] - 1))
+
+
+def corrcoef(x, rowvar=True):
+    c = np.cov(x, rowvar)
+    deviation = np.sqrt(np.diag(c))
+    c = c / deviation[:, None]
+    c = c / deviation[None, :]
+    return np.clip(c, -1, 1)
+
+
+def cross(a, b):
+    assert a.ndim == b.ndim, "products of arrays with different dimensions are not supported"
+    assert a.shape[-1] == 3, "expected vectors of three elements"
+    assert b.shape[-1] == 3, "expected vectors of three elements"
+    out = np.empty(a.shape, dtype=(a * b).dtype)
+    out[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
+    out[..., 1] = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
+    out[..., 2] = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    return out
+
+
+def fill_diagonal(a, val):
+    assert a.ndim == 2, "expected an array with two dimensions"
+    for i in range(min(a.shape[0], a.shape[1])):
+        a[i, i] = val
+
+
+def gradient(f, dx=1.0):
+    assert f.ndim == 1, "expected an array with one dimension"
+    out = np.empty(f.shape, dtype=(f / 2.0).dtype)
+    out[1:-1] = (f[2:] - f[:-2]) / (2.0 * dx)
+    out[0] = (f[1] - f[0]) / dx
+    out[-1] = (f[-1] - f[-2]) / dx
+    return out
 
 
 def meshgrid(x, y, indexing="xy"):
@@ -134,6 +181,27 @@ def masked_mean(a, mask):
     return np.sum(np.where(mask, a, 0)) / np.sum(mask)
 
 
+def take(a, indices, axis=None):
+    if axis is None:
+        assert a.ndim == 1, "expected an axis"
+        result = a[indices].copy()
+    elif axis == 0:
+        result = a[indices].copy()
+    else:
+        assert axis == 1, "expected the axis 0 or 1"
+        assert a.ndim == 2, "expected an array with two dimensions"
+        result = a[:, indices].copy()
+    return result
+
+
+def nansum(a, axis=None):
+    return np.sum(np.where(np.isnan(a), 0, a), axis=axis)
+
+
+def nanmean(a, axis=None):
+    return np.sum(np.where(np.isnan(a), 0, a), axis=axis) / np.sum(~np.isnan(a), axis=axis)
+
+
 def tril(m, k=0):
     out = np.zeros_like(m)
     for i in range(m.shape[0]):
@@ -154,11 +222,20 @@ _IN_PYTHON: Mapping[Any, Any] = MappingProxyType(
     {
         np.average: average,
         np.convolve: convolve,
+        np.copyto: copyto,
+        np.corrcoef: corrcoef,
         np.correlate: correlate,
         np.count_nonzero: count_nonzero,
+        np.cov: cov,
+        np.cross: cross,
+        np.fill_diagonal: fill_diagonal,
+        np.gradient: gradient,
         np.linalg.norm: norm,
         np.meshgrid: meshgrid,
+        np.nanmean: nanmean,
+        np.nansum: nansum,
         np.ptp: ptp,
+        np.take: take,
         np.trace: trace,
         np.trapezoid: trapezoid,
         np.tril: tril,
@@ -184,7 +261,8 @@ def written_in_python(function: Any) -> Any:
     owner = getattr(function, "__self__", None)
     if isinstance(owner, np.ufunc) and getattr(function, "__name__", "") == "reduce":
         return _REDUCED.get(owner)
-    return next((form for known, form in _IN_PYTHON.items() if known is function), None)
+    form = next((form for known, form in _IN_PYTHON.items() if known is function), None)
+    return form or math_in_python(function)
 
 
 def masked_in_python(function: Any) -> Any:

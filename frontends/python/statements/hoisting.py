@@ -26,7 +26,11 @@ from polysched.frontends.python.scope.array_values import ArrayValue, Operand
 from polysched.frontends.python.scope.inlining import Renamer, bound_arguments, inlined_body
 from polysched.frontends.python.scope.specialized import static_value
 from polysched.frontends.python.source.changed_nodes import NodeT, with_fields
-from polysched.frontends.python.source.function_source import FunctionSource, function_source
+from polysched.frontends.python.source.function_source import (
+    FunctionSource,
+    function_source,
+    library_source,
+)
 from polysched.frontends.python.source.local_functions import signature_of
 from polysched.frontends.python.source.numpy_in_python import (
     masked_in_python,
@@ -266,8 +270,9 @@ class Hoister:
         return ast.copy_location(ast.Name(name, ast.Load()), node)
 
     def _inline(self, node: ast.Call, function: FunctionType, statement: ast.stmt) -> ast.expr:
-        source, signature = function_source(function), inspect.signature(function)
         is_library = _is_library(function)
+        source = library_source(function) if is_library else function_source(function)
+        signature = inspect.signature(function)
         try:
             return self._inlined(node, source, signature, statement)
         except FrontendError as error:

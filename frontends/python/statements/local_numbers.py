@@ -41,7 +41,10 @@ def assign_number(stores: ElementStores, node: ast.stmt, target: ast.expr, value
         scope.names[name] = value
         return
     if known is None:
-        raise TypeLearnedError(name, NumberType(value.dtype, value.is_weak))
+        known = NumberType(value.dtype, value.is_weak)
+        if binding is not None or name in scope.literals:  # earlier statements need the type
+            raise TypeLearnedError(name, known)
+        scope.types = {**scope.types, name: known}
     if known.is_weak and (not value.is_weak or value.dtype.is_float > known.dtype.is_float):
         raise TypeLearnedError(name, NumberType(value.dtype, value.is_weak))
     try:

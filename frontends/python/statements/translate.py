@@ -98,9 +98,12 @@ class Declarer:
     def _statement(self, node: ast.stmt) -> None:
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.If):
             node = split(node, self._is_affine_test)
+        is_call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
         node = self._prepared(node)
         assigner = self.assigner
         match node:
+            case ast.Expr(value=ast.Name() | ast.Tuple()) if is_call:
+                return  # the result of a function that is inlined, which nobody reads
             case ast.Pass() | ast.Expr(value=ast.Constant(value=str()) | ast.Tuple(elts=[])):
                 return
             case ast.Assign(targets=[target], value=value):
@@ -132,7 +135,9 @@ class Declarer:
         loops, scope = ranges_of(self.reader, node), self.reader.scope
         for name, literal in literals_assigned(node.body):
             known = scope.types.get(name)
-            if known is not None and not known.is_weak:  # an earlier iteration may have assigned it
+            if known is None:
+                scope.literals |= {name}
+            elif not known.is_weak:  # an earlier iteration may have assigned it
                 scope.alternatives[name] = (*scope.alternatives.get(name, ()), number(literal))
         for loop in loops:
             if isinstance(

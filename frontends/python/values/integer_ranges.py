@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 import islpy as isl
+import networkx as nx
 
 from polysched.errors import FrontendError
 from polysched.frontends.python.values.intervals import INT64, Interval, Ranges
@@ -213,23 +214,39 @@ def _locals(uses: IntegerUses, ranges: Ranges) -> dict[str, Interval]:
             ).intersection(INT64)
             for name in growing
         }
-    for name in growing:
-        added = _accumulated(name, uses.stores[name], ranges, settled)
-        bounds[name] = bounds[name].intersection(INT64 if added is None else added)
+    for names in _exchanging(growing, uses):
+        stores = [store for name in names for store in uses.stores[name]]
+        added = _accumulated(names, stores, ranges, settled)
+        for name in names:
+            bounds[name] = bounds[name].intersection(INT64 if added is None else added)
     return bounds
 
 
+def _exchanging(growing: set[str], uses: IntegerUses) -> list[frozenset[str]]:
+    """Groups of growing numbers that are computed from one another, as by a function inlined."""
+    graph = nx.Graph()
+    graph.add_nodes_from(sorted(growing))
+    for name in sorted(growing):
+        for store in uses.stores[name]:
+            graph.add_edges_from((name, read) for read in _read(store, uses) & growing)
+    return [frozenset(names) for names in nx.connected_components(graph)]
+
+
 def _accumulated(
-    name: str, stores: Iterable[Need], ranges: Ranges, settled: Mapping[str, Interval]
+    names: frozenset[str], stores: Iterable[Need], ranges: Ranges, settled: Mapping[str, Interval]
 ) -> Interval | None:
-    """The range of a number whose assignments only set it or add to it; None for other numbers."""
+    """The range of numbers whose assignments only set them, or add to one of them; else None.
+
+    A value is a start and one step of each later assignment that has been executed, so the steps
+    of all executions bound it.
+    """
     start, added = Interval(0, 0), Interval(0, 0)
     known = Ranges(ranges.parameter, settled, ranges.used)
     for store in stores:
-        if not _names(store.expression, name):
+        if not _names(store.expression, names):
             start = start.hull(_value(ranges, settled, store))
             continue
-        step = _step(store.expression, name, known, store.indices)
+        step = _step(store.expression, names, known, store.indices)
         if step is None:
             return None
         times = min(known.iterations(store.indices), MOST_ITERATIONS)
@@ -237,29 +254,31 @@ def _accumulated(
     return start.plus(added)
 
 
-def _step(expression: Expression, name: str, ranges: Ranges, indices: Indices) -> Interval | None:
-    """The range that an assignment adds to a number; None if it does something else."""
+def _step(
+    expression: Expression, names: frozenset[str], ranges: Ranges, indices: Indices
+) -> Interval | None:
+    """The range that an assignment adds to one of the numbers; None if it does something else."""
     match expression:
-        case Load(array=array) if array == name:
+        case Load(array=array) if array in names:
             return Interval(0, 0)
         case Operation(operator=Operator.ADD, operands=[left, right]):
             for side, other in ((left, right), (right, left)):
-                step = _step(side, name, ranges, indices)
-                if step is not None and not _names(other, name):
+                step = _step(side, names, ranges, indices)
+                if step is not None and not _names(other, names):
                     return step.plus(ranges.of(other, indices)[0])
         case Operation(operator=Operator.SUBTRACT, operands=[left, right]):
-            step = _step(left, name, ranges, indices)
-            if step is not None and not _names(right, name):
+            step = _step(left, names, ranges, indices)
+            if step is not None and not _names(right, names):
                 return step.plus(ranges.of(right, indices)[0].negated())
         case Operation(operator=Operator.SELECT, operands=[_, left, right]):
-            steps = [_step(side, name, ranges, indices) for side in (left, right)]
+            steps = [_step(side, names, ranges, indices) for side in (left, right)]
             if steps[0] is not None and steps[1] is not None:
                 return steps[0].hull(steps[1])
     return None
 
 
-def _names(expression: Expression, name: str) -> bool:
-    return any(isinstance(node, Load) and node.array == name for node in walk(expression))
+def _names(expression: Expression, names: frozenset[str]) -> bool:
+    return any(isinstance(node, Load) and node.array in names for node in walk(expression))
 
 
 def _value(ranges: Ranges, known: Mapping[str, Interval], store: Need) -> Interval:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator as python
 from collections.abc import Callable, Mapping
+from functools import partial, reduce
 from types import MappingProxyType
 from typing import Any
 
@@ -60,6 +61,9 @@ OF_ANGLES: Mapping[Callable[..., Any], tuple[float, float]] = MappingProxyType(
 )
 """Functions that multiply by a quotient, which numpy computes in the type of the operand."""
 
+LARGEST_EXPONENT = 16
+"""Powers of integers up to this exponent are computed as products."""
+
 _ROUNDING = frozenset({np.ceil, np.floor, np.trunc})
 """Functions that return integers and truth values unchanged."""
 
@@ -98,12 +102,19 @@ def applied(function: np.ufunc, *values: Value, is_operator: bool = False) -> Va
     operator = next((key for key, ufunc in UFUNCS.items() if ufunc is function), None)
     if operator in COMPARISONS and all(value.dtype.is_integer for value in values):
         return Value(_compared(operator, *values))
+    if function is np.power and values[0].dtype == boolean:
+        raise KernelError("a power of a condition is not supported; convert it, as in np.int64(x)")
     inputs, output = _resolved(function, values, is_operator=is_operator)
     if operator in SHIFTS:
         _require_shift(values[1])
     if function is np.square or (function is np.power and values[1].literal == 2):
         base = converted(values[0], output)
         return Value(to_store(operation(Operator.MULTIPLY, base, base), output))
+    if function is np.power and output.is_integer:
+        base = converted(values[0], output)
+        factors = [base] * power_of_integers(values[1])
+        one = converted(Value(Constant(1), is_weak=True), output)
+        return Value(reduce(partial(operation, Operator.MULTIPLY), factors, one))
     operands = [converted(value, dtype) for value, dtype in zip(values, inputs, strict=True)]
     if function is np.isnan:
         return Value(not_equal(operands[0], operands[0]))
@@ -131,10 +142,6 @@ def _computed(function: np.ufunc, dtype: DType, operands: list[Expression]) -> E
         return operation({**NUMPY_OPERATORS, **NUMPY_FUNCTIONS}[function], *operands)
     integer = {**NUMPY_OPERATORS, **NUMPY_INTEGERS}
     if function not in integer:
-        if function is np.power:
-            raise KernelError(
-                "'**' of integers is not supported; expected floating-point numbers, or a product"
-            )
         raise KernelError(
             f"'{function.__name__}' of integers is not supported; expected floating-point numbers"
         )
@@ -174,6 +181,21 @@ def _of_odd_width(function: np.ufunc, values: tuple[Value, ...]) -> tuple[list[D
         raise KernelError(f"this mixes {names}; convert one side, as in np.int32(x)")
     dtype = f64 if function is np.divide else strong.pop()
     return [dtype] * len(values), dtype
+
+
+def power_of_integers(exponent: Value) -> int:
+    """The number of factors of a power of integers.
+
+    Raises:
+        KernelError: the exponent is not a small literal.
+    """
+    literal = exponent.literal
+    if not isinstance(literal, int) or not 0 <= literal <= LARGEST_EXPONENT:
+        raise KernelError(
+            "'**' of integers is not supported with this exponent; expected a literal from 0 to "
+            f"{LARGEST_EXPONENT}, or floating-point numbers"
+        )
+    return literal
 
 
 def _require_shift(by: Value) -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import operator as python
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import partial, reduce
 from types import MappingProxyType
 from typing import Any
 
 from polysched.errors import KernelError
 from polysched.frontends.python.values.floor_division import floor_quotient, floor_remainder
-from polysched.frontends.python.values.numpy_operations import UFUNCS, applied
+from polysched.frontends.python.values.numpy_operations import (
+    UFUNCS,
+    applied,
+    power_of_integers,
+)
 from polysched.frontends.python.values.run_time_types import NoResultError, combined
 from polysched.frontends.python.values.value import Value, converted, number, python_type
 from polysched.ir.expr.dtypes import boolean, f64, i64
@@ -130,11 +134,9 @@ def _of_python(operator: Operator, values: tuple[Value, ...]) -> Value:
             return Value(special[operator](*operands), True)
         return Value(operation(operator, *operands), True)
     if operator is Operator.POWER:
-        if values[1].literal == 2:
-            return _of_python(Operator.MULTIPLY, (values[0], values[0]))
-        raise KernelError(
-            "'**' of integers is not supported; expected floating-point numbers, or a product"
-        )
+        times = power_of_integers(values[1])
+        factors = [values[0]] * times
+        return reduce(partial(combine, Operator.MULTIPLY), factors, number(1))
     affine = _as_affine(operator, *values)
     if affine is not None:
         return affine

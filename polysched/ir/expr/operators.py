@@ -49,7 +49,14 @@ class Operator(Enum):
     HYPERBOLIC_SINE = "sinh"
     HYPERBOLIC_COSINE = "cosh"
     HYPERBOLIC_TANGENT = "tanh"
+    INVERSE_HYPERBOLIC_SINE = "asinh"
+    INVERSE_HYPERBOLIC_COSINE = "acosh"
+    INVERSE_HYPERBOLIC_TANGENT = "atanh"
     CUBE_ROOT = "cbrt"
+    ERROR_FUNCTION = "erf"
+    COMPLEMENTARY_ERROR_FUNCTION = "erfc"
+    EXPONENTIAL_MINUS_1 = "expm1"
+    LOGARITHM_1_PLUS = "log1p"
     POWER = "pow"
     ARC_TANGENT_2 = "atan2"
     HYPOTENUSE = "hypot"
@@ -91,7 +98,14 @@ LIBRARY_UNARY = frozenset(
         Operator.HYPERBOLIC_SINE,
         Operator.HYPERBOLIC_COSINE,
         Operator.HYPERBOLIC_TANGENT,
+        Operator.INVERSE_HYPERBOLIC_SINE,
+        Operator.INVERSE_HYPERBOLIC_COSINE,
+        Operator.INVERSE_HYPERBOLIC_TANGENT,
         Operator.CUBE_ROOT,
+        Operator.ERROR_FUNCTION,
+        Operator.COMPLEMENTARY_ERROR_FUNCTION,
+        Operator.EXPONENTIAL_MINUS_1,
+        Operator.LOGARITHM_1_PLUS,
     }
 )
 """Functions of one operand that the C library has; the value is the C name.

@@ -33,7 +33,6 @@ from polysched.runtime.array_layout import (
 from polysched.runtime.threads import number_of_threads, usable_threads
 
 _LARGEST = np.iinfo(np.int64).max
-_IN_PLACE = ALIGNED | C_CONTIGUOUS | WRITEABLE
 
 
 @dataclass(frozen=True)
@@ -136,10 +135,8 @@ def checked(
                 f"{who}: '{name}' has shape {layouts[name][1]} and elements of type "
                 f"{layouts[name][0]}; expected {extents} and {result}"
             )
-    if "out" in layouts and layouts["out"][2] & _IN_PLACE != _IN_PLACE:
-        _, extents, flags, strides = layouts["out"]
-        fault = fault_of_output(flags, extents, strides, result.itemsize, contiguous=True)
-        raise CallError(f"{who}: out {fault}; compute a new array and copy it")
+    if "out" in layouts:
+        _require_in_place(who, layouts["out"], is_first=is_first)
     activation = options.activation
     known = OF_INTEGERS if result == np.int32 else ACTIVATIONS
     if activation is not None and activation not in known:
@@ -155,6 +152,16 @@ def checked(
         raise CallError(f"{who}: specialize={specialize!r}; expected True, False or None")
     types = as_dtype(weight), as_dtype(dtype), result
     return Request(size, finish, *types, shape, is_first, count, sides, specialize)
+
+
+def _require_in_place(who: str, out: Layout, *, is_first: bool) -> None:
+    """Check the memory of ``out``: channels first are copied to it, so it may have any strides."""
+    dtype, extents, flags, strides = out
+    needed = ALIGNED | WRITEABLE | (0 if is_first else C_CONTIGUOUS)
+    if flags & needed != needed:
+        size = np.dtype(dtype).itemsize
+        fault = fault_of_output(flags, extents, strides, size, contiguous=not is_first)
+        raise CallError(f"{who}: out {fault}; compute a new array and copy it")
 
 
 def _filter_shape(

@@ -75,7 +75,8 @@ def conv2d(  # noqa: PLR0913  (options by keyword)
         residual: an array with the shape of the result, added before the activation.
         scale: for images of int8 and uint8, a number, or a float32 number for each output channel.
         layout: ``"NHWC"`` or ``"NCHW"``. An NCHW result has channels-last memory.
-        out: the array for the result, contiguous; by default a new array.
+        out: the array for the result; by default a new array. With channels last it must be
+            contiguous; with channels first it is copied to, unless its memory is channels-last.
         threads: the most threads to use; by default as many as there are usable cores. A small
             convolution uses a single thread.
         specialize: True to make the code for these sizes at once, False never to make it; None to
@@ -165,16 +166,14 @@ def _convolved(
     if out is not None:
         _require_separate(dimensions, arrays, out)
     plan = planned(dimensions, arrays, weight, out, options)
-    result = np.empty(plan.shape, plan.result) if out is None or plan.is_first else out
+    order = (0, *range(2, dimensions + 2), 1) if plan.is_first else tuple(range(dimensions + 2))
+    target = np.empty(plan.shape, plan.result) if out is None else out.transpose(order)
+    result = target if target.flags.c_contiguous else np.empty(plan.shape, plan.result)
     if result.size:
         plan.run(arrays, result)
-    if not plan.is_first:
-        return result
-    moved = result.transpose(0, dimensions + 1, *range(1, dimensions + 1))
-    if out is None:
-        return moved
-    np.copyto(out, moved)
-    return out
+    if result is not target:
+        np.copyto(target, result)
+    return target.transpose(np.argsort(order)) if out is None else out
 
 
 def convolution_code(

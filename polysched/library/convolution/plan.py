@@ -194,7 +194,7 @@ def _plan(
     asked: _Asked,
 ) -> Plan:
     request = checked(dimensions, dict(layouts), prepared, asked.options)
-    zeros = _zeros(request.size)
+    zeros = _zeros(request)
     code = _code(request, zeros, is_prepared=prepared is not None)
     packs = prepared is None and code.form.stored != code.form.total
     size, is_first = code.size, request.is_first
@@ -230,14 +230,16 @@ def _image_shape(size: Convolution) -> tuple[int, ...]:
     return size.images, *size.image, size.channels_in
 
 
-def _zeros(size: Convolution) -> Padding | None:
+def _zeros(request: Request) -> Padding | None:
     """The padding of an image that is smaller than the filter, or of which a pixel reads nothing.
 
     The taps over such an image have too few values for the loops of a register tile, so it is
-    copied between zeros. None for other images.
+    copied between zeros. None for other images. The code for any size has the padding that was
+    asked for, of which the stride of this image may leave a part unread.
     """
-    steps = zip(size.image, size.spans, size.paddings, strict=True)
-    is_small = any(extent < span or max(padding) >= span for extent, span, padding in steps)
+    size = request.size
+    steps = zip(size.image, size.spans, request.sides, strict=True)
+    is_small = any(extent < span or max(sides) >= span for extent, span, sides in steps)
     if not is_small and not size.has_bare_pixels:
         return None
     return tuple((first, max(last, 0)) for first, last in size.paddings)

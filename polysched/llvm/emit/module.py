@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -36,6 +37,7 @@ CALLED = frozenset(
 INT32 = ir.IntType(32)
 _POINTER = ir.PointerType()
 _NOWHERE = ir.Constant(_POINTER, None)
+_FALSE = ir.IntType(1)(0)
 
 
 def emit_module(program: LoopProgram, machine: Machine) -> str:
@@ -104,38 +106,56 @@ def _emit_function(
     storages |= placement.on_stack(frame)
     heap = placement.on_heap(frame)
     threads = placement.larger(numbers[-1], 1) if is_threaded else 1
-    shared, private = placement.total(heap), private_bytes(placement, regions)
-    workspace = None
-    if not isinstance(shared, int) or not isinstance(private, int):
-        workspace = _allocated(
-            placement, placement.sum(shared, placement.product(threads, private))
-        )
-        storages |= placement.carved(heap, workspace)
+    private = private_bytes(placement, regions)
+    sizes = [array.size for array in heap]
+    if not isinstance(private, int):
+        sizes.append(placement.product(threads, private))
+    workspaces = _allocated(placement, sizes)
+    storages |= {
+        array.array.name: Storage(array.array, workspace, array.strides)
+        for array, workspace in zip(heap, workspaces, strict=False)
+    }
     features = machine.enabled_features
     values = Evaluator(builder, parameters, storages, registers, features=features)
     threaded = None
     if is_threaded:
-        first = _NOWHERE if workspace is None else placement.behind(workspace, shared)
+        first = _NOWHERE if isinstance(private, int) else workspaces[-1]
         threaded = Regions(program, Team(team, threads, first, placement.sum(private, 0)), module)
     Emitter(values, threaded).node(program.body)
     if any(storage.array.streamed for storage in storages.values()):
         emit_fence(builder)
-    if workspace is not None:
-        free = declared(module, "free", ir.FunctionType(ir.VoidType(), [_POINTER]))
-        builder.call(free, [workspace])
+    _free(builder, workspaces)
     builder.ret(INT32(0))
     values.slots.drop_needless()
 
 
-def _allocated(placement: Placement, size: Any) -> Any:
-    """Allocate memory for the whole call; the function returns 1 if that fails."""
+def _allocated(placement: Placement, sizes: Sequence[Any]) -> list[Any]:
+    """Allocate memory for the whole call; the function returns 1 if that fails.
+
+    Each array has its own memory, so that LLVM knows that accesses to two arrays never overlap.
+
+    Args:
+        sizes: bytes of each array.
+    """
+    if not sizes:
+        return []
     builder = placement.builder
-    # aligned_alloc of 0 bytes may return null, which would look like a failure
-    total = placement.sum(size, PAGE)
     signature = ir.FunctionType(_POINTER, [INDEX, INDEX])
     allocate = declared(builder.module, "aligned_alloc", signature)
-    workspace = builder.call(allocate, [INDEX(PAGE), total])
-    failed = builder.icmp_unsigned("==", workspace, _NOWHERE)
+    allocate.return_value.add_attribute("noalias")
+    workspaces, failed = [], _FALSE
+    for size in sizes:
+        # aligned_alloc of 0 bytes may return null, which would look like a failure
+        workspace = builder.call(allocate, [INDEX(PAGE), placement.pages(size)])
+        failed = builder.or_(failed, builder.icmp_unsigned("==", workspace, _NOWHERE))
+        workspaces.append(workspace)
     with builder.if_then(failed, likely=False):
+        _free(builder, workspaces)
         builder.ret(INT32(1))
-    return workspace
+    return workspaces
+
+
+def _free(builder: ir.IRBuilder, workspaces: Iterable[Any]) -> None:
+    free = declared(builder.module, "free", ir.FunctionType(ir.VoidType(), [_POINTER]))
+    for workspace in workspaces:
+        builder.call(free, [workspace])

@@ -112,6 +112,11 @@ class Placement:
             starts.append(self.sum(starts[-1], self.builder.and_(rounded, INDEX(-PAGE))))
         return starts
 
+    def pages(self, size: Any) -> Any:
+        """The bytes of an array in whole pages, at least one page; they saturate."""
+        rounded = self.sum(_i64(size), INDEX(2 * PAGE - 1))
+        return self.builder.and_(rounded, INDEX(-PAGE))
+
     def product(self, left: Any, right: Any) -> Any:
         """The saturating product of two numbers that are at least 0."""
         if isinstance(left, int) and isinstance(right, int):

@@ -113,7 +113,6 @@ def _described(hint: Any) -> str:
 
 
 def _shown(value: object) -> str:
-    try:
-        return reprlib.repr(value)
-    except ValueError:  # Python refuses to write an integer of many thousands of digits
+    if isinstance(value, int) and value.bit_length() > 1000:  # Python does not write all of them
         return f"a huge {type(value).__name__}"
+    return reprlib.repr(value)

@@ -112,7 +112,7 @@ def product_of_other_sizes(x: "f64[4, 5]", y: "f64[4, 5]"):
 
 
 def product_of_many_dimensions(x: "f64[n, n, n]"):
-    x[:] = x @ x
+    x[:] = np.dot(x, x)
 
 
 def axis_that_is_none(x: "f64[n]"):
@@ -405,9 +405,9 @@ def too_many_arguments(x: "f32[n]"):
         x[i] = np.sqrt(x[i], x[i])
 
 
-def number_as_condition(x: "f32[n]"):
+def array_as_condition(x: "f32[n]"):
     for i in range(x.shape[0]):
-        if x[i]:
+        if x:
             x[i] = 1
 
 
@@ -418,7 +418,7 @@ def division_by_zero(x: "f32[n]"):
 
 def power_of_integers(x: "i32[n]"):
     for i in range(x.shape[0]):
-        x[i] = x[i] ** 3
+        x[i] = x[i] ** 40
 
 
 def comprehension(x: "f32[n]"):
@@ -533,7 +533,7 @@ def bound_in_a_narrow_type(x: "i64[n]"):
 
 
 def numpy_power_of_integers(x: "i64[n]"):
-    x[0] = np.power(x[0], 3)
+    x[0] = np.power(x[0], x[1])
 
 
 def call_as_a_statement(x: "f32[n]"):

@@ -39,6 +39,15 @@ def test_arrays_of_polysched() -> None:
     assert y[0] == 7
 
 
+def test_an_array_in_one_string() -> None:
+    def function(x: ps.Array["f32[n, 3]"], a: ps.Array[ps.f32], b: ps.Array["f64"]):  # type: ignore  # noqa: F821
+        x[:] = a
+
+    kernel = ps.kernel(function)
+    assert [str(array.shape[-1]) for array in kernel.arrays.values() if array.shape] == ["3"]
+    assert [array.dtype for array in kernel.arrays.values()] == [ps.f32, ps.f32, ps.f64]
+
+
 def test_a_wrong_part_is_shown() -> None:
     def function(x: Annotated[NDArray[np.complex64], "n"]):
         x[0] = 1

@@ -63,3 +63,38 @@ def test_a_view_with_subscripts_from_data_is_refused() -> None:
     with pytest.raises(FrontendError, match="at") as raised:
         picked(np.zeros(5), np.array([1, 2]))
     assert "^" in str(raised.value)
+
+
+def cut(a):
+    a = a[1:]
+    a[0] = 9
+    return a
+
+
+def flipped(a):
+    a = a.T
+    a[0] = 9
+    return a
+
+
+def renamed(a, b):
+    a = b
+    a[0] = 9
+    return a
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("function", [cut, flipped])
+def test_an_argument_s_name_that_shows_a_view(function, order: str) -> None:
+    own = ps.jit(function)
+    for _ in range(2):
+        a, b = (np.array(np.arange(6.0).reshape(2, 3), order=order) for _ in range(2))  # type: ignore[call-overload]
+        result = own(a)
+        np.testing.assert_array_equal(result, function(b))
+        np.testing.assert_array_equal(a, b)
+        assert np.shares_memory(result, a)
+
+
+def test_an_argument_under_another_name_is_itself() -> None:
+    a, b = np.zeros(3), np.ones(3)
+    assert ps.jit(renamed)(a, b) is b

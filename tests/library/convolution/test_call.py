@@ -135,6 +135,7 @@ CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
         {"padding": ((3, 2), (4, 0)), "groups": 2, "dilation": (2, 2)},
     ),
     ((2, 1, 1, 8), (3, 3, 8, 16), {"padding": ((1, 1), (1, 1))}),
+    ((2, 8, 7, 6), (2, 2, 2, 12), {"padding": ((0, 2), (0, 2)), "stride": (2, 3), "groups": 3}),
     ((2, 4, 6, 20), (1, 1, 5, 8), {"padding": ((2, 1), (0, 0)), "groups": 4}),
     ((2, 19, 5), (4, 5, 20), {"padding": ((1, 2),), "stride": (2,), "activation": "relu"}),
     ((3, 9, 16), (1, 16, 40), {}),
@@ -233,6 +234,16 @@ def test_channels_last_images_of_a_channels_first_call_are_not_copied() -> None:
     found = ps.conv2d(x.transpose(0, 3, 1, 2), weight.transpose(3, 2, 0, 1), layout="NCHW")
     assert found.transpose(0, 2, 3, 1).flags.c_contiguous
     np.testing.assert_array_equal(found.transpose(0, 2, 3, 1), ps.conv2d(x, weight))
+
+
+def test_results_of_a_channels_first_call_may_have_any_strides() -> None:
+    x, weight = numbers(1, 8, 9, 9), numbers(16, 8, 3, 3)
+    right = ps.conv2d(x, weight, layout="NCHW", specialize=False)
+    for order in ((0, 1, 2, 3), (0, 2, 3, 1), (3, 2, 1, 0)):
+        memory = np.full(np.transpose(right, order).shape, np.nan, np.float32)
+        out = memory.transpose(np.argsort(order))
+        assert ps.conv2d(x, weight, layout="NCHW", out=out, specialize=False) is out
+        np.testing.assert_array_equal(out, right)
 
 
 def test_nan_and_infinity_reach_the_pixels_that_read_them() -> None:

@@ -99,7 +99,10 @@ def test_views_and_overlap() -> None:
             assert added(view.copy(), given) is given
             np.testing.assert_array_equal(given, expected)
         with pytest.raises(CallError, match="overlap"):
-            added(a, a)
+            added(a, a[::-1])
+        twice = a.copy()
+        assert added(twice, twice) is twice
+        np.testing.assert_array_equal(twice, a + a)
 
 
 @ps.kernel

@@ -97,10 +97,6 @@ def test_functions_of_integers_are_of_numpy_s_type(function: np.ufunc, dtype: st
     """Or refused, if the kernel has no such operation."""
     given = [np.dtype(dtype).type(one) for one in (1, 3)[: function.nin]]
     expected = function(*given)
-    if function is np.power:
-        with pytest.raises(KernelError, match=r"'\*\*' of integers"):
-            result(function, *given)
-        return
     value, call = result(function, *given)
     assert call.dtype.numpy() == expected.dtype
     assert not call.is_weak

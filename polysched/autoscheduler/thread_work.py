@@ -1,0 +1,95 @@
+"""The work of a loop that threads may share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from polysched.autoscheduler.candidate import Candidate
+from polysched.autoscheduler.cost import Cost
+from polysched.autoscheduler.facts import LoopFacts, StatementFacts, statement_facts
+from polysched.ir.core.tree import Loop, path
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """A loop of a candidate, with its predicted cost.
+
+    Attributes:
+        around: the loops around it.
+        facts: the facts of the statement with most cycles.
+        costs: the costs of the statements below it.
+        entries: the times that the loop runs.
+    """
+
+    loop: Loop
+    around: tuple[Loop, ...]
+    facts: StatementFacts
+    costs: tuple[Cost, ...]
+    entries: float
+
+    @property
+    def depth(self) -> int:
+        """The number of loops around it."""
+        return len(self.around)
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """The statements below it."""
+        return self.loop.statements
+
+    @property
+    def cycles(self) -> float:
+        """The predicted cycles of all its runs."""
+        return sum(cost.cycles for cost in self.costs)
+
+    @property
+    def trip(self) -> float:
+        """The average trip count."""
+        return self.loop_facts(self.loop).trip
+
+    @property
+    def reference(self) -> str:
+        """The unambiguous name of the loop."""
+        return self.reference_to(self.loop)
+
+    def loop_facts(self, loop: Loop) -> LoopFacts:
+        """Return the facts of a loop around the statement with most cycles."""
+        return self.facts.loop(loop.name)
+
+    def reference_to(self, loop: Loop) -> str:
+        """Return the unambiguous name of a loop around or below."""
+        return f"{loop.statements[0]}.{loop.name}"
+
+    def chain(self) -> tuple[Loop, ...]:
+        """Return the loop and those inside it, each directly in the one before."""
+        chain = [self.loop]
+        while isinstance(chain[-1].body, Loop):
+            chain.append(chain[-1].body)
+        return tuple(chain)
+
+
+@dataclass(frozen=True, eq=False)
+class SharedForm:
+    """Another form of a nest, whose work threads share.
+
+    Attributes:
+        cycles: the predicted cycles of the nest.
+        made: makes the candidate; None if the form is not legal.
+    """
+
+    cycles: float
+    made: Callable[[], Candidate | None]
+
+
+def work_at(candidate: Candidate, statement: str, depth: int, sizes: Mapping[str, int]) -> Work:
+    """Return the loop at a depth around a statement, which a step may have rebuilt."""
+    program = candidate.schedule.program
+    *around, loop = path(program.tree, statement)[: depth + 1]
+    costs = candidate.costs
+    longest = max(loop.statements, key=lambda name: costs[name].cycles)
+    facts = statement_facts(program, longest, sizes)
+    entries = math.prod(max(1.0, one.trip) for one in facts.loops[:depth])
+    below = tuple(costs[name] for name in loop.statements)
+    return Work(loop, tuple(around), facts, below, entries)

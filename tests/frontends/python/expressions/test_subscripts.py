@@ -1,0 +1,67 @@
+"""Arrays as subscripts make copies, as in numpy."""
+
+import numpy as np
+import pytest
+
+import polysched as ps
+from tests.frontends.python.same_results import require_same_results
+
+pytestmark = pytest.mark.usefixtures("as_written")
+
+
+def gathered_then_changed(x, idx):
+    y = x[idx]
+    y[0] = 100
+    return y, x.sum()
+
+
+def changed_after_gathering(x, idx):
+    y = x[idx]
+    x[:] = 0
+    return y.sum()
+
+
+def returned_gather(x, idx):
+    return x[idx], np.take(x, idx)
+
+
+def scattered(x, idx):
+    x[idx] = 3.0
+    x[idx] += 1.0
+
+
+@pytest.mark.parametrize(
+    "function", [gathered_then_changed, changed_after_gathering, returned_gather, scattered]
+)
+def test_a_gather_is_a_copy(function) -> None:
+    require_same_results(ps.jit(function), function, np.arange(8.0), np.array([1, 2, 7]))
+
+
+def taken(a, rows, columns):
+    return np.take(a, rows, axis=0), np.take(a, columns, axis=1)
+
+
+def test_take_along_an_axis() -> None:
+    a = np.arange(12.0).reshape(4, 3)
+    require_same_results(ps.jit(taken), taken, a, np.array([2, 0]), np.array([1]))
+
+
+def rolled(a):
+    return np.roll(a, (1, -1), axis=(0, 1)), np.roll(a, 1, axis=(0, 1))
+
+
+def test_roll_along_several_axes() -> None:
+    require_same_results(ps.jit(rolled), rolled, np.arange(12.0).reshape(4, 3))
+
+
+def counted_truths(x):
+    count = 0
+    for i in range(len(x)):
+        if x[i] and not x[i] - 1:
+            count += 1
+    return count
+
+
+def test_a_float_is_a_condition() -> None:
+    given = np.array([0.0, -0.0, 1.0, np.nan, 1.0])
+    require_same_results(ps.jit(counted_truths), counted_truths, given)
