@@ -255,17 +255,13 @@ class Body:
         )
 
     def stalled(self) -> float:
-        """Return the vector loads of bytes that several stores have just written.
+        """Return the vector loads that partly overlap a vector that an earlier copy has stored.
 
-        They are loads that partly overlap a vector that an earlier copy has stored, and those of
-        parts that an earlier statement has stored. The iteration before counts as a copy if its
-        stores are still on their way to the cache.
+        The iteration before counts as a copy if its stores are still on their way to the cache.
         """
-        target = self.facts.target
-        joining = [one for one in self.facts.accesses[1:] if one.joins_stores]
-        loads = sum(self.distinct(one) * self.width for one in _unique(joining))
+        target, loads = self.facts.target, 0.0
         if self.along_lanes(target) != target.bytes:
-            return loads
+            return 0.0
         vector = self.lanes * target.bytes
         rows = [loop for loop in self.copied if abs(target.stride(loop.name) or 0) >= vector]
         side = math.prod(loop.trip for loop in rows if target.stride(loop.name) == vector)

@@ -111,7 +111,6 @@ class AccessFacts:
         is_joined: whether the writes of statements in the same loops fill whole vectors together.
         is_shuffled: whether strides are averages over the rows of a collapsed loop: lanes repeat or
             skip elements.
-        joins_stores: whether an earlier statement has just stored parts of the vector that is read.
     """
 
     array: str
@@ -126,7 +125,6 @@ class AccessFacts:
     is_guarded: bool = False
     is_joined: bool = False
     is_shuffled: bool = False
-    joins_stores: bool = False
 
     def stride(self, loop: str) -> int | None:
         """The stride along a loop; 0 along a loop that the access does not depend on."""
@@ -186,16 +184,6 @@ class StatementFacts:
     def loop(self, name: str) -> LoopFacts:
         """The loop of a name."""
         return next(loop for loop in self.loops if loop.name == name)
-
-    def contiguous_bytes(self, access: AccessFacts) -> float:
-        """Return the bytes side by side that one instruction stores, or loads with its masks."""
-        along = [
-            loop
-            for loop in self.loops
-            if loop.kind is LoopKind.VECTOR and access.stride(loop.name) == access.bytes
-        ]
-        lanes = (min(loop.trip, loop.lanes) if access.is_write else loop.lanes for loop in along)
-        return access.bytes * math.prod(lanes)
 
     def masked_share(self, vector: LoopFacts) -> float:
         """Return the part of the vectors along a loop that have masks.

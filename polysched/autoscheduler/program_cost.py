@@ -10,12 +10,11 @@ in the cache that holds all that runs in between::
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
-from polysched.autoscheduler.body import FARTHEST_INTERLEAVED, STORES_IN_FLIGHT
+from polysched.autoscheduler.body import FARTHEST_INTERLEAVED
 from polysched.autoscheduler.carried_chains import carried_chain
 from polysched.autoscheduler.cost import Cost, statement_cost
 from polysched.autoscheduler.facts import AccessFacts, StatementFacts, statement_facts
@@ -162,16 +161,8 @@ def _found_in_caches(
         between: the statements from the earlier one to this one.
     """
     held = _bytes(between, common)
-    # What is stored in few vectors has not reached the cache yet.
-    in_flight = held <= LINE * STORES_IN_FLIGHT and not earlier.target.is_argument
-    stored = earlier.contiguous_bytes(earlier.target) if in_flight else math.inf
     return [
-        replace(
-            access,
-            left_behind=min(held, access.left_behind),
-            joins_stores=access.joins_stores
-            or (access.array == earlier.target.array and stored < facts.contiguous_bytes(access)),
-        )
+        replace(access, left_behind=min(held, access.left_behind))
         if any(_uses_same(access, facts, other, earlier, common) for other in earlier.accesses)
         else access
         for access in accesses

@@ -81,7 +81,7 @@ def _key(program: Program, nest: Nest, context: Context) -> Hashable:
     arrays = {access.array for one in own for access in one.accesses}
     facts = [shared_facts(program, name, context.sizes) for name in nest.statements]
     left_behind = [
-        sum(access.left_behind <= size for size in sizes) + len(sizes) * access.joins_stores
+        sum(access.left_behind <= size for size in sizes)
         for one in facts
         for access in one.accesses
     ]

@@ -42,28 +42,3 @@ def test_chains_in_the_same_loop_overlap() -> None:
     costs = program_costs(program, ("s", "s_2"), MACHINE, {"n": 1000})
     assert costs["s"].bound == "chain"
     assert costs["s_2"].cycles < costs["s"].cycles / 4
-
-
-HANDED_ON = """
-void handed_on(int n, const float x[restrict n][16], float y[restrict n][16])
-{
-    for (int r = 0; r < n; r++) {
-        float a[16];
-        for (int j = 0; j < 16; j++) a[j] = x[r][j] + 1.0f;
-        for (int k = 0; k < 16; k++) y[r][k] = 2.0f * a[k];
-    }
-}
-"""
-
-
-def test_a_vector_waits_for_the_stores_of_its_parts() -> None:
-    """Stores that are still in flight are forwarded to loads of their own bytes only."""
-    schedule = Schedule(parse_c(HANDED_ON).kernel).vectorize("k", 16)
-    machine, sizes = PRESETS["skylake-avx512"], {"n": 1000}
-    cycles = {}
-    for lanes in (4, 16):
-        program = schedule.vectorize("j", lanes).program
-        read = shared_facts(program, "y", sizes).accesses[1]
-        assert read.joins_stores == (lanes == 4)
-        cycles[lanes] = program_costs(program, ("y",), machine, sizes)["y"].cycles
-    assert cycles[4] > cycles[16] + 1000
