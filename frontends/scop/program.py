@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from polysched.frontends.reciprocals import with_reciprocals
 from polysched.frontends.reductions import with_free_extrema, with_order
 from polysched.frontends.scop.declare.overlap import addressed_names, may_overlap
 from polysched.frontends.scop.declare.shapes import UNKNOWN
@@ -241,9 +242,10 @@ class CProgram:
         once, as under ``#pragma STDC FP_CONTRACT ON``. ``m = x > m ? x : m``, also written as an
         ``if`` or with ``fmax``, is a maximum in any order: each comparison keeps the semantics of
         C, but which zero of two signs remains, and what a NaN replaces, depends on the order.
+        A divisor that the innermost loop does not change becomes a factor: ``x * (1 / r)``.
         Apart from that, infinities, signed zeros and divisions keep the semantics of C.
         """
-        free = with_free_extrema(with_order(self.kernel, Order.ANY))
+        free = with_reciprocals(with_free_extrema(with_order(self.kernel, Order.ANY)))
         return replace(self, kernel=replace(free, fp_contract=True))
 
     def with_contraction(self, is_allowed: bool) -> CProgram:

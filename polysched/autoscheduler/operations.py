@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from polysched.ir.core.kernel import Role, Statement
 from polysched.ir.core.narrow_types import NarrowTypes, narrow_types
 from polysched.ir.core.tree import path
-from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Operation
+from polysched.ir.expr.expressions import Cast, Constant, Expression, Index, Load, Operation
 from polysched.ir.expr.operators import COMPARISONS, LOGICAL, PSEUDO_EXTREMA, Operator
-from polysched.ir.expr.traversal import children, loads
+from polysched.ir.expr.traversal import children, loads, walk
 from polysched.ir.expr.value_ranges import Write
 from polysched.ir.isl.shared_results import remembered
 from polysched.schedule.core.program import Program, largest_extent
@@ -153,8 +154,10 @@ def count_operations(statement: Statement, *, fp_contract: bool) -> Operations:
     """Count the arithmetic of one instance of a statement."""
     sums = products = simple = slow = calls = 0
     are_integer_sums, has_extremum = True, False
-    for node in _computed(statement.value):
-        if not isinstance(node, Operation):
+    computed = _computed(statement.value)
+    shared = {id(part) for factor in _shared_factors(computed, statement) for part in walk(factor)}
+    for node in computed:
+        if not isinstance(node, Operation) or id(node) in shared:
             continue
         operator = node.operator
         are_integer_sums = are_integer_sums and _is_short(node)
@@ -179,6 +182,26 @@ def count_operations(statement: Statement, *, fp_contract: bool) -> Operations:
         are_integer_sums and has_extremum,
         are_integer_sums,
     )
+
+
+def _shared_factors(
+    computed: Sequence[Operation | Cast], statement: Statement
+) -> Iterator[Expression]:
+    """Yield the reciprocals that the innermost loop does not change: computed before it."""
+    for node in computed:
+        if isinstance(node, Operation) and node.operator in _PRODUCTS:
+            for factor in node.operands:
+                is_reciprocal = (
+                    isinstance(factor, Operation)
+                    and factor.operator is Operator.DIVIDE
+                    and isinstance(factor.operands[0], Constant)
+                )
+                if is_reciprocal and not _uses(factor, statement.indices[-1:]):
+                    yield factor
+
+
+def _uses(value: Expression, indices: tuple[str, ...]) -> bool:
+    return any(isinstance(node, Index) and node.name in indices for node in walk(value))
 
 
 def _is_short(node: Operation) -> bool:

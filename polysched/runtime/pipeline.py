@@ -75,4 +75,6 @@ def _passes(machine: Machine, level: int) -> tuple[binding.FunctionPassManager, 
     passes = builder.getFunctionPassManager()
     # Unrolled updates of one element store it once each; the level has no pass against that.
     passes.add_dead_store_elimination_pass()
+    # Sums of bits in pairs, nibbles and bytes become one instruction that counts bits.
+    passes.add_aggressive_instcombine_pass()
     return passes, builder

@@ -2,9 +2,9 @@
 
 An addition waits for the previous addition to the same accumulator. If a loop has few such
 dependence chains, latency bounds it. Then the multiplication must stay outside the chain, because
-the latency of an addition is lower than the latency of an FMA on most processors. If the number of
-chains is at most half the latency of an FMA in cycles, separate multiplications cost no throughput,
-even where one unit executes both operations.
+the latency of an addition is lower than the latency of an FMA on most processors. If at most half
+as many chains as an FMA has cycles of latency add products, and at most as many chains do anything,
+separate multiplications cost no throughput, even where one unit executes both operations.
 
 Measured on Zen 4 with scalar float32 sums, time with FMAs / time with ``vmulss`` and ``vaddss``:
 1.31 with one or two chains, 1.19 with three, 0.95 with four, 1.00 with eight. With vectors: 1.07 to
@@ -20,6 +20,7 @@ from polysched.ir.core.tree import LoopKind
 from polysched.ir.expr.expressions import Expression, Load, Operation
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import loads
+from polysched.ir.expr.traversal import walk as walk_values
 from polysched.loops.ir.nodes import Allocate, Assign, For, LoopNode, LoopProgram, children, walk
 
 _SUMS = (Operator.ADD, Operator.SUBTRACT)
@@ -62,15 +63,24 @@ def contraction(program: LoopProgram, registers: Set[str], fma_latency: int) -> 
             carried = registers - {
                 node_.array for node_ in walk(node) if isinstance(node_, Allocate)
             }
-            own = {
-                assign.target.array
+            updates = [
+                assign
                 for assign in _own_assignments(node.body)
                 if assign.target.array in carried
                 and any(load.array == assign.target.array for load in loads(assign.value))
-            }
-            if len(own) <= fma_latency // 2:
-                latency_bound |= own
+            ]
+            own = {assign.target.array for assign in updates}
+            products = {assign.target.array for assign in updates if _multiplies(assign.value)}
+            if len(products) <= fma_latency // 2 and len(own) <= fma_latency:
+                latency_bound |= products
     return Contraction(program.fp_contract, frozenset(latency_bound))
+
+
+def _multiplies(value: Expression) -> bool:
+    return any(
+        isinstance(node, Operation) and node.operator is Operator.MULTIPLY
+        for node in walk_values(value)
+    )
 
 
 def _adds_to(expression: Operation, accumulators: Set[str]) -> bool:

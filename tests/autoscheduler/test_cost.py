@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polysched.autoscheduler.cost import statement_cost
+from polysched.autoscheduler.cost import core_cost, statement_cost
 from polysched.autoscheduler.facts import statement_facts
 from polysched.frontends.scop import parse_c
 from polysched.machine.presets import PRESETS
@@ -30,3 +30,69 @@ def test_updates_of_lanes_that_lie_apart_pass_through_memory() -> None:
     apart = [cycles(terms, "n][4", "[v][0]") for terms in (2, 8)]
     together = [cycles(terms, "n", "[v]") for terms in (2, 8)]
     assert apart[1] - apart[0] > 3 * (together[1] - together[0])
+
+
+STRIDED = """
+void strided(int n, float x[restrict n])
+{{
+    for (int i = {start}; i < n; i += {step}) x[i] = 1.0f;
+}}
+"""
+NESTED = """
+void nested(int n, int m, float x[restrict n][m])
+{{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < {columns}; j++) x[i][j] = 1.0f;
+}}
+"""
+TRIANGLE = """
+void triangle(int n, int m, const float a[restrict n][m], float x[restrict n][m])
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++) x[i][j] = a[i][j];
+}
+"""
+
+
+def cost_of(text: str, sizes: dict[str, int]) -> float:
+    facts = statement_facts(Schedule(parse_c(text).kernel).program, "x", sizes)
+    return core_cost(facts, PRESETS["skylake-avx512"]).cycles
+
+
+def test_a_loop_with_a_step_runs_fewer_iterations() -> None:
+    each = cost_of(STRIDED.format(start=0, step=1), {"n": 8000})
+    fourth = cost_of(STRIDED.format(start=0, step=4), {"n": 8000})
+    assert 3.5 < each / fourth < 4.5
+
+
+def test_always_as_few_iterations_are_entered_for_little() -> None:
+    sizes = {"n": 1000, "m": 1000}
+    short, long = (cost_of(NESTED.format(columns=n), sizes) for n in (4, 400))
+    assert short / 4 < 2 * long / 400
+
+
+def test_in_a_triangle_some_vectors_have_masks() -> None:
+    schedule = Schedule(parse_c(TRIANGLE).kernel).vectorize("j", 16)
+    shares = []
+    for n in (64, 640):
+        facts = statement_facts(schedule.program, "x", {"n": n, "m": n})
+        shares.append(facts.masked_share(facts.loops[-1]))
+    assert 0 < shares[1] < shares[0] < 1
+
+
+def test_tiles_are_transposed_only_if_the_schedule_says_so() -> None:
+    text = """
+void turn(int n, const float a[restrict n][8], float x[restrict 8][n])
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < 8; j++) x[j][i] = a[i][j];
+}
+"""
+    tiles = Schedule(parse_c(text).kernel).vectorize("i", 16).unroll("j")
+    gathered, transposed = (
+        core_cost(
+            statement_facts(schedule.program, "x", {"n": 1000}), PRESETS["skylake-avx512"]
+        ).cycles
+        for schedule in (tiles, tiles.transpose("iv", across="j"))
+    )
+    assert transposed < 0.7 * gathered

@@ -14,6 +14,7 @@ from polysched.autoscheduler.recipes.lane_buffers import lane_buffers
 from polysched.autoscheduler.recipes.row_sweeps import row_sweeps
 from polysched.autoscheduler.sizes import model_sizes
 from polysched.frontends.scop import parse_c
+from polysched.ir.core.tree import LoopKind, loops
 from polysched.legality.check import check
 from polysched.machine.presets import PRESETS
 from polysched.schedule.primitives.pack import Pack
@@ -54,6 +55,28 @@ void copy(int h, int w, const double x[restrict h][w], double y[restrict h][w])
     for (int i = 0; i < h; i++)
         for (int j = 0; j < w; j++)
             y[i][j] = 0.5 * x[i][j];
+}
+"""
+
+TRANSFORM = """
+void hadamard(int n, float x[restrict n][8])
+{
+    for (int r = 0; r < n; r++) {
+        float a[8], b[8];
+        for (int j = 0; j < 4; j++) {
+            a[j] = x[r][j] + x[r][j + 4];
+            a[j + 4] = x[r][j] - x[r][j + 4];
+        }
+        for (int h = 0; h < 8; h += 4)
+            for (int j = 0; j < 2; j++) {
+                b[h + j] = a[h + j] + a[h + j + 2];
+                b[h + j + 2] = a[h + j] - a[h + j + 2];
+            }
+        for (int j = 0; j < 8; j += 2) {
+            x[r][j] = b[j] + b[j + 1];
+            x[r][j + 1] = b[j] - b[j + 1];
+        }
+    }
 }
 """
 
@@ -114,6 +137,21 @@ def test_rows_become_columns_of_buffers() -> None:
     changed = after(schedule, found[1])
     assert check(changed).is_legal
     assert_agrees(changed, {"h": 1, "w": 1}, {"h": 11, "w": 9})
+
+
+def test_a_transform_of_a_few_elements_is_written_out_for_lanes_of_rows() -> None:
+    schedule = Schedule(parse_c(TRANSFORM).kernel)
+    found = proposals(schedule, lane_buffers)
+    assert found
+    for proposal in found:
+        changed = after(schedule, proposal)
+        inside = [loop for loop in loops(changed.program.tree) if "a" in loop.statements]
+        short = [loop for loop in loops(changed.program.tree) if loop.name in "hj"]
+        assert any(loop.kind is LoopKind.VECTOR for loop in inside)
+        assert short
+        assert all(loop.kind is LoopKind.UNROLLED for loop in short)
+    assert check(changed).is_legal
+    assert_agrees(changed, {"n": 1}, {"n": 21})
 
 
 def test_no_buffers_where_lanes_may_run_along_the_row() -> None:

@@ -101,3 +101,24 @@ def test_overwritten_stores_are_removed() -> None:
     )
     after = optimized_ir(text, PRESETS["skylake-avx512"])
     assert after.count("store float") == 1
+
+
+def test_sums_of_bits_become_one_instruction() -> None:
+    text = """
+define i32 @bits(i32 %x) "no-builtins" {
+  %half = lshr i32 %x, 1
+  %odd = and i32 %half, 1431655765
+  %pairs = sub i32 %x, %odd
+  %low = and i32 %pairs, 858993459
+  %shifted = lshr i32 %pairs, 2
+  %high = and i32 %shifted, 858993459
+  %nibbles = add i32 %low, %high
+  %fourth = lshr i32 %nibbles, 4
+  %both = add i32 %fourth, %nibbles
+  %bytes = and i32 %both, 252645135
+  %product = mul i32 %bytes, 16843009
+  %count = lshr i32 %product, 24
+  ret i32 %count
+}
+"""
+    assert "@llvm.ctpop.i32" in optimized_ir(text, PRESETS["skylake-avx512"])

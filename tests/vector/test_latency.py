@@ -75,3 +75,17 @@ def test_a_chain_that_begins_anew_in_each_iteration_is_none() -> None:
         y[i] += x[k, i] * x[k, i]
     schedule = Schedule(build.kernel()).promote("y", at="i").unroll("k")
     assert additions(schedule) == {"fadd contract"}
+
+
+def test_sums_without_products_do_not_count() -> None:
+    build = KernelBuilder("moments")
+    n = build.parameter("n", minimum=1)
+    x, squares = build.input("x", f32, (n, 3)), build.inout("squares", f32, ())
+    totals = build.inout("totals", f32, (3,))
+    with build.loops(k=n) as k:
+        for column in range(3):
+            with build.statement(f"S{column}", order="any"):
+                totals[column] += x[k, column]
+        with build.statement("Q", order="any"):
+            squares[()] += x[k, 0] * x[k, 0]
+    assert additions(Schedule(build.kernel())) == {"fadd", "fadd contract"}

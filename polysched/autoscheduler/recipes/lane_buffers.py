@@ -63,7 +63,8 @@ def lane_buffers(situation: Situation) -> Iterator[Proposal]:
     is_carried = _is_carried(program, facts)
     for loop in reversed(nest.chain):
         copies = copies_of(program, loop.body)
-        is_short = copies is not None and len(loop.statements) < copies <= LARGEST_BODY
+        is_transform = not nest.is_perfect and facts[0].loop(loop.name).trip >= native
+        is_short = is_transform and copies is not None and copies <= LARGEST_BODY
         arrays = _rows_apart(program, facts, loop.name) if is_carried or is_short else {}
         if not arrays:
             continue
