@@ -81,6 +81,7 @@ from polysched.ir.isl.budget import time_budget
 from polysched.ir.semantics.bit_packing import pack_bits, unpack_bits
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
+from polysched.runtime.collection import collection_paused
 from polysched.schedule.core.foreign_names import MODULE_NAMES
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from polysched.frontends.python.jit import jit
     from polysched.frontends.python.source.annotations import Array
     from polysched.frontends.python.source.labels import statement
+    from polysched.frontends.scop import load_c
     from polysched.instructions.declaration import Instruction
     from polysched.legality.check import check
     from polysched.legality.repairs.search import repairs
@@ -103,6 +105,7 @@ if TYPE_CHECKING:
     from polysched.library.attention.call import attention
     from polysched.library.convolution.call import conv1d, conv2d, conv3d
     from polysched.library.convolution.prepare import PreparedWeight, prepare
+    from polysched.library.dynamic_linear.matrix import PreparedMatrix
     from polysched.library.matmul.dispatch.call import matmul
     from polysched.library.matmul.dispatch.computed import Computed, Input, computed
     from polysched.library.rows.call import layer_norm, softmax
@@ -121,6 +124,7 @@ _LAZY = MappingProxyType(
         "Input": "polysched.library.matmul.dispatch.computed",
         "IllegalScheduleError": "polysched.legality.verdicts.verdict",
         "RefusedScheduleError": "polysched.legality.verdicts.verdict",
+        "PreparedMatrix": "polysched.library.dynamic_linear.matrix",
         "PreparedWeight": "polysched.library.convolution.prepare",
         "Schedule": "polysched.user",
         "UnknownLegalityError": "polysched.legality.verdicts.verdict",
@@ -139,6 +143,7 @@ _LAZY = MappingProxyType(
         "jit": "polysched.frontends.python.jit",
         "kernel": "polysched.frontends.python.decorator",
         "layer_norm": "polysched.library.rows.call",
+        "load_c": "polysched.frontends.scop",
         "matmul": "polysched.library.matmul.dispatch.call",
         "optimize": "polysched.user",
         "prepare": "polysched.library.convolution.prepare",
@@ -159,7 +164,8 @@ def __getattr__(name: str) -> Any:
     if name == "library":
         return import_module("polysched.library")
     if name in _LAZY:
-        value = getattr(import_module(_LAZY[name]), name)
+        with collection_paused():
+            value = getattr(import_module(_LAZY[name]), name)
         # Later lookups find the global and skip this function, which takes a microsecond.
         globals()[name] = value
         return value
@@ -212,6 +218,7 @@ __all__ = [
     "OutOfMemoryError",
     "PlotError",
     "PolyschedError",
+    "PreparedMatrix",
     "PreparedWeight",
     "RefusedScheduleError",
     "Schedule",
@@ -251,6 +258,7 @@ __all__ = [
     "kernel",
     "layer_norm",
     "library",
+    "load_c",
     "load_machine",
     "matmul",
     "maximum",

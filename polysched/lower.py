@@ -42,14 +42,14 @@ from polysched.ir.isl.budget import SAFETY_SECONDS, time_budget
 from polysched.legality.check import check
 from polysched.legality.condition import Condition, legality_condition
 from polysched.legality.reports.answer import advice, answer_of
-from polysched.legality.reports.loop_properties import explain_loops
-from polysched.legality.reports.loop_reports import format_loop_reports
+from polysched.legality.reports.loop_reports import explained, format_loop_reports
 from polysched.llvm.emit.module import emit_module
 from polysched.llvm.export.c_function import CFunction
 from polysched.loops.analysis.parallel import parallel_loops
 from polysched.loops.analysis.size_limits import with_limited_sizes
 from polysched.loops.generate import generate_loops
 from polysched.loops.ir.nodes import If, LoopProgram
+from polysched.loops.isl_ast.schedule_tree import schedule_tree
 from polysched.loops.printers.c import print_c
 from polysched.loops.printers.pseudo import print_loops
 from polysched.machine.description import Machine
@@ -242,7 +242,8 @@ STAGES: Mapping[str, Callable[[Schedule, Machine], str]] = MappingProxyType(
         "domain": lambda schedule, machine: format_kernel(schedule.kernel),
         "deps": lambda schedule, machine: show_dependences(schedule),
         "schedule": lambda schedule, machine: format_schedule(schedule),
-        "properties": lambda schedule, machine: format_loop_reports(explain_loops(schedule)),
+        "tree": lambda schedule, machine: schedule_tree(schedule.program, schedule.program.tree),
+        "properties": lambda schedule, machine: format_loop_reports(explained(schedule)),
         "loops": lambda schedule, machine: print_loops(lower(schedule)),
         "c": lambda schedule, machine: print_c(lower(schedule)),
         **{stage.name: partial(_show_pass, stage.name) for stage in PASSES},

@@ -24,7 +24,7 @@ from polysched.legality import check as checker
 from polysched.legality import condition
 from polysched.legality.repairs import search as repairer
 from polysched.legality.repairs.repair import Repair
-from polysched.legality.reports import loop_properties, loop_reports
+from polysched.legality.reports import loop_reports
 from polysched.legality.verdicts.verdict import Verdict
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
@@ -32,6 +32,7 @@ from polysched.runtime.cache import ObjectCache
 from polysched.runtime.kernel import CompiledKernel
 from polysched.schedule.notation.file import apply_file
 from polysched.schedule.schedule import Schedule as BareSchedule
+from polysched.signature_errors import with_signature_errors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -87,7 +88,7 @@ class Schedule(BareSchedule):
         :func:`polysched.legality.reports.loop_properties.explain_loops` returns the report as
         records.
         """
-        reports = loop_properties.explain_loops(self, seconds=seconds)
+        reports = loop_reports.explained(self, seconds=seconds)
         return Text(loop_reports.format_loop_reports(reports))
 
     def report(
@@ -169,6 +170,9 @@ def compile(
 
 
 def _warn_if_slow(schedule: Kernel | BareSchedule, machine: Machine) -> None:
+    """Warn of a schedule that is far slower, unless warnings are off: a prediction takes time."""
+    if _is_ignored(SlowScheduleWarning):
+        return
     if isinstance(schedule, BareSchedule) and getattr(schedule, "optimized", None) is None:
         from polysched.autoscheduler.slowdown import slowdown  # noqa: PLC0415  (see the module)
 
@@ -178,6 +182,15 @@ def _warn_if_slow(schedule: Kernel | BareSchedule, machine: Machine) -> None:
             warnings.warn(f"{slow}. {advice}", SlowScheduleWarning, stacklevel=3)
 
 
+def _is_ignored(category: type[Warning]) -> bool:
+    """Whether the filters ignore all warnings of a category, so that there is no need for one."""
+    for action, message, filtered, module, line in warnings.filters:
+        if issubclass(category, filtered):
+            return action == "ignore" and not (message or module or line)
+    return False
+
+
+@with_signature_errors
 def optimize(
     kernel: Kernel | BareSchedule,
     machine: Machine | str | None = None,

@@ -12,20 +12,20 @@ from hypothesis import settings
 from polysched.runtime import call_cache, kernel, native_calls
 from tests.golden import compare_with_golden
 
+# The collector runs less often than by default, from here on: collection makes ten thousand tests
+# that live until the end, and tests make few cycles.
+gc.set_threshold(100_000, 20, 10)
+
 settings.register_profile("polysched", deadline=None, print_blob=True)
 settings.load_profile("polysched")
 
 _NUMBERS = count()
-_FINISHED = count(1)
-
-TESTS_BETWEEN_FREEZES = 100
 
 
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give each test a home, and so caches and settings, of its own."""
-    # Numbered here: to find a free number pytest reads the names of all homes before.
-    home: Path = tmp_path_factory.mktemp(f"home-{next(_NUMBERS)}", numbered=False)
+    """Give each test a home, and so caches and settings, of its own; few tests create it."""
+    home: Path = tmp_path_factory.getbasetemp() / f"home-{next(_NUMBERS)}"
     for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, str(home))
     for name in ("POLYSCHED_DEBUG", "NO_COLOR", "FORCE_COLOR"):
@@ -33,22 +33,7 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 
 def pytest_collection_finish() -> None:
-    """Have the collector run less often than by default: tests make few cycles."""
-    gc.set_threshold(20_000, 20, 10)
-    _keep()
-
-
-def pytest_runtest_logfinish() -> None:
-    """Now and then, keep what the tests so far have left."""
-    if next(_FINISHED) % TESTS_BETWEEN_FREEZES == 0:
-        _keep()
-
-
-def _keep() -> None:
-    """Have the collector leave alone what lives until the end: ten thousand tests and caches.
-
-    Otherwise a full collection takes half a second at the end of the run.
-    """
+    """Have the collector leave alone what lives until the end: the collected tests and modules."""
     gc.collect()
     gc.freeze()
 

@@ -65,6 +65,7 @@ def test_kernels_of_at_least_one_element(kernel: ps.Kernel, names: tuple[str, ..
         ("domain", "S[i]"),
         ("deps", ""),
         ("schedule", "vector iv"),
+        ("tree", 'mark: "i, vector iv"'),
         ("properties", "for i: S"),
         ("loops", "vector iv in 0..8"),
         ("c", "for ("),
@@ -80,7 +81,7 @@ def test_each_stage_can_be_shown(stage: str, text: str) -> None:
 def test_the_stages_in_order() -> None:
     passes = [one.name for one in PASSES]
     assert list(STAGES) == [
-        *["domain", "deps", "schedule", "properties", "loops", "c"],
+        *["domain", "deps", "schedule", "tree", "properties", "loops", "c"],
         *passes,
         *["vector", "llvm", "asm"],
     ]

@@ -76,8 +76,8 @@ def test_the_extension_is_optional_and_has_its_sources_and_types(
     assert "#define Py_LIMITED_API 0x030B0000" in header
     assert PROJECT["project"]["requires-python"] == ">=3.11"
     assert "#define NPY_TARGET_VERSION NPY_2_0_API_VERSION" in header
-    assert "numpy>=2.0,<3" in PROJECT["build-system"]["requires"]
-    assert "numpy>=2.0,<3" in PROJECT["project"]["dependencies"]
+    assert "numpy>=2.1,<3" in PROJECT["build-system"]["requires"]
+    assert "numpy>=2.1,<3" in PROJECT["project"]["dependencies"]
 
 
 def test_every_file_beside_the_modules_is_in_the_wheel_or_a_source_of_the_extension() -> None:

@@ -64,3 +64,8 @@ def test_options_of_numba() -> None:
         ps.jit(parallel=True)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="did you mean 'fastmath'"):
         ps.jit(fast_math=True)  # type: ignore[call-overload]
+
+
+def test_sizes_of_optimize_are_one_argument() -> None:
+    with pytest.raises(TypeError, match="optimize: there is no argument 'n'; known are .*'sizes'"):
+        ps.optimize(kernels.scale(), n=100)  # type: ignore[call-arg]

@@ -1,4 +1,4 @@
-/* LU factorisation without pivoting, in place. */
+/* LU factorization without pivoting, in place. */
 void lu(int n, double A[restrict n][n])
 {
     for (int k = 0; k < n; k++) {

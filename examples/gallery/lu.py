@@ -1,4 +1,4 @@
-"""LU factorisation without pivoting, in place."""
+"""LU factorization without pivoting, in place."""
 
 # ruff: noqa: F821  (the sizes in annotations are names of their own)
 

@@ -1,4 +1,4 @@
-/* LU factorisation, then forward and back substitution: A*x = b. */
+/* LU factorization, then forward and back substitution: A*x = b. */
 void lu_solve(int n, double A[restrict n][n], const double b[n], double x[restrict n],
               double y[restrict n])
 {

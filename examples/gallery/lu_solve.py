@@ -1,4 +1,4 @@
-"""LU factorisation, then forward and back substitution: A*x = b."""
+"""LU factorization, then forward and back substitution: A*x = b."""
 
 # ruff: noqa: F821  (the sizes in annotations are names of their own)
 

@@ -21,7 +21,7 @@ class Path:
     Attributes:
         strategy: opt_einsum's strategy; None for the order of the operands.
         limit: the most elements of a value between steps, as opt_einsum takes it.
-        groups: the positions of the operands of each contraction; None for that of ``strategy``.
+        groups: the positions of the operands of each contraction; None if ``strategy`` finds them.
             Each contraction takes its operands out of the list and appends its result.
     """
 

@@ -50,7 +50,7 @@ Region = tuple[Interval, ...]
 
 
 def sizes_of(algorithm: Algorithm, extents: Sequence[Expression]) -> tuple[str, ...]:
-    """The names of all sizes, those of the output first."""
+    """The names of all sizes, the sizes of the output first."""
     expressions = list(extents)
     for computed in algorithm.funcs:
         for definition in computed.definitions:
@@ -131,7 +131,7 @@ def domain_of(
 
 
 def pure_variables(computed: Computed, definition: Definition) -> list[str]:
-    """The Vars over which a definition loops: those in its subscripts, outermost last."""
+    """The Vars in the subscripts of a definition: the loops around it, outermost last."""
     used = set(map(str, definition.subscripts))
     return [name for name in computed.func.variables if name in used]
 

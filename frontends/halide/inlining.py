@@ -1,4 +1,4 @@
-"""Collect the Funcs of a pipeline in topological order, and inline those without a level."""
+"""Collect the Funcs of a pipeline in topological order; inline Funcs without a compute level."""
 
 from __future__ import annotations
 

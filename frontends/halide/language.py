@@ -9,7 +9,7 @@
 
 As in Halide, the first dimension is the innermost, in loops and in memory: the numpy array of
 ``blurred[x, y]`` has the shape ``(height, width)``. Conditions are combined by ``&`` and ``|``.
-Functions such as ``select``, ``maximum`` and ``cast`` are those of ``polysched``.
+Functions such as ``select``, ``maximum`` and ``cast`` come from ``polysched``.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Definition:
 
     @property
     def domains(self) -> tuple[RDom, ...]:
-        """The reduction domains whose variables it uses."""
+        """The reduction domains of the variables in the expression."""
         domains: dict[int, RDom] = {}
         for expression in (self.value, *self.subscripts):
             for node in walk(expression):
@@ -149,8 +149,8 @@ class Func(Stage):
 
     Args:
         name: its name.
-        dtype: the element type; by default that of the pure definition, in which literals are f32
-            or i32.
+        dtype: the element type; by default the type of the pure definition, in which literals
+            are f32 or i32.
     """
 
     def __init__(self, name: str, dtype: DType | str | None = None) -> None:

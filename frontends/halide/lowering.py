@@ -74,7 +74,7 @@ def _positive(sizes: Sequence[str]) -> isl.Set:
 
 
 def _image(build: KernelBuilder, image: ImageParam, region: Region) -> ArrayHandle:
-    """Declare an image with its declared extents, else with those that are read."""
+    """Declare an image with its declared extents, else with the extents that are read."""
     for position, interval in enumerate(region):
         first = interval.first
         if isinstance(first, Constant) and first.value < 0:

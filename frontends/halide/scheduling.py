@@ -117,7 +117,7 @@ def scheduled(schedule: Schedule, algorithm: Algorithm) -> Schedule:
 def _directives(
     computed: Computed, stages: Mapping[str, list[_Loops]], *, shaping: bool
 ) -> list[tuple[_Loops, directives.LocatedDirective]]:
-    """The directives of a Func up to the last split, reorder or fuse, or those after it."""
+    """A Func's directives up to its last split, reorder or fuse, or the directives after it."""
     selected = []
     for loops, definition in zip(stages[computed.name], computed.definitions, strict=True):
         recorded = definition.stage.directives

@@ -84,14 +84,19 @@ class Specialization:
     arguments: tuple[Argument, ...]
 
 
+LARGEST_EXTENT = 2**47
+"""No array has more elements along a dimension: addresses of programs have 47 bits."""
+
+
 def _beyond_extents(kernel: Kernel) -> isl.Set:
-    """The context of a kernel without the conditions that extents of arrays always satisfy."""
+    """The context of a kernel without the conditions that extents satisfy if no array is empty."""
     space = instance_space(kernel.parameters, "", ())
     extents = {extent for array in kernel.arrays.values() for extent in array.shape}
     context = kernel.context
     for parameter in map(Parameter, kernel.parameters):
         if parameter in extents:
-            context = context.gist(to_set(parameter >= 0, space).params())
+            for known in (parameter >= 1, parameter <= LARGEST_EXTENT):
+                context = context.gist(to_set(known, space).params())
     return context
 
 
@@ -229,6 +234,9 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
 
     def report(self) -> str:
         """Report of the latest call: its types, the conditions on sizes, the schedule's report.
+
+        The conditions are those for arrays that are not empty. Statements named ``subscript`` and
+        ``outside`` compute subscripts that are not affine, and whether one leaves its array.
 
         ``function.schedule.trace()`` lists the steps, ``function.schedule.show()`` the loops. If
         the schedule comes from disk, it is searched again for the reasons.

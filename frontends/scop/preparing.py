@@ -15,18 +15,21 @@ from polysched.frontends.scop.declare.variables import (
 from polysched.frontends.scop.inline.choices import choices_of
 from polysched.frontends.scop.inline.statement_calls import Expansion, inlinable
 from polysched.frontends.scop.inline.value_calls import Inliner, formulas_of
+from polysched.frontends.scop.rewrites.counting import with_countdowns
 from polysched.frontends.scop.rewrites.derived import DerivedSizes, sizes_of
 from polysched.frontends.scop.rewrites.entry_values import with_entry_values
 from polysched.frontends.scop.rewrites.exits import without_exits
 from polysched.frontends.scop.rewrites.hoisted_pointers import with_hoisted_pointers
 from polysched.frontends.scop.rewrites.live_out import with_values_after
 from polysched.frontends.scop.rewrites.normalizing import normalized
+from polysched.frontends.scop.rewrites.own_parameters import with_own_parameters
 from polysched.frontends.scop.rewrites.region import Region
+from polysched.frontends.scop.rewrites.settled import with_settled_integers
 from polysched.frontends.scop.rewrites.structs import without_structs
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.source.trees import LOOPS, names_in, walk
-from polysched.frontends.scop.types.c_types import declared_type
+from polysched.frontends.scop.types.c_types import Typedefs, declared_type
 from polysched.frontends.scop.types.layouts import Layouts
 from polysched.ir.expr.dtypes import DType
 
@@ -94,11 +97,28 @@ def _without_calls(parsed: ParsedSource, region: Region) -> Region:
     if not region.is_function:
         return replace(region, items=items)
     result = region.function.decl.type.type
+    numbers = parameters_of(region)[0]
+    items = with_settled_integers(items, _integers(parsed, region, typedefs), names)
+    items = with_own_parameters(with_countdowns(items, numbers), numbers, names)
     is_void = isinstance(result, c_ast.TypeDecl) and getattr(result.type, "names", 0) == ["void"]
     items, value = without_exits(normalized(items), None if is_void else result, names)
     if value is not None:
         items = (*items, c_ast.Return(c_ast.ID(value, items[-1].coord), items[-1].coord))
     return replace(region, items=items)
+
+
+def _integers(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> dict[str, c_ast.Node]:
+    """Return the types of the integers among the parameters and outermost variables."""
+    declared = [node for node in region.items if isinstance(node, c_ast.Decl)]
+    types = {**parameters_of(region)[0], **{node.name: node.type for node in declared}}
+    found: dict[str, c_ast.Node] = {}
+    for name, type_ in types.items():
+        if isinstance(type_, c_ast.TypeDecl):
+            with contextlib.suppress(FrontendError):
+                own = declared_type(type_, typedefs, parsed.source_map, region.function.decl)
+                if own.dtype is not None and own.dtype.is_integer:
+                    found[name] = type_
+    return found
 
 
 def _local_names(region: Region) -> Iterator[str]:
@@ -147,8 +167,7 @@ def with_values_around(parsed: ParsedSource, region: Region) -> Region:
             if isinstance(node, c_ast.Decl) and node.name == name:
                 with contextlib.suppress(FrontendError):
                     type_ = declared_type(node.type, typedefs, parsed.source_map, node)
-                    is_integer = type_.dtype is not None and type_.dtype.is_integer
-                    return type_.dtype if is_integer and len(type_.dims) == 1 else None
+                    return type_.dtype if len(type_.dims) == 1 else None
                 return None
         return None
 

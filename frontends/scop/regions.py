@@ -46,11 +46,13 @@ class Refusal:
 
     Attributes:
         function: the name of its function.
-        error: why it has no translation.
+        error: why it stays.
+        has_translation: whether it has a translation, but no schedule that pays.
     """
 
     function: str
     error: FrontendError
+    has_translation: bool = False
 
 
 def replacements_of(

@@ -41,7 +41,7 @@ FARTHEST_INTERLEAVED = 4
 SCALAR_UNITS = 2
 """Units for scalar operations, at least, also where two of them make one of full vectors."""
 SCALAR_LOADS = 2.0
-"""Scalar loads, or broadcasts to a vector, started per cycle."""
+"""Scalar loads, or broadcasts to a vector, started per cycle. One scalar is stored per cycle."""
 SPLIT_LOAD_CYCLES = 0.6
 """Cycles that a vector takes longer if it lies in two cache lines, as a share of a load's.
 
@@ -94,7 +94,7 @@ class Body:
         self.inner = rolled[-1] if rolled else None
         lanes = math.prod(loop.lanes for loop in vectors)
         self.lanes = lanes
-        self.masked = max((loop.masked for loop in vectors), default=0.0)
+        self.masked = max((facts.masked_share(loop) for loop in vectors), default=0.0)
         self.width = max(1, math.ceil(lanes * facts.element_bits / machine.vector_bits))
         self.copies = math.prod(max(1.0, loop.trip) for loop in copied)
         self.registers = sum(
@@ -203,7 +203,7 @@ class Body:
             return self.width * SHUFFLE_CYCLES
         stride = self.along_lanes(access)
         if self.lanes == 1 or stride == 0:
-            return 1.0 / SCALAR_LOADS if not access.is_write else 1.0
+            return 1.0 / SCALAR_LOADS
         if stride is not None and abs(stride) == access.bytes:
             turned = 0.0 if stride > 0 else 1.0
             # One full vector a cycle for each FMA unit, as on the processors that were measured.
@@ -248,7 +248,7 @@ class Body:
 
     def is_transposed(self, access: AccessFacts) -> bool:
         """Whether the copies of an unrolled loop make tiles, to be transposed in registers."""
-        return any(
+        return any(one.is_transposed for one in self.vectors) and any(
             self.copies == loop.trip
             and self.facts.is_transposable(access, loop.name, loop.trip, self.lanes)
             for loop in self.copied

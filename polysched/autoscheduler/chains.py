@@ -40,7 +40,8 @@ def chain_cycles(body: Body, slots: float) -> float:
     registers = body.copies * body.width
     longest = 0.0
     if body.inner is not None and facts.reads_target and body.is_held(target):
-        longest = latency * body.copies / max(1.0, body.distinct(target))
+        update = SHORT_CYCLES if operations.are_integer_sums else latency
+        longest = update * body.copies / max(1.0, body.distinct(target))
         longest /= _sums_in_flight(body, slots)
     if body.inner is None or body.inner.name in target.born_in:
         # Iterations whose results are their own do not wait for each other.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
@@ -157,14 +157,6 @@ def _threaded(schedule: Schedule, proof: Proved, context: Context) -> Proved:
     return replace(again, dropped=(*proof.dropped, *again.dropped))
 
 
-def _stride_ordered(starts: list[Candidate], context: Context) -> Iterator[Candidate]:
-    """Yield the starts whose loops have another order by stride, in that order."""
-    for begin in starts:
-        schedule, decisions = stride_ordered(begin.schedule, context.sizes)
-        if decisions:
-            yield replace(start(schedule, context), decisions=(*begin.decisions, *decisions))
-
-
 def _better(
     written: Candidate, context: Context, long_context: Context, tell: Callable[[str], None]
 ) -> tuple[list[Candidate], list[Candidate]]:
@@ -179,18 +171,24 @@ def _better(
     schedule, first = with_simplification(written.schedule)
     plain = replace(start(schedule, context), decisions=first) if first else written
     schedule, decisions = normalized(schedule, context.sizes)
+    schedule, ordered = stride_ordered(schedule, context.sizes)
+    decisions += ordered
     starts = [plain]
     if decisions:
         starts.insert(0, replace(start(schedule, context), decisions=(*first, *decisions)))
+    # Apart, sums get their own register tiles; together, lanes run along their common loop.
+    apart, more = normalized(schedule, context.sizes, keeps_sums=False)
     tell("aligning loops for tiles")
     starts += [
         replace(start(tiled, context), decisions=(*begin.decisions, decision))
-        for begin in (*starts, *_stride_ordered(starts, context))
+        for begin in starts
         for tiles in REBUILT
         # Row blocks distribute by themselves: they begin with the loops as written.
         if tiles is not row_blocked or begin is plain
         for tiled, decision in tiles(begin.schedule, context.machine, context.sizes)
     ]
+    if more:
+        starts.append(replace(start(apart, context), decisions=(*first, *decisions, *more)))
     enough = least_cycles(plain.schedule.program, context.machine, long_context.sizes) / NEAR_LEAST
     predicted: list[tuple[float, Candidate]] = []
     skipped: list[Candidate] = []

@@ -48,7 +48,7 @@ class LoopFacts:
     """One loop around a statement.
 
     Attributes:
-        trip: the average trip count.
+        trip: the average number of values from the first to the last, also those between strides.
         lanes: of a vector loop.
         start: the least value that the loop takes in any program run; None if there is none.
         bounded_by: loops whose values decide where this loop starts or ends, or the reverse, as in
@@ -58,6 +58,7 @@ class LoopFacts:
         is_constant: whether the trip count is the same in all program runs.
         partial: of copies, the part of all iterations that stand in tiles which are not full.
         masked: of lanes, the part of all vector iterations that have masks.
+        is_transposed: of lanes, whether tiles of them are transposed in registers.
     """
 
     name: str
@@ -70,6 +71,12 @@ class LoopFacts:
     is_constant: bool = False
     partial: float = 0.0
     masked: float = 0.0
+    is_transposed: bool = False
+
+    @property
+    def iterations(self) -> float:
+        """The average trip count."""
+        return max(1.0, math.ceil(self.trip / self.stride)) if self.stride > 1 else self.trip
 
     def partial_share(self, factor: int) -> float:
         """Return the part of the iterations that remains after full tiles of some iterations.
@@ -82,7 +89,8 @@ class LoopFacts:
 
     def masked_share(self, factor: int) -> float:
         """Return the part of the tiles of some iterations that is not full."""
-        return 1.0 / math.ceil(self.trip / factor) if self.trip % factor else 0.0
+        is_ragged = self.trip % factor or self.bounded_by
+        return 1.0 / math.ceil(self.trip / factor) if is_ragged else 0.0
 
 
 @dataclass(frozen=True)
@@ -177,6 +185,18 @@ class StatementFacts:
         """The loop of a name."""
         return next(loop for loop in self.loops if loop.name == name)
 
+    def masked_share(self, vector: LoopFacts) -> float:
+        """Return the part of the vectors along a loop that have masks.
+
+        In a triangle, one vector of each row is not full; the average row is half the longest.
+        """
+        edges = [
+            2 * vector.lanes / max(1.0, other.trip)
+            for other in self.loops
+            if other.name in vector.bounded_by and other.kind.is_loop_in_code
+        ]
+        return min(1.0, max(vector.masked, *edges, 0.0))
+
     def distances(self, loop: str) -> list[int]:
         """Return after how many iterations of a loop reads see what the statement wrote."""
         step = self.target.stride(loop) or 0
@@ -201,11 +221,12 @@ class StatementFacts:
     def is_transposable(self, access: AccessFacts, row: str, copies: float, lanes: int) -> bool:
         """Whether copies along a loop read or write rows, which registers can transpose.
 
-        A tile has at least half as many columns as lanes. An array that the statement both reads
-        and writes has no tiles, since a copy may read what an earlier one writes.
+        A tile has at least a quarter as many columns as lanes: on Zen 4 a tile of 4 by 16 takes 5
+        cycles a vector, one of 16 by 16 takes 7. An array that the statement both reads and writes
+        has no tiles, since a copy may read what an earlier one writes.
         """
         both = {one.array for one in self.accesses[1:]} & {self.target.array}
-        is_row = access.stride(row) == access.bytes and 2 * copies >= lanes
+        is_row = access.stride(row) == access.bytes and 4 * copies >= lanes
         return is_row and not access.is_guarded and access.array not in both
 
     def split(self, name: str, factor: int, outer: str, inner: str) -> StatementFacts:
@@ -265,7 +286,7 @@ def statement_facts(program: Program, name: str, sizes: Mapping[str, int]) -> St
         partial(_derived, program, name, around, sizes),
         statement_facts,
         (program.kernel, statement, sizes, *arrays, *values),
-        tuple((loop.name, loop.kind, loop.lanes) for loop in around),
+        tuple((loop.name, loop.kind, loop.lanes, loop.transposition) for loop in around),
     )
 
 
@@ -289,6 +310,7 @@ def _derived(
             linked[loop.name],
             reached.get_stride(position).to_python(),
             least(reached, position) is not None and greatest(reached, position) is not None,
+            is_transposed=loop.transposition is not None,
         )
         for position, (loop, trip) in enumerate(zip(around, trips, strict=True))
     )

@@ -28,9 +28,17 @@ SMALLEST_EXPANSION = 2**16
 
 
 def normalized(
-    schedule: Schedule, sizes: Mapping[str, int], kept: frozenset[str] = frozenset()
+    schedule: Schedule,
+    sizes: Mapping[str, int],
+    kept: frozenset[str] = frozenset(),
+    *,
+    keeps_sums: bool = True,
 ) -> tuple[Schedule, tuple[Decision, ...]]:
-    """Distribute every loop as far as legal, inner loops first, except the ``kept`` ones."""
+    """Distribute every loop as far as legal, inner loops first, except the ``kept`` ones.
+
+    Args:
+        keeps_sums: whether sums with shared reads stay in one loop.
+    """
     decisions: list[Decision] = []
     done: set[tuple[str, ...]] = set()
     while (loop := _next(schedule.program.tree, done)) is not None:
@@ -38,7 +46,7 @@ def normalized(
         if (
             loop.name in kept
             or _is_shared_sum(schedule.program, loop)
-            or _are_sums(schedule.program, loop, sizes)
+            or (keeps_sums and _are_sums(schedule.program, loop, sizes))
         ):
             continue
         for decision in _attempts(schedule, loop, sizes):
@@ -84,9 +92,9 @@ def _attempts(schedule: Schedule, loop: Loop, sizes: Mapping[str, int]) -> Itera
     if len(loop.body.children) > 2:
         ends = [child.statements[-1] for child in loop.body.children[:-1]]
         cuts += [Distribute(reference, after) for after in ends]
-    privatized, names = _privatized(schedule, loop, reference, sizes)
     for cut in cuts:
         yield Decision((cut,), loop.statements, _reason(loop, ()))
+    privatized, names = _privatized(schedule, loop, reference, sizes)
     if all(isinstance(child, Leaf) for child in loop.body.children):
         # A recurrence of several statements keeps its temporaries in registers.
         cuts = cuts[:1]

@@ -232,7 +232,7 @@ def _distributions(nest: Nest) -> list[Step]:
         for child in children:
             if isinstance(child, Loop):
                 visit(child, (*around, loop))
-        if len(children) > 1:
+        if len(loop.statements) > 1:
             # Inner loops first: a loop can be distributed only after the loops inside it.
             steps.append(Distribute(f"{loop.statements[0]}.{loop.name}"))
 

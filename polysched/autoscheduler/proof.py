@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from polysched.autoscheduler.candidate import Candidate, Decision
 from polysched.autoscheduler.legal import applied
 from polysched.autoscheduler.program_cost import program_costs
 from polysched.errors import LoweringError
+from polysched.ir.expr.expressions import Constant
 from polysched.legality.check import check
 from polysched.legality.verdicts.verdict import Verdict
+from polysched.loops.ir.nodes import Assign, For, LoopNode, children
 from polysched.lower import limited_loops
 from polysched.machine.description import Machine
 from polysched.schedule.schedule import Schedule
@@ -64,6 +66,39 @@ def _judged(schedule: Schedule, machine: Machine) -> tuple[Verdict, str]:
     except LoweringError as error:
         return verdict, str(error)
     return verdict, ""
+
+
+def keeps_full_tiles(before: Schedule, after: Schedule) -> bool:
+    """Whether all statements that have full vectors in one schedule have them in another.
+
+    Where separated full tiles cannot be proved within the quota of loop generation, the loops keep
+    them together with partial ones, and all vectors have masks.
+    """
+    try:
+        return _with_full_tiles(before) <= _with_full_tiles(after)
+    except LoweringError:
+        return False
+
+
+def _with_full_tiles(schedule: Schedule) -> frozenset[str]:
+    """Return the statements with a version in which all lanes and copies run."""
+
+    def found(node: LoopNode) -> Iterator[str]:
+        if isinstance(node, Assign):
+            yield node.statement
+        elif not isinstance(node, For) or node.kind.is_loop_in_code or _is_full(node):
+            for child in children(node):
+                yield from found(child)
+
+    return frozenset(found(limited_loops(schedule).body))
+
+
+def _is_full(loop: For) -> bool:
+    """Whether a vector loop or an unrolled loop runs its whole extent."""
+    first, last = loop.bounds
+    if first is None or last is None:
+        return False
+    return (loop.lower, loop.upper) == (Constant(first), Constant(last + 1))
 
 
 def _mended(

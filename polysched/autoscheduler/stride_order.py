@@ -25,15 +25,14 @@ def stride_ordered(
     """Reorder the loops of every nest by descending strides where that is legal."""
     decisions: list[Decision] = []
     for nest in tuple(_nests(schedule.program.tree)):
-        order = _by_stride(schedule.program, nest, sizes)
-        if order is None:
-            continue
-        step = Reorder(tuple(map(nest.reference, order)))
-        changed = applied(schedule, (step,))
-        if changed is not None and keeps_order(changed.program, nest.statements):
-            schedule = changed
-            reason = f"{', '.join(order)}: the accesses of the inner loop are contiguous"
-            decisions.append(Decision((step,), nest.statements, reason))
+        for order in _by_stride(schedule.program, nest, sizes):
+            step = Reorder(tuple(map(nest.reference, order)))
+            changed = applied(schedule, (step,))
+            if changed is not None and keeps_order(changed.program, nest.statements):
+                schedule = changed
+                reason = f"{', '.join(order)}: the accesses of the inner loop are contiguous"
+                decisions.append(Decision((step,), nest.statements, reason))
+                break
     return schedule, tuple(decisions)
 
 
@@ -46,14 +45,14 @@ def _nests(node: Node) -> Iterator[Nest]:
         waiting += inner_nests(nest)
 
 
-def _by_stride(program: Program, nest: Nest, sizes: Mapping[str, int]) -> tuple[str, ...] | None:
-    """Return the loops of a nest by descending strides; None if they are in that order.
+def _by_stride(program: Program, nest: Nest, sizes: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
+    """Yield better orders of the loops of a nest: by descending strides, or only the last one so.
 
     The stride of a loop is the sum of the distances in bytes between its iterations, over all
     accesses. A loop that no access depends on, such as a time loop, stays outside.
     """
     if any(loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches for loop in nest.chain):
-        return None
+        return
     facts = [statement_facts(program, name, sizes) for name in nest.statements]
     accesses = [access for statement in facts for access in statement.accesses]
     names = tuple(loop.name for loop in nest.chain)
@@ -61,7 +60,10 @@ def _by_stride(program: Program, nest: Nest, sizes: Mapping[str, int]) -> tuple[
     for name in names:
         steps = [access.stride(name) for access in accesses]
         if None in steps:
-            return None
+            return
         strides[name] = sum(abs(step or 0) for step in steps) or math.inf
-    order = tuple(sorted(names, key=lambda name: -strides[name]))
-    return None if order == names else order
+    order = sorted(names, key=lambda name: -strides[name])
+    last = [name for name in names if name != order[-1]] + order[-1:]
+    for better in dict.fromkeys((tuple(order), tuple(last))):
+        if better != names:
+            yield better

@@ -7,15 +7,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from polysched.autoscheduler.cost import Cost
+from polysched.autoscheduler.facts import StatementFacts
+from polysched.autoscheduler.traffic import footprint
+from polysched.llvm.emit.regions import CHUNKS_A_THREAD
+from polysched.machine.description import Cache, Machine
 
 REGION_CYCLES = 6_000.0
 """Cycles to start and to end a parallel region while the threads of the team are awake.
 
-Measured on Zen 4 with two threads, in a serial loop of regions: 1.0 to 1.3 us, 2.4 us if each thread
-reads megabytes that the other one has written.
+Measured on Zen 4 with two threads, in a serial loop of regions: 1.0 to 1.3 us, 2.4 us if each
+thread reads megabytes that the other one has written.
 """
-LEAST_REGION = 40_000.0
-"""Predicted cycles of each run of a loop from which threads share it.
+LEAST_REGION = 80_000.0
+"""Predicted cycles of each run of a loop from which threads share it, some 20 microseconds.
 
 Measured in the same loop, two threads over one: 0.73 for a region of 1.2 us, 1.0 for 2.4 us, 1.4
 for 6 us and 1.7 for 26 us.
@@ -23,8 +27,8 @@ for 6 us and 1.7 for 26 us.
 LEAST_CYCLES = 400_000.0
 """Predicted cycles of a program from which it gets threads: a tenth of a millisecond.
 
-Waking a thread takes 15 to 60 us, so the team wakes none for shorter work (``team_sleep.py``). Calls
-of 98 us, one after the other, run at 0.96 of the speed of one thread.
+Waking a thread takes 15 to 60 us, so the team wakes none for shorter work (``team_sleep.py``).
+Calls of 98 us, one after the other, run at 0.96 of the speed of one thread.
 """
 LEAST_THREADED_GAIN = 0.85
 """A loop becomes parallel only if its nest then takes at most this part of its cycles."""
@@ -33,6 +37,21 @@ MEMORY_THREADS = 1.5
 
 Measured on Zen 4 with two threads: 1.5 to 1.8 for sums over 288 MB, 1.8 to 2.1 for
 ``y[i] = 2 * x[i]`` over 512 MB, but 1.0 with other tenants on the machine.
+"""
+
+SHORTEST_PART = 256
+"""Bytes of each row that a thread writes in a chunk of iterations, at least.
+
+With parts of one vector, two threads write to most cache lines in turn. Measured on Zen 4: a
+stencil in three dimensions, whose rows of 15 vectors are shared so, takes 2.4 times as long as on
+one thread.
+"""
+MOVED_LINE = 6.0
+"""Cycles of a cache line that another thread has used in the region before.
+
+Chunks go to whichever thread is free, so about half of the lines lie in the caches of another core.
+Not measured by itself: with it, a loop inside the tiles of a time-tiled stencil, whose data stay in
+the second-level cache of one core, is not shared.
 """
 
 
@@ -55,6 +74,45 @@ def shared_cycles(costs: Iterable[Cost], threads: int, trip: float, regions: flo
     """
     rounds = math.ceil(trip / threads - 1e-9) * threads / max(1.0, trip)
     return least_shared(costs, threads) * rounds + regions * REGION_CYCLES
+
+
+def share_lines(facts: Iterable[StatementFacts], loop: str, threads: int) -> bool:
+    """Whether threads write parts of rows that are too short for cache lines of their own."""
+    for one in facts:
+        trip, stride = one.loop(loop).trip, one.target.stride(loop)
+        inside = one.loops[[other.name for other in one.loops].index(loop) + 1 :]
+        has_rows = any(abs(one.target.stride(other.name) or 0) > SHORTEST_PART for other in inside)
+        chunk = trip / min(trip, CHUNKS_A_THREAD * threads)
+        if stride and has_rows and abs(stride) * chunk < SHORTEST_PART:
+            return True
+    return False
+
+
+def moved_cycles(
+    facts: Iterable[StatementFacts], depth: int, regions: float, threads: int, machine: Machine
+) -> float:
+    """Predict the cycles in which regions fetch what other threads used in the region before.
+
+    Data that exceed the caches of a core come from a shared cache, with one thread too.
+
+    Args:
+        facts: the statements in the parallel loop.
+        depth: the number of loops around it.
+    """
+    own = max((cache for cache in machine.caches if cache.shared_by == 1), key=_size, default=None)
+    if own is None or regions <= 1:
+        return 0.0
+    lines: dict[str, float] = {}
+    for one in facts:
+        for access in one.accesses:
+            touched = footprint(access, one.loops[depth:], own.line)
+            lines[access.array] = max(lines.get(access.array, 0.0), touched)
+    used = sum(lines.values())
+    return MOVED_LINE * used * regions / threads if used * own.line <= own.bytes else 0.0
+
+
+def _size(cache: Cache) -> int:
+    return cache.bytes
 
 
 def scaled(costs: Mapping[str, Cost], names: Iterable[str], cycles: float) -> dict[str, Cost]:

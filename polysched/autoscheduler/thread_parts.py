@@ -1,7 +1,7 @@
 """Parts of sums: each thread adds up its part of a sum whose order is free.
 
-A loop that carries nothing but such sums is cut into parts. Each part adds to partial results of its
-own, which are combined at the end::
+A loop that carries nothing but such sums is cut into parts. Each part adds to partial results of
+its own, which are combined at the end::
 
     for i: for j: y[j] += A[i][j] * x[i]
 

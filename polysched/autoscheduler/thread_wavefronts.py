@@ -12,12 +12,15 @@ such diagonals. Each diagonal is a parallel region, so tiles must have enough wo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise, product
 
 from polysched.autoscheduler.candidate import Candidate, Decision
 from polysched.autoscheduler.legal import applied, keeps_buffers, keeps_order
 from polysched.autoscheduler.nests import fresh_names
+from polysched.autoscheduler.program_cost import program_costs
+from polysched.autoscheduler.proof import keeps_full_tiles
 from polysched.autoscheduler.search import Context
 from polysched.autoscheduler.thread_costs import (
     LEAST_REGION,
@@ -35,55 +38,87 @@ from polysched.schedule.table import Step
 
 FACTORS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 """Iterations of each loop in a tile."""
-SAME_CYCLES = 1.03
-"""Of shapes whose predictions differ by less than this factor, the one with the largest tiles wins.
+NEAR_LEAST = 1.15
+"""Shapes within this factor of the least cost of tiles and regions are compared by traffic."""
+COMPARED_SHAPES = 8
+"""Most shapes whose traffic is predicted, those with fewer splits first."""
+SPLIT_GAIN = 0.97
+"""A further split must save this much: it makes the bounds of all loops inside more complex."""
+INNER_GAIN = 0.9
+"""The same for an inner pair of loops: it has regions for each iteration around it."""
 
-Larger tiles use data again that smaller ones fetch from the cache of another core.
-"""
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """Two neighboring loops, and the shapes of their tiles with the predicted cycles of the nest.
+
+    Attributes:
+        shapes: cycles and factors, those with fewer splits first.
+        least: the cycles of the cheapest shape.
+    """
+
+    outer: Loop
+    inner: Loop
+    shapes: tuple[tuple[float, tuple[int, int]], ...]
+    least: float
 
 
 def wavefronts(candidate: Candidate, work: Work, context: Context) -> Iterator[SharedForm]:
-    """Yield the wavefronts over pairs of neighboring loops of a nest."""
+    """Yield the nest with a wavefront over two neighboring loops of its chain."""
     outside = work.entries
+    pairs: list[_Pair] = []
     for outer, inner in pairwise(work.chain()):
         if any(one.kind is not LoopKind.SEQUENTIAL or one.prefetches for one in (outer, inner)):
-            return
-        form = _wavefront(candidate, work, outer, inner, outside, context)
-        if form is not None:
-            yield form
+            break
+        pair = _pair(work, outer, inner, outside, context.threads)
+        pairs += [] if pair is None else [pair]
         outside *= max(1.0, work.loop_facts(outer).trip)
+    if pairs:
+        least = min(pair.least for pair in pairs)
+        yield SharedForm(least, lambda: _made(candidate, work, pairs, context))
 
 
-def _wavefront(
-    candidate: Candidate,
-    work: Work,
-    outer: Loop,
-    inner: Loop,
-    entries: float,
-    context: Context,
-) -> SharedForm | None:
+def _made(
+    candidate: Candidate, work: Work, pairs: Sequence[_Pair], context: Context
+) -> Candidate | None:
+    """Return the candidate with the cheapest legal wavefront, whose full tiles stay apart.
+
+    Only for one of them loops are generated, which may take seconds of isl's time.
+    """
+    best: Candidate | None = None
+    for pair in pairs:
+        most = math.inf if best is None else INNER_GAIN * best.cycles
+        if candidate.cycles - work.cycles + pair.least < most:
+            made = _best_shape(candidate, work, pair, context)
+            if made is not None and made.cycles < most:
+                best = made
+    if best is None or not keeps_full_tiles(candidate.schedule, best.schedule):
+        return None
+    return best
+
+
+def _pair(work: Work, outer: Loop, inner: Loop, entries: float, threads: int) -> _Pair | None:
+    """Return two loops with the shapes of tiles that may gain; None if there are none."""
     facts = [work.loop_facts(outer), work.loop_facts(inner)]
     trips = [one.trip for one in facts]
     is_triangle = outer.name in facts[1].bounded_by and not facts[1].is_constant
     shapes = [
         (cycles, factors)
         for factors in product(FACTORS, FACTORS)
-        if all(
-            factor == 1 or 2 * factor <= trip for factor, trip in zip(factors, trips, strict=True)
-        )
-        for cycles in [_cycles(work, trips, factors, entries, context.threads, is_triangle)]
+        if all(f == 1 or 2 * f <= trip for f, trip in zip(factors, trips, strict=True))
+        for cycles in [_cycles(work, trips, factors, entries, threads, is_triangle)]
         if cycles is not None
     ]
     if not shapes:
         return None
-    least = min(cycles for cycles, _ in shapes)
-    cycles, factors = max(
-        (shape for shape in shapes if shape[0] <= SAME_CYCLES * least),
-        key=lambda shape: (math.prod(shape[1]), -abs(math.log2(shape[1][0] / shape[1][1]))),
-    )
-    return SharedForm(
-        cycles, lambda: _made(candidate, work, (outer, inner), factors, cycles, context)
-    )
+    least, _ = min(shapes)
+    near = [shape for shape in shapes if shape[0] <= NEAR_LEAST * least]
+    near.sort(key=lambda shape: (_splits(shape[1]), shape))
+    return _Pair(outer, inner, tuple(near[:COMPARED_SHAPES]), least)
+
+
+def _splits(factors: tuple[int, int]) -> int:
+    return sum(factor > 1 for factor in factors)
 
 
 def _cycles(
@@ -97,58 +132,84 @@ def _cycles(
     """Predict the cycles of a wavefront; None if its tiles are too small or too few."""
     counts = [math.ceil(trip / factor - 1e-9) for trip, factor in zip(trips, factors, strict=True)]
     tiles = math.prod(counts)
-    if min(counts) < threads or work.cycles / entries / tiles < LEAST_REGION / threads:
-        return None
     # The inner loop of a triangle has twice its average trip count at most.
     diagonals = counts[0] + (2 if is_triangle else 1) * counts[1]
+    if min(counts) < threads or work.cycles / entries / diagonals < LEAST_REGION:
+        return None
     # On average, half of the threads find no tile at the end of a diagonal.
     rounds = tiles / threads + diagonals * (threads - 1) / (2 * threads)
     together = least_shared(work.costs, threads)
     return together * rounds * threads / tiles + entries * diagonals * REGION_CYCLES
 
 
-def _made(
+def _best_shape(
+    candidate: Candidate, work: Work, pair: _Pair, context: Context
+) -> Candidate | None:
+    """Return the candidate with the cheapest shape; None if the wavefront is not legal."""
+    made: list[tuple[Candidate, int]] = []
+    for cycles, factors in pair.shapes:
+        if made and candidate.cycles - work.cycles + cycles >= _best(made).cycles:
+            continue
+        shaped = _shaped(candidate, work, pair, factors, cycles, context)
+        if shaped is None:
+            return None
+        # Whether the order is legal hardly depends on the factors.
+        if not made and not (
+            keeps_order(shaped.schedule.program, work.statements)
+            and keeps_buffers(shaped.schedule.program)
+        ):
+            return None
+        made.append((shaped, _splits(factors)))
+    return _best(made)
+
+
+def _best(made: Sequence[tuple[Candidate, int]]) -> Candidate:
+    """Return the cheapest candidate, with fewer splits among nearly equal ones."""
+    return min(made, key=lambda one: one[0].cycles / SPLIT_GAIN ** one[1])[0]
+
+
+def _shaped(
     candidate: Candidate,
     work: Work,
-    pair: tuple[Loop, Loop],
+    pair: _Pair,
     factors: tuple[int, int],
     cycles: float,
     context: Context,
 ) -> Candidate | None:
+    """Apply the steps of a wavefront, and predict its cost with the traffic of its order."""
     program = candidate.schedule.program
-    first = pair[0].statements[0]
-    wanted = [f"{loop.name}{end}" for loop in pair for end in "tp"]
+    loops = (pair.outer, pair.inner)
+    first = pair.outer.statements[0]
+    wanted = [f"{loop.name}{end}" for loop in loops for end in "tp"]
     names = fresh_names(program, work.around[0] if work.around else work.loop, *wanted, "wave")
-    outer, outer_point, inner, inner_point, wave = (f"{first}.{name}" for name in names)
     steps: list[Step] = []
-    tiles, points = [f"{first}.{loop.name}" for loop in pair], []
-    for at, (tile, point) in enumerate(((outer, outer_point), (inner, inner_point))):
-        if factors[at] > 1:
-            into = (tile.rpartition(".")[2], point.rpartition(".")[2])
-            steps.append(Split(tiles[at], factors[at], into))
+    tiles, points = [loop.name for loop in loops], []
+    for at, factor in enumerate(factors):
+        if factor > 1:
+            tile, point = names[2 * at : 2 * at + 2]
+            steps.append(Split(f"{first}.{tiles[at]}", factor, (tile, point)))
             tiles[at] = tile
             points.append(point)
-    if len(points) == 2 or factors[0] > 1:
-        steps.append(Reorder((*tiles, *points)))
+    if factors[0] > 1:
+        steps.append(Reorder(tuple(f"{first}.{name}" for name in (*tiles, *points))))
+    outer, inner = (f"{first}.{name}" for name in tiles)
     steps += [
-        Skew(tiles[1], tiles[0], 1, names[-1]),
-        Reorder((wave, tiles[0])),
-        Parallel(tiles[0]),
+        Skew(inner, outer, 1, names[-1]),
+        Reorder((f"{first}.{names[-1]}", outer)),
+        Parallel(outer),
     ]
     schedule = applied(candidate.schedule, steps)
-    if (
-        schedule is None
-        or not keeps_order(schedule.program, work.statements)
-        or not keeps_buffers(schedule.program)
-    ):
+    if schedule is None:
         return None
+    costs = program_costs(schedule.program, work.statements, context.machine, context.sizes)
+    slowed = max(1.0, sum(cost.cycles for cost in costs.values()) / work.cycles)
     shape = " by ".join(map(str, factors))
     reason = (
         f"{context.threads} threads share the tiles of a diagonal, {shape} iterations of "
-        f"{pair[0].name}, {pair[1].name} each: both loops carry dependences"
+        f"{pair.outer.name}, {pair.inner.name} each: both loops carry dependences"
     )
     return candidate.with_decision(
         schedule,
         Decision(tuple(steps), work.statements, reason),
-        scaled(candidate.costs, work.statements, cycles),
+        scaled(candidate.costs, work.statements, slowed * cycles),
     )

@@ -10,11 +10,13 @@ For each nest the stage compares ways to share its work, and takes the cheapest 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 
 from polysched.autoscheduler.candidate import Candidate, Decision
+from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied, keeps_buffers, keeps_order
 from polysched.autoscheduler.nests import outer_nests
 from polysched.autoscheduler.search import Context
@@ -23,7 +25,9 @@ from polysched.autoscheduler.thread_costs import (
     LEAST_REGION,
     LEAST_THREADED_GAIN,
     least_shared,
+    moved_cycles,
     scaled,
+    share_lines,
     shared_cycles,
 )
 from polysched.autoscheduler.thread_parts import parts_of_sums
@@ -60,14 +64,21 @@ def least_threaded(candidate: Candidate, threads: int) -> float:
     return least_shared(candidate.costs.values(), threads)
 
 
-def _shared(candidate: Candidate, statement: str, depth: int, context: Context) -> Candidate:
-    """Return the cheapest way to share the loop at a depth around a statement."""
+def _shared(
+    candidate: Candidate, statement: str, depth: int, context: Context, *, in_chain: bool = False
+) -> Candidate:
+    """Return the cheapest way to share the loop at a depth around a statement.
+
+    Args:
+        in_chain: whether the loop is directly in another one, whose wavefronts include its own.
+    """
     work = work_at(candidate, statement, depth, context.sizes)
     if work.cycles < LEAST_REGION or work.loop.kind is not LoopKind.SEQUENTIAL:
         return candidate
     best, most = candidate, candidate.cycles - (1.0 - LEAST_THREADED_GAIN) * work.cycles
     elsewhere = candidate.cycles - work.cycles
-    for way in sorted(_ways(candidate, work, context), key=attrgetter("cycles")):
+    ways = _ways(candidate, work, context, in_chain=in_chain)
+    for way in sorted(ways, key=attrgetter("cycles")):
         if elsewhere + way.cycles >= most:
             break
         made = way.made()
@@ -76,21 +87,28 @@ def _shared(candidate: Candidate, statement: str, depth: int, context: Context) 
     return best
 
 
-def _ways(candidate: Candidate, work: Work, context: Context) -> Iterator[_Way]:
+def _ways(candidate: Candidate, work: Work, context: Context, *, in_chain: bool) -> Iterator[_Way]:
     threads = context.threads
     loop = work.loop
     if loop.prefetches or any(one.prefetches for one in work.around):
         return
     if work.cycles / work.entries >= LEAST_REGION and work.trip >= threads:
         cycles = shared_cycles(work.costs, threads, work.trip, work.entries)
+        program = candidate.schedule.program
+        facts = [statement_facts(program, name, context.sizes) for name in work.statements]
+        if share_lines(facts, loop.name, threads):
+            cycles = math.inf
+        cycles += moved_cycles(facts, work.depth, work.entries, threads, context.machine)
         yield _Way(cycles, lambda: _parallel(candidate, work, cycles, context))
-    inner = tuple(_inner_loops(loop.body))
-    if inner:
+    if any(_inner_loops(loop.body)):
         yield _Way(
             _least_inside(candidate, loop.body, work.depth + 1, context),
-            lambda: _inside(candidate, inner, work.depth + 1, context),
+            lambda: _inside(candidate, loop.body, work.depth + 1, context),
         )
-    for form in (*wavefronts(candidate, work, context), *parts_of_sums(candidate, work, context)):
+    forms = [*parts_of_sums(candidate, work, context)]
+    if not in_chain:
+        forms += wavefronts(candidate, work, context)
+    for form in forms:
         yield _Way(form.cycles, form.made)
 
 
@@ -138,10 +156,9 @@ def _least_inside(candidate: Candidate, node: Node, depth: int, context: Context
     return outside
 
 
-def _inside(
-    candidate: Candidate, loops: tuple[Loop, ...], depth: int, context: Context
-) -> Candidate:
-    """Return the candidate with each of some loops shared in the cheapest way."""
-    for loop in loops:
-        candidate = _shared(candidate, loop.statements[0], depth, context)
+def _inside(candidate: Candidate, body: Node, depth: int, context: Context) -> Candidate:
+    """Return the candidate with each loop directly in a body shared in the cheapest way."""
+    for loop in _inner_loops(body):
+        in_chain = not isinstance(body, Sequence)
+        candidate = _shared(candidate, loop.statements[0], depth, context, in_chain=in_chain)
     return candidate

@@ -107,7 +107,7 @@ def reference(data: AttentionData) -> Array:
 
 
 def tolerance(size: AttentionSize) -> float:
-    """The largest rounding error: that of a score of ``width`` terms, then of ``length`` terms."""
+    """Bound the rounding error of a sum of ``width`` terms and then one of ``length`` terms."""
     return (size.width + size.length) * 8 * float(np.finfo(np.float32).eps)
 
 

@@ -1,7 +1,7 @@
-"""Races of work that moves bytes: each run stands beside a plain copy of as many bytes.
+"""Races of work that moves bytes: each run is compared with a plain copy of as many bytes.
 
-The race itself is that of :mod:`polysched.bench.race`, with bytes in the place of operations and
-copies in that of the FMA peak.
+:mod:`polysched.bench.race` runs them, with bytes instead of operations and the rate of copies
+instead of the FMA peak.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from polysched.bench.table import contestant_cell
 from polysched.runtime.memory import aligned_zeros
 
 BURST = 0.002
-"""Seconds for which a burst of copies lasts at least."""
+"""Shortest burst of copies, in seconds."""
 
 
 @dataclass(frozen=True)
 class Moved:
-    """What the race says about one contestant.
+    """The measurements of one contestant in a race of bytes.
 
     Attributes:
         work: the work's name.
@@ -51,7 +51,7 @@ class Moved:
 
 
 def moved(result: Result) -> Moved:
-    """A race's result whose operations were bytes."""
+    """Convert a result of a race whose operations were bytes."""
     return Moved(
         result.kernel,
         result.contestant,
@@ -87,7 +87,7 @@ def copy_burst(size: int, clock: Callable[[], float] = time.perf_counter) -> Cal
 
 
 def speedups(results: Iterable[Moved], own: str, others: Collection[str]) -> tuple[Speedup, ...]:
-    """The contestant ``own`` beside each of those named ``others`` at the same work.
+    """Compute the speedups of the contestant ``own`` over each of ``others`` at the same work.
 
     Peers that are held back are left out.
     """
@@ -113,8 +113,9 @@ def bandwidth_table(results: Sequence[Moved]) -> str:
     ]
     ordered = sorted(results, key=lambda r: (works.index(r.work), -r.fraction_of_copy))
     lines += [
-        f"| {one.work} | {contestant_cell(one)} | {one.fraction_of_copy:.3f} | "
-        f"{one.gigabytes_per_second:.1f} | {one.copy_gigabytes_per_second:.1f} | {one.runs} |"
-        for one in ordered
+        f"| {result.work} | {contestant_cell(result)} | {result.fraction_of_copy:.3f} | "
+        f"{result.gigabytes_per_second:.1f} | {result.copy_gigabytes_per_second:.1f} | "
+        f"{result.runs} |"
+        for result in ordered
     ]
     return "\n".join(lines) + "\n"

@@ -101,13 +101,13 @@ class _Stopwatch:
         repetitions = 1
         while min(_seconds(run, repetitions) for _ in range(3)) < SHORTEST:
             repetitions *= 2
-        found = []
+        cycles = []
         for _ in range(RUNS):
             before = self.meter.burst(SHORTEST)
             seconds = _seconds(run, repetitions)
             clock = max(before, self.meter.burst(SHORTEST)) / self.flops_per_cycle
-            found.append(seconds * clock / repetitions)
-        return min(found)
+            cycles.append(seconds * clock / repetitions)
+        return min(cycles)
 
     def stream(self, size: int) -> float:
         """Return the cycles of a cache line when rows of an array of some bytes are summed."""
@@ -160,8 +160,8 @@ class _Stopwatch:
         run = _run(schedule, self.machine, np.zeros((rows, pitch), kind), np.zeros(lanes, kind))
         return self.cycles(run) / rows
 
-    def elementwise(self, what: str) -> float:
-        """Return the cycles of one vector of an operation on floats that lie in L1."""
+    def elementwise(self, operation: str) -> float:
+        """Return the cycles of ``exp`` or of a division for one vector of floats in L1."""
         lanes = self.machine.lanes(32)
         vectors = 32
         build = KernelBuilder("elementwise")
@@ -170,7 +170,7 @@ class _Stopwatch:
         y = build.inout("y", f32, (vectors * lanes,))
         with build.loops(t=times, i=vectors, v=lanes) as (_, i, v):
             at = lanes * i + v
-            y[at] = exp(x[at]) if what == "exp" else 1.5 / x[at]
+            y[at] = exp(x[at]) if operation == "exp" else 1.5 / x[at]
         schedule = Schedule(build.kernel()).vectorize("v", lanes)
         values = np.full(vectors * lanes, 1.25, "f4")
         return self.cycles(_run(schedule, self.machine, values, np.zeros_like(values))) / vectors

@@ -51,7 +51,7 @@ def seconds_to_callable(name: str, machine_file: str | None = None) -> float:
     """Declare, schedule, prove and compile the convolution, by the contestant's name, uncached.
 
     Args:
-        name: the contestant's.
+        name: the contestant's name.
         machine_file: the text of a machine file; None for this machine.
     """
     start = time.perf_counter()
@@ -67,13 +67,13 @@ def measure_delays(
     machine: Machine | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[Delay, ...]:
-    """The delays of the import and of compiling each of the convolution's schedules.
+    """Measure the import time, and the time to compile each of the convolution's schedules.
 
     Args:
         runs: processes for each schedule.
-        names: which of the schedules.
-        machine: what is compiled for; None for this one.
-        progress: told what happens next.
+        names: the schedules to compile.
+        machine: the machine to compile for; None for this machine.
+        progress: called with the name of each measurement before it starts.
 
     Raises:
         BenchError: `runs` is not positive, or a process failed.

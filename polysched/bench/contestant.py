@@ -25,7 +25,7 @@ class Runner:
     """A prepared contestant.
 
     Attributes:
-        run: does the whole work once, from the same input each time; this is what is timed.
+        run: does the whole work once, from the same input each time. Only this is timed.
         output: the result of the latest `run`, in the shape of the race's reference. Not timed.
         restore: puts the input back before each run, for work that overwrites it. Not timed.
     """
@@ -37,12 +37,14 @@ class Runner:
 
 @dataclass(frozen=True)
 class Contestant:
-    """A name and how to get ready: compile, pack constant operands, allocate. Not timed.
+    """A contestant of a race.
 
-    `prepare` may raise `UnavailableError`; the contestant is then withdrawn and the race goes on.
-
-    `kernels` finds out, after the race, which kernels of which library a peer ran on. Its arguments
-    are the contestant's name and the prepared `run`. None: the code is polysched's own.
+    Attributes:
+        name: the contestant's name.
+        prepare: compiles, packs constant operands and allocates memory. It is not timed. If it
+            raises `UnavailableError`, the contestant is withdrawn and the race goes on.
+        kernels: finds out, after the race, which kernels of which library a peer ran. Its arguments
+            are the contestant's name and the prepared `run`. None for polysched's own code.
     """
 
     name: str
@@ -51,7 +53,7 @@ class Contestant:
 
 
 def warm(runner: Runner) -> Runner:
-    """Call a runner once, so that the race does not take a slow first call for a long work."""
+    """Call a runner once, so that a slow first call does not count in the estimate of its time."""
     if runner.restore is not None:
         runner.restore()
     runner.run()
@@ -69,9 +71,7 @@ def optional_module(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != name:
             raise UnavailableError(f"{name} cannot be loaded: {error}") from error
-        raise UnavailableError(
-            f"{name} is not installed (pip install 'polysched[bench]')"
-        ) from error
+        raise UnavailableError(f"{name} is not installed (pip install '.[bench]')") from error
     except (ImportError, OSError) as error:
         # A shared library that is missing or made for another system.
         raise UnavailableError(f"{name} cannot be loaded: {error}") from error

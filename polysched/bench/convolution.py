@@ -37,10 +37,10 @@ class ConvolutionSize:
 
     @property
     def flops(self) -> int:
-        """A multiplication and an addition per window element, one addition of the bias, one max.
+        """Operations: a multiplication and an addition per window element, the bias, the maximum.
 
-        The addition of the bias is what starting the sum from it saves; it is counted, as the
-        race's rates are of the algorithm and the same for all.
+        Code that starts the sum with the bias saves its addition. The addition is counted all the
+        same, so that all contestants have the same number of operations.
         """
         outputs = self.images * self.rows * self.columns * self.channels_out
         return outputs * (2 * WINDOW * WINDOW * self.channels_in + 2)

@@ -43,7 +43,7 @@ def conv2d_relu(N: int = 5, H: int = 80, W: int = 100, CI: int = 128, CO: int = 
 
 
 def unscheduled(kernel: Kernel) -> Schedule:
-    """(a) The program as it is written."""
+    """(a) The program without a schedule."""
     return Schedule(kernel)
 
 

@@ -31,12 +31,12 @@ SCHEDULES: Mapping[str, ScheduleMaker] = MappingProxyType(
 def own_contestants(
     data: ConvolutionData, machine: Machine, cache: ObjectCache | None = None
 ) -> tuple[Contestant, ...]:
-    """The library's schedules for these operands; none is compiled before it is prepared.
+    """The library's schedules for these operands; each is compiled when it is prepared.
 
     Args:
         data: the operands.
-        machine: what to compile for; it has to be able to run here.
-        cache: of object code; by default the user's.
+        machine: the machine to compile for; this host must be able to run its code.
+        cache: the cache of object code; by default the user's.
     """
     return tuple(
         Contestant(name, partial(prepare_own, data, schedule, machine, cache))

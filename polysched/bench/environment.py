@@ -38,10 +38,10 @@ TUNING_VARIABLES: Mapping[str, str] = MappingProxyType(
         "GLIBC_TUNABLES": "the C library: instruction sets of memcpy, memory allocation",
     }
 )
-"""Beginnings of the names of variables that make peers slower or faster, and what they change."""
+"""Prefixes of environment variables that make peers slower or faster, and their effects."""
 
 CLEARED = "POLYSCHED_BENCH_CLEARED"
-"""Names a process that was started by `clear_environment`: what was cleared, one a line."""
+"""Environment variable that `clear_environment` sets: the cleared variables, one a line."""
 
 
 def tuning_variables(environment: Mapping[str, str]) -> dict[str, str]:
@@ -64,9 +64,9 @@ def clear_environment() -> tuple[str, ...]:
             not known.
     """
     before = os.environ.pop(CLEARED, None)
-    found = tuning_variables(os.environ)
-    if found:
-        _start_again(found, is_second=before is not None)
+    tuning = tuning_variables(os.environ)
+    if tuning:
+        _start_again(tuning, is_second=before is not None)
     return tuple((before or "").splitlines())
 
 

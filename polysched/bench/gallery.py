@@ -37,24 +37,25 @@ from polysched.schedule.schedule import Schedule
 PLAIN = "unscheduled"
 AUTO = "auto"
 TOLERANCES = {4: 1e-4, 8: 1e-9}
-"""Of the largest magnitude in an array, by the bytes of its numbers; whole numbers are exact."""
+"""Tolerance relative to an array's largest magnitude, by its type's bytes; integers are exact."""
 _NUMBER = 1.25
+"""Value of the floating-point scalars without an entry."""
 LARGEST_INTEGER = 99
 """Integers without an entry are drawn from 0 to this number, which all types hold."""
 
 
 @dataclass(frozen=True)
 class Calls:
-    """A program's arguments, and what is needed to call it again and again with the same.
+    """The arguments of a program's calls, with the initial contents that each run needs.
 
     All contestants get the same memory, so that none is lucky with its addresses.
 
     Attributes:
-        program: whose.
-        sizes: by name.
-        arrays: what the program is given, by name.
-        originals: copies of those whose contents a run changes and reads.
-        written: names of those that hold results.
+        program: the program.
+        sizes: the values of its parameters, by name.
+        arrays: its array arguments, by name.
+        originals: initial contents of the arrays that a run both reads and changes.
+        written: names of the arrays that hold results.
     """
 
     program: Program
@@ -82,7 +83,7 @@ class Calls:
         return {name: self.arrays[name].copy() for name in self.written}
 
     def call(self, library: ctypes.CDLL) -> partial[Any]:
-        """The function with all its arguments."""
+        """Bind the function of a library to the arguments."""
         function = self.program.function
         arguments = [self._argument(function, position) for position in _positions(function)]
         entry = library[function.name]
@@ -112,11 +113,11 @@ def _positions(function: CFunction) -> range:
 def prepared_calls(
     program: Program, sizes: Mapping[str, int], inputs: Mapping[str, Make], seed: int = 0
 ) -> Calls:
-    """Arguments for a program.
+    """Allocate and fill the arguments of a program.
 
     Args:
         sizes: a value for each parameter of its kernel.
-        inputs: contents of the arrays that are not drawn from [-1, 1).
+        inputs: contents of the arrays that are not drawn from [-1, 1), by name.
     """
     generator = np.random.default_rng(seed)
     outside = [a for a in program.kernel.arrays.values() if a.role is not Role.TEMPORARY]
@@ -176,10 +177,10 @@ class Expected:
 
 
 def expected_results(calls: Calls, folder: Path) -> Expected:
-    """What the program computes as it is written: each operation rounds by itself, in its order.
+    """Run the unscheduled program, without FMA contraction, in the order of the source.
 
     Args:
-        folder: for the code.
+        folder: the folder for the compiled code.
     """
     program = calls.program
     plain = compiled_by_polysched(Schedule(program.kernel), program.function, folder, "reference")
@@ -229,7 +230,7 @@ def contestants(
 def compiler_contestant(
     calls: Calls, expected: Expected, compiler: CCompiler, folder: Path
 ) -> Contestant:
-    """A C compiler as a contestant; ``folder`` is for its code."""
+    """A C compiler as a contestant; its code goes to ``folder``."""
 
     def prepare() -> Runner:
         return runner_of(calls, expected, compiled_by(compiler, calls.program.source, folder))
@@ -242,7 +243,7 @@ def _kernels(compiler: CCompiler, *_: object) -> PeerKernels:
 
 
 def runner_of(calls: Calls, expected: Expected, library: ctypes.CDLL) -> Runner:
-    """A library that defines the program's function, ready to be raced."""
+    """Prepare a library that defines the program's function for a race."""
     calls.forget()
     restore = calls.restore if calls.originals else None
     return Runner(
@@ -253,7 +254,7 @@ def runner_of(calls: Calls, expected: Expected, library: ctypes.CDLL) -> Runner:
 
 
 def speedups(program: str, results: Iterable[Result]) -> tuple[Speedup, ...]:
-    """polysched beside each other contestant of one program's race that is not held back."""
+    """Compute polysched's speedups over the contestants of a program that are not held back."""
     by_name = {result.contestant: result for result in results}
     own = by_name.get(OWN) or by_name.get(PLAIN)
     if own is None:

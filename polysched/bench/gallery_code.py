@@ -42,12 +42,12 @@ class Program:
     """A program of the gallery.
 
     Attributes:
-        name: of its file.
+        name: the name of its file, without the extension.
         source: its C file.
-        kernel: what the file says, sums in its order.
-        free_kernel: the same with sums in any order, as C compilers run it with -ffast-math.
+        kernel: the kernel of the file; sums keep their order.
+        free_kernel: the kernel with sums in any order, as C compilers compile it with -ffast-math.
         function: the C function.
-        schedule: polysched's, or None.
+        schedule: the schedule in the gallery, or None.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Program:
 
 @dataclass(frozen=True)
 class CCompiler:
-    """A C compiler by the name that results call it, the words of its command, and its flags."""
+    """A C compiler: its name in results, the words of its command, and its flags."""
 
     name: str
     command: tuple[str, ...]
@@ -73,7 +73,7 @@ def installed_compilers() -> tuple[CCompiler, ...]:
 
 
 def peer_compilers(flags: tuple[str, ...]) -> tuple[CCompiler, ...]:
-    """gcc, clang, and clang with Polly, installed or not: one that is missing withdraws itself."""
+    """gcc, clang, and clang with Polly; a compiler that is not installed is withdrawn later."""
     clang = next((name for name in _CLANGS if shutil.which(name)), _CLANGS[0])
     return (
         CCompiler("gcc", ("gcc",), flags),
@@ -89,14 +89,14 @@ def compiled_by_polysched(
     label: str,
     machine: Machine | None = None,
 ) -> ctypes.CDLL:
-    """A schedule as a library that defines the C function.
+    """Compile a schedule to a shared library that defines the C function.
 
     Args:
         schedule: the schedule.
         function: the C function.
-        folder: where the library goes.
-        label: what tells it from others of that function.
-        machine: what it is compiled for; None for this one.
+        folder: the folder for the library.
+        label: distinguishes the libraries of one function by their file names.
+        machine: the machine to compile for; None for this machine.
 
     Raises:
         IllegalScheduleError, UnknownLegalityError: the schedule is not proved legal.
@@ -108,13 +108,13 @@ def compiled_by_polysched(
 
 
 def compiled_by(compiler: CCompiler, source: Path, folder: Path) -> ctypes.CDLL:
-    """A C file as a library.
+    """Compile a C file to a shared library.
 
-    It is linked by another command without ``-ffast-math``: gcc would add code that switches
+    Another command links it, without ``-ffast-math``: with that flag gcc links code that switches
     denormal numbers off for the whole process.
 
     Raises:
-        UnavailableError: there is no such compiler, or it refuses.
+        UnavailableError: the compiler is not installed, or refuses the file.
     """
     made = folder / f"{source.stem}.{compiler.name}.o"
     flags = (*compiler.flags, "-fPIC", "-c", str(source), "-o", str(made))
@@ -128,11 +128,11 @@ def compiled_by(compiler: CCompiler, source: Path, folder: Path) -> ctypes.CDLL:
 def compiler_kernels(compiler: CCompiler) -> PeerKernels:
     """A compiler's version and flags, the processor that it tunes for, and its vectors' width.
 
-    It is held back if the flags do not switch on this processor's widest vectors. Whether it uses
-    them is its own choice, which the vectors of a plain loop show.
+    The compiler is held back if the flags do not enable this processor's widest vectors. The record
+    states which vectors it uses for a plain loop.
 
     Raises:
-        UnavailableError: there is no such compiler, or it refuses.
+        UnavailableError: the compiler is not installed, or refuses the flags.
     """
     flags = (*compiler.command, *compiler.flags, "-x", "c", "-")
     macros = _run((*flags, "-dM", "-E"))
@@ -152,7 +152,7 @@ def compiler_kernels(compiler: CCompiler) -> PeerKernels:
 
 
 def _run(command: Sequence[str], text: str | None = None) -> str:
-    """The output of a command that reads ``text``."""
+    """Run a command with ``text`` as its input, and return its output."""
     try:
         done = subprocess.run(
             command, input=text, check=True, capture_output=True, text=True, errors="replace"

@@ -16,17 +16,17 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 Make = Callable[[np.random.Generator, tuple[int, ...]], "npt.ArrayLike"]
-"""An array's contents for its shape."""
+"""Function that makes the contents of an array from a random generator and the shape."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """One program of the gallery as it is raced.
+    """Sizes, operations and inputs of a gallery program in a race.
 
     Attributes:
-        large: a value for each size, for arrays well beyond a second-level cache.
-        operations: of one call, from the sizes by name: the term that grows fastest.
-        inputs: contents by the name of an array or number.
+        large: the parameters for arrays much larger than the L2 cache.
+        operations: counts the operations of one call from the sizes; only the leading term.
+        inputs: functions that fill an array or number, by its name.
     """
 
     large: Mapping[str, int]
@@ -34,35 +34,35 @@ class Work:
     inputs: Mapping[str, Make] = field(default_factory=dict)
 
     def sizes(self, kind: str) -> dict[str, int]:
-        """The ``large`` sizes, or the ``small`` ones: a twentieth, within the first caches."""
+        """The ``large`` sizes, or ``small`` sizes: a twentieth, for arrays in L1 or L2."""
         part = {"large": 1, "small": 20}[kind]
         return {name: max(4, extent // part) for name, extent in self.large.items()}
 
 
 def uniform(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Numbers from [-1, 1)."""
+    """Uniformly distributed numbers from [-1, 1)."""
     return generator.uniform(-1, 1, shape)
 
 
 def dominant(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """A matrix whose diagonal outweighs its rows: factorised without pivots, solved stably."""
+    """A diagonally dominant matrix: it can be factored without pivoting, and solved stably."""
     matrix = uniform(generator, shape)
     matrix[np.diag_indices(len(matrix))] = 2 * len(matrix)
     return matrix
 
 
 def reflections(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """The first column of a Toeplitz matrix, left of which stands 1, that is well conditioned."""
+    """The first column, below its 1, of a well-conditioned symmetric Toeplitz matrix."""
     return uniform(generator, shape) / (2 * shape[0])
 
 
 def distances(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Lengths of edges."""
+    """Edge lengths of a graph, from 1 to 999."""
     return generator.integers(1, 1000, shape)
 
 
 def bases(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """The four bases of a strand, 0 to 3."""
+    """A sequence of RNA bases, 0 to 3."""
     return generator.integers(0, 4, shape)
 
 
@@ -72,7 +72,7 @@ def zeros(_: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 
 def always(value: float) -> Make:
-    """One number everywhere."""
+    """Fill an array with one number."""
     return lambda _, shape: np.full(shape, value)
 
 

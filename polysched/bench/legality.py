@@ -40,13 +40,13 @@ class CheckTime:
 
 @dataclass(frozen=True)
 class LegalityResult:
-    """What was measured.
+    """Times of the checker, and its verdicts on random pairs.
 
     Attributes:
-        outcome: of the random pairs.
-        checks: of real schedules.
-        hostile: of one that the checker cannot decide in time.
-        limit: the wall time that the checker is given, in seconds.
+        outcome: the verdicts on the random pairs.
+        checks: the times for real schedules.
+        hostile: the time for a schedule that the checker cannot decide in time.
+        limit: the time limit of the checker, wall time in seconds.
     """
 
     outcome: Outcome
@@ -123,7 +123,7 @@ SCHEDULES: Mapping[str, Callable[[], Schedule]] = MappingProxyType(
         "matmul, packed and tiled": packed_matmul,
     }
 )
-"""The full schedules whose checks are timed."""
+"""Schedules to time the checker with."""
 
 
 def time_check(
@@ -132,7 +132,7 @@ def time_check(
     """Check a schedule several times.
 
     Args:
-        seconds: the wall time that the checker is given.
+        seconds: the time limit of the checker, wall time.
     """
     cpu, wall, verdicts = [], [], set()
     for _ in range(runs):
@@ -163,10 +163,10 @@ def measure_legality(
     """Judge random pairs, then time the checks.
 
     Args:
-        plan: of the random pairs.
+        plan: the number of random pairs and their seeds.
         runs: checks of each real schedule.
         limit: the wall time for the hostile schedule, in seconds.
-        progress: told what happens.
+        progress: called with a short text before each step.
 
     Raises:
         BenchError: ``runs`` is not positive.

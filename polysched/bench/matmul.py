@@ -84,7 +84,7 @@ class MatmulData:
     b: npt.NDArray[Any]
 
     def output(self) -> npt.NDArray[Any]:
-        """New memory for the product; those of small integers are summed in 32 bits."""
+        """Allocate the product; products of small integers have elements of 32 bits."""
         dtype = np.dtype(np.int32) if _is_integer(self.a.dtype) else self.a.dtype
         return aligned_zeros((self.size.m, self.size.n), dtype)
 
@@ -139,9 +139,9 @@ def contestants(
 ) -> tuple[Contestant, ...]:
     """polysched, numpy and torch, each called as users do, with an output to write into.
 
-    Products of float32 are also raced by oneDNN, as torch gives those of floating-point numbers to
-    MKL, which is held back on processors of other makers. Numpy is left out of products of
-    integers and of half types: it sums them in their own type, by plain loops.
+    For float32, oneDNN races too: torch computes floating-point products with MKL, which is held
+    back on processors of other makers. For integers and half types, numpy does not race: it sums
+    them in their own type, by plain loops.
 
     Args:
         data: the operands.
@@ -213,7 +213,7 @@ def prepare_onednn(data: MatmulData, threads: int) -> Runner:
     """oneDNN's inner product, the operator that ``torch.compile`` puts in for a frozen layer.
 
     ``b`` is not packed beforehand. The operator has no parameter for the output: it takes memory
-    from torch's allocator, which hands out what the call before gave back. torch is held to so many
+    from torch's allocator, which reuses the memory of the previous call. torch keeps this number of
     threads for the rest of the process.
 
     Raises:

@@ -125,8 +125,8 @@ def first_calls(
 def kernel_times(data: MatmulData, threads: int, dtype: DType, clock: Clock) -> tuple[float, float]:
     """The seconds of the generic kernels and of the specialized one, with bound arguments.
 
-    Both run in turn. The times are those of the round with the median ratio, because other work on
-    the machine slows the two of a round alike.
+    Both run in turn. The times of the round with the median ratio are returned, because other work
+    on the machine slows both runs of a round alike.
     """
     out, host = data.output(), load_machine()
     product = strided(dtype, data.a, data.b, out)
@@ -184,7 +184,7 @@ def measured(
 ) -> list[NewShape]:
     """Measure all first calls in a row, then the kernels of each shape.
 
-    Operands are made just before a first call, so no call finds those of another in the cache.
+    Operands are made just before a first call, so the operands of no other call are in the cache.
     """
     prepare(sizes, dtype, threads)
     first = []

@@ -36,7 +36,7 @@ from polysched.runtime.pipeline import CompileOptions
 from polysched.schedule.schedule import Schedule
 
 CODE = "polysched, code alone"
-"""Its machine code, called as LLVM's own is: without the checks that a call makes."""
+"""polysched's machine code, called without the checks of a call, as LLVM's code is."""
 
 LLVM = "LLVM"
 PEERS = ("numpy", LLVM)
@@ -53,8 +53,8 @@ class BitcastWork:
     """Packing or unpacking ``count`` elements of a sub-byte type.
 
     Raises:
-        BenchError: the count is no positive multiple of 256, or the type is no odd one that fits a
-            byte.
+        BenchError: the count is not a positive multiple of 256, or the type is not an integer of 1
+            to 7 bits.
     """
 
     direction: Direction
@@ -126,20 +126,22 @@ def random_data(work: BitcastWork, seed: int = 0) -> PackingData:
 def contestants(
     data: PackingData, *, strategies: bool = False, machine: Machine | None = None
 ) -> tuple[Contestant, ...]:
-    """polysched, numpy and LLVM's own lowering.
+    """polysched, numpy and LLVM's own lowering of the conversion.
 
     Args:
-        data: what is packed or unpacked.
-        strategies: each of polysched's by name, too.
-        machine: what all but numpy's is compiled for; None for this one.
+        data: the elements to pack or unpack.
+        strategies: whether each of polysched's strategies races too, by its name.
+        machine: the machine to compile polysched's and LLVM's code for; None for this machine.
     """
     target = machine or load_machine()
     named: tuple[Contestant, ...] = ()
     if strategies:
-        found = applicable(data.work.direction, data.work.conversion, target.enabled_features)
+        strategy_names = applicable(
+            data.work.direction, data.work.conversion, target.enabled_features
+        )
         named = tuple(
             Contestant(f"strategy {name}", partial(prepare_strategy, data, name, target))
-            for name in found
+            for name in strategy_names
             if name != "native"
         )
     return (

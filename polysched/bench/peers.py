@@ -23,20 +23,21 @@ _VECTOR_BITS = (
 )
 """Widths of vectors in bits, and the x86 instruction sets and core types with such vectors.
 
-The names are those of OpenBLAS, BLIS, oneDNN, MKL, ATen, numpy and Halide in lower case. The widest
+OpenBLAS, BLIS, oneDNN, MKL, ATen, numpy and Halide use these names, here in lower case. The widest
 match counts.
 """
 
 
 @dataclass(frozen=True)
 class PeerKernels:
-    """The library that does a peer's work, and which of its kernels run on this processor.
+    """The library that a peer calls, and the kernels of it that run on this processor.
 
     Attributes:
-        name: the contestant's.
+        name: the contestant's name.
         library: ``"OpenBLAS"``, ``"MKL"``, ``"gcc"``.
-        version: the library's.
-        architecture: what the kernels are made for, in the library's words.
+        version: the library's version.
+        architecture: the instruction set or processor that the kernels are compiled for, as the
+            library prints it.
         held_back: why these kernels are not the best that this processor could run; None if that
             is not known. No ratio is formed with a peer that is held back.
     """
@@ -58,11 +59,12 @@ def peer_kernels(
     """The record of a peer, which is held back if its vectors are narrower than this processor's.
 
     Args:
-        name: the contestant's.
-        library: which does the work.
-        version: the library's.
-        architecture: what its kernels are made for; the widths of many are known by their names.
-        bits: width of the kernels' vectors, where it is known otherwise.
+        name: the contestant's name.
+        library: the library's name.
+        version: the library's version.
+        architecture: the instruction set or processor that the kernels are compiled for; of many
+            the name gives the width of vectors.
+        bits: the width of the kernels' vectors, if it is known otherwise.
     """
     bits = bits or vector_bits(architecture)
     widest = detect_host().vector_bits

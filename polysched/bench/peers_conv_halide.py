@@ -12,7 +12,7 @@ from polysched.machine.detect import detect_host
 from polysched.runtime.memory import aligned_zeros
 
 ALIGNMENT = 128
-"""Bytes; what Halide's own application promises its compiler of every buffer."""
+"""Alignment of every buffer in bytes, as Halide's own application promises its compiler."""
 
 
 def prepare_halide(data: ConvolutionData, target_name: str | None = None) -> Runner:
@@ -24,7 +24,7 @@ def prepare_halide(data: ConvolutionData, target_name: str | None = None) -> Run
 
     Args:
         data: the operands.
-        target_name: what to compile for, in Halide's notation; without it, this host.
+        target_name: the target in Halide's notation; None for this host.
 
     Raises:
         UnavailableError: Halide is not installed, or the size is less than one tile.

@@ -69,8 +69,8 @@ def programs_of(
 
 
 def _given_sizes(text: str) -> dict[str, int]:
-    found = _SIZES.search(text)
-    pairs = (pair.split("=") for pair in found[1].split(",")) if found else ()
+    comment = _SIZES.search(text)
+    pairs = (pair.split("=") for pair in comment[1].split(",")) if comment else ()
     return {name.strip(): int(value) for name, value in pairs}
 
 
@@ -83,12 +83,12 @@ class Preparation:
 
 @dataclass(frozen=True)
 class Contest:
-    """What races with each program.
+    """The contestants of each program's race, and the machine.
 
     Attributes:
-        compilers: of C; the first one is also the reference, with strict floating point.
+        compilers: the C compilers. The first one is also the reference, with strict floating point.
         fast_math: whether the autoscheduler may reorder sums, as the compilers' flags say.
-        machine: what polysched compiles for.
+        machine: the machine that polysched compiles for.
         peak_burst: measures the machine's peak; flops a second.
     """
 
@@ -100,12 +100,12 @@ class Contest:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One program's race: the autoscheduler's speed over that of each other contestant.
+    """One program's race: the speedups of the autoscheduler over the other contestants.
 
     Attributes:
-        sizes: ``"n=1000 m=800"``.
-        ratios: by the name of the other contestant.
-        seconds: processor time of schedule, proof and code of the autoscheduler's program.
+        sizes: the values of the parameters, such as ``"n=1000 m=800"``.
+        ratios: the speedups by the name of the other contestant.
+        seconds: processor time of the search, the proof and code generation.
     """
 
     program: str
@@ -131,8 +131,8 @@ def raced(
     """Race one program.
 
     Args:
-        folder: for the code that each contestant makes.
-        rules: their tolerance is replaced by that of the program's results.
+        folder: the folder for the compiled code.
+        rules: duration and rounds; the tolerance follows from the program's results.
     """
     calls = prepared_calls(program, sizes, {})
     expected = _expected(calls, contest, folder)
@@ -141,7 +141,10 @@ def raced(
         (
             _own(calls, expected, contest, folder, AUTO, preparation),
             _own(calls, expected, contest, folder, PLAIN, Preparation()),
-            *(compiler_contestant(calls, expected, one, folder) for one in contest.compilers),
+            *(
+                compiler_contestant(calls, expected, compiler, folder)
+                for compiler in contest.compilers
+            ),
         ),
         kernel=program.name,
         flops=_instances(program, sizes),
@@ -156,7 +159,7 @@ def raced(
 
 
 def _expected(calls: Calls, contest: Contest, folder: Path) -> Expected:
-    """The results of the first compiler that is there, without optimizations; else polysched's."""
+    """Results of the first installed C compiler at -O1; without any, polysched's results."""
     for compiler in contest.compilers:
         plain = CCompiler("reference", compiler.command[:1], ("-O1", "-ffp-contract=off"))
         try:
@@ -189,13 +192,13 @@ def _own(
 
 
 def _instances(program: Program, sizes: Mapping[str, int]) -> float:
-    """The statement instances of one call, which stand for its operations: only ratios count."""
+    """Count the statement instances of one call, in place of operations: only ratios are used."""
     body = Schedule(program.kernel).program
     return sum(statement_facts(body, name, sizes).instances for name in body.statements)
 
 
 def _ratios(results: Iterable[Result]) -> dict[str, float]:
-    """The autoscheduler's speed over that of each other contestant that is not held back."""
+    """Speedups of the autoscheduler over the contestants that are not held back."""
     by_name = {result.contestant: result for result in results}
     own = by_name.pop(AUTO, None)
     if own is None:

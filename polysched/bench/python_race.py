@@ -90,7 +90,7 @@ class PythonResult:
 
 @dataclass(frozen=True)
 class Refused:
-    """A function that ``ps.jit`` does not compile, or whose result differs from numba's."""
+    """A function that ``ps.jit`` does not compile, or computes otherwise than numba."""
 
     function: str
     fastmath: bool
@@ -110,7 +110,7 @@ def numba_compiler(*, fastmath: bool) -> Callable[[Function], Function]:
     try:
         njit = importlib.import_module("numba").njit
     except ImportError:
-        raise BenchError("numba is not installed: pip install 'polysched[bench]'") from None
+        raise BenchError("numba is not installed: pip install '.[bench]'") from None
 
     def compiled(function: Any) -> Function:
         names = dict(function.__globals__)

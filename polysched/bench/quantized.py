@@ -84,7 +84,7 @@ def contestants(data: GemvData, machine: Machine | None = None) -> tuple[Contest
 
     Args:
         data: the weights and the vector.
-        machine: what polysched's code is scheduled and compiled for; None for this one.
+        machine: the machine to schedule and compile polysched's code for; None for this machine.
     """
     return (
         Contestant(OWN, partial(prepare_own, data, machine or load_machine())),

@@ -27,7 +27,7 @@ Progress = Callable[[str], None]
 
 
 def labeled(progress: Progress, work: str) -> Progress:
-    """A progress function whose texts begin with the work."""
+    """Prefix the texts of a progress function with the work's name."""
     return lambda event: progress(f"{work}: {event}")
 
 
@@ -102,9 +102,10 @@ class Rules:
 
     Attributes:
         rounds: in each round every contestant runs once.
-        seconds_budget: for the timed part. Each contestant has an equal share; one that has used
-            its share sits out the rounds that remain, after one run at least. So a contestant a
-            hundred times slower costs one long run and the others keep their rounds.
+        seconds_budget: time limit of the timed part. Each contestant has an equal share. A
+            contestant that has used its share, after at least one run, sits out the remaining
+            rounds. So a contestant a hundred times slower costs one long run, and the others keep
+            their rounds.
         seconds_per_run: a run repeats a call until it takes about this long.
         tolerance: an output further from the reference than this is wrong and does not race.
         wait: called before each run; returns when the other threads of this process are idle.
@@ -187,7 +188,7 @@ def race(
         reference: the right output.
         rules: how long and how carefully to measure.
         clock: seconds; replaced in tests.
-        progress: told what happens next.
+        progress: called with a short text before each step.
 
     Raises:
         BenchError: two contestants have one name, or `flops` or a burst is not positive.
@@ -229,10 +230,10 @@ def max_abs_err(output: npt.NDArray[Any], reference: npt.NDArray[Any]) -> float:
         return math.inf
     if output.size == 0:
         return 0.0
-    found, expected = np.asarray(output, np.float64), np.asarray(reference, np.float64)
+    computed, expected = np.asarray(output, np.float64), np.asarray(reference, np.float64)
     with np.errstate(invalid="ignore"):
-        difference = np.abs(found - expected)
-    same = (found == expected) | (np.isnan(found) & np.isnan(expected))
+        difference = np.abs(computed - expected)
+    same = (computed == expected) | (np.isnan(computed) & np.isnan(expected))
     difference = np.where(same, 0.0, difference)
     return float(np.max(np.where(np.isnan(difference), math.inf, difference)))
 
@@ -268,11 +269,11 @@ _MOST_CALLS = 1 << 20
 def _calls(runner: Runner, seconds: float, rules: Rules, clock: Clock) -> int:
     """The number of calls in a run, found by doubling.
 
-    The first calls include page faults, lazy set-up and cold caches. Estimated from one of them, a
-    run would have too few calls.
+    The first calls include page faults, lazy set-up and cold caches. An estimate from one of them
+    would give a run too few calls.
 
     Args:
-        seconds: of the call that has been made.
+        seconds: the time of the first call.
     """
     if seconds >= rules.seconds_per_run:
         return 1

@@ -14,7 +14,7 @@ from polysched.bench.speedup import Speedup, geometric_means
 from polysched.machine.description import Machine
 
 PACKAGES = ("polysched", "llvmlite", "islpy", "numpy", "numba", "torch", "halide")
-"""Packages whose versions the page states."""
+"""Packages to list with their versions."""
 
 _WIDEST = 16.0
 """The speedup at the right end of a plot; its inverse is at the left end."""

@@ -23,9 +23,9 @@ def settle(
 ) -> bool:
     """Sleep until the other threads of this process are idle, and return whether they are.
 
-    Thread pools wait for their next work by spinning: OpenBLAS' thread goes on for some 25 ms after
-    a product, those of OpenMP for 5 to 200 ms. A contestant that runs meanwhile on as many threads
-    shares a core with a spinning thread of the previous contestant.
+    Thread pools wait for work by spinning: OpenBLAS for some 25 ms after a product, OpenMP for 5 to
+    200 ms. Without the wait, the next contestant would share a core with a spinning thread of the
+    previous contestant.
 
     Args:
         clock: seconds since any fixed moment.

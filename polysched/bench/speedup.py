@@ -19,8 +19,8 @@ class Speedup:
     Attributes:
         work: the work's name, with its sizes.
         over: the other contestant.
-        ratio: the quotient of the medians.
-        own: polysched's contestant, where several race.
+        ratio: polysched's median rate divided by the median rate of the other contestant.
+        own: the name of polysched's contestant, of which there may be several.
         is_bound: whether the ratio is only an upper bound, because the other contestant is held
             back and could be faster.
     """

@@ -25,7 +25,7 @@ IS_NUMBER = (False, False, True, True, True, True, True)
 
 
 def markdown_table(results: Sequence[Result], withdrawn: Sequence[Withdrawn] = ()) -> str:
-    """The results, fastest first within each kernel, then a line for each who did not race.
+    """The results, fastest first within each kernel, then a line for each withdrawn contestant.
 
     Kernels keep the order in which they first appear. Columns are padded, so that the text can be
     read as it stands too. Ends with a newline.
@@ -44,7 +44,10 @@ def markdown_table(results: Sequence[Result], withdrawn: Sequence[Withdrawn] = (
     lines += [_line(row, widths) for row in rows[1:]]
     if withdrawn:
         lines.append("")
-        lines += [f"Not raced: {one.contestant} ({one.kernel}): {one.reason}." for one in withdrawn]
+        lines += [
+            f"Not raced: {entry.contestant} ({entry.kernel}): {entry.reason}."
+            for entry in withdrawn
+        ]
     return "\n".join(lines) + "\n"
 
 

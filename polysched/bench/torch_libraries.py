@@ -1,8 +1,9 @@
 """Detection of the library and the kernels behind a call of torch.
 
-torch hands products to MKL, convolutions and products of small integers to oneDNN, and does the
-rest itself; sizes and builds change that. Both libraries can print a line for each call, and tell
-in a first line which instruction set they chose. So a call is watched instead of guessed at.
+torch computes products with MKL, convolutions and products of small integers with oneDNN, and the
+rest with its own kernels; this depends on sizes and on the build. Both libraries can print a line
+for each call, and print first which instruction set they chose. So a call runs once with this
+output captured.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def torch_kernels(name: str, run: Callable[[], None]) -> PeerKernels:
     """The kernels that a call of torch runs on.
 
     Args:
-        name: the contestant's.
+        name: the contestant's name.
         run: calls torch; it is called once more, watched.
 
     Raises:
@@ -72,12 +73,12 @@ def torch_kernels(name: str, run: Callable[[], None]) -> PeerKernels:
 
 @functools.cache
 def _headers() -> str:
-    """What MKL and oneDNN print before their first call, which they do once in a process."""
+    """Capture the lines that MKL and oneDNN print before the first call in a process."""
     torch: Any = optional_module("torch")
 
     def call_both() -> None:
-        one = torch.ones(8, 8)
-        torch.mm(one, one)
+        square = torch.ones(8, 8)
+        torch.mm(square, square)
         small = torch.ones(32, 32, dtype=torch.int8)
         torch._int_mm(small, small)
 
@@ -107,7 +108,7 @@ def _restore(kept: int) -> None:
 
 
 def _flush() -> None:
-    """Write what Python and the C library have buffered."""
+    """Flush the output buffers of Python and of the C library."""
     if sys.stdout is not None:
         sys.stdout.flush()
     ctypes.CDLL(None).fflush(None)

@@ -36,7 +36,7 @@ def end_race(
     Args:
         context: the context of the command.
         withdrawn: the contestants that were not timed.
-        is_own: tells whether a contestant's name is that of one of polysched's kernels.
+        is_own: whether a contestant's name is a name of polysched's kernels.
     """
     for entry in withdrawn:
         errors().print(f"not raced: {entry.contestant} ({entry.kernel}): {entry.reason}")

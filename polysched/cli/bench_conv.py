@@ -50,7 +50,7 @@ def conv(
     """Race a convolution with bias and ReLU on one thread.
 
     Contestants: polysched (a) without a schedule, (b) with the tutorial's schedule, (c) with the
-    best schedule; numpy with its own BLAS; and, if installed (pip install 'polysched[bench]'),
+    best schedule; numpy with its own BLAS; and, if installed (pip install '.[bench]'),
     torch, oneDNN, and Halide with the tutorial's schedule. Before and after every run the machine's
     FMA peak is measured; compare the fractions of that peak. With --machine, polysched's code is
     compiled for another machine; this machine must have all instructions of that one.

@@ -36,7 +36,7 @@ from polysched.schedule.notation.file import apply_file
 from polysched.schedule.schedule import Schedule
 
 
-def parsed_compilers(
+def _parsed_compilers(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[CCompiler, ...]:
     """Parse the values of ``--cc NAME=COMMAND``.
@@ -53,6 +53,16 @@ def parsed_compilers(
             raise click.BadParameter(message, context, parameter)
         compilers.append(CCompiler(name, words))
     return tuple(compilers)
+
+
+compilers_option = click.option(
+    "--cc",
+    "more",
+    multiple=True,
+    callback=_parsed_compilers,
+    metavar="NAME=COMMAND",
+    help="Another C compiler to race; may be repeated.",
+)
 
 
 @click.command("gallery")
@@ -73,14 +83,7 @@ def parsed_compilers(
     show_default=True,
     help="Arrays larger than the L2 cache, or within the L1 and L2 caches.",
 )
-@click.option(
-    "--cc",
-    "more",
-    multiple=True,
-    callback=parsed_compilers,
-    metavar="NAME=COMMAND",
-    help="Another C compiler to race; may be repeated.",
-)
+@compilers_option
 @click.option(
     "--auto",
     is_flag=True,

@@ -19,7 +19,7 @@ from polysched.bench.program_races import PROGRAMS, Comparison, Contest, program
 from polysched.bench.race import Withdrawn
 from polysched.bench.speedup import Speedup, geometric_means
 from polysched.cli.bandwidth import end_race
-from polysched.cli.bench_gallery import parsed_compilers
+from polysched.cli.bench_gallery import compilers_option
 from polysched.cli.options import Racing, race_options
 from polysched.cli.peers import print_peers
 from polysched.cli.terminal import output, progress
@@ -39,14 +39,7 @@ BEST = "best compiler"
     help="A folder of C files with one function each; by default the programs that are shipped.",
 )
 @click.option("--fast-math", is_flag=True, help="Sums in any order, as -ffast-math allows.")
-@click.option(
-    "--cc",
-    "more",
-    multiple=True,
-    callback=parsed_compilers,
-    metavar="NAME=COMMAND",
-    help="Another C compiler to race; may be repeated.",
-)
+@compilers_option
 @race_options("each program")
 @click.pass_context
 def programs(

@@ -34,7 +34,7 @@ def report(
 
     The page states the speedups with their spread, the machine, the versions of all packages, the
     kernels that the peers ran, the command of each table, and the records behind it. Peers that are
-    not installed are left out: pip install 'polysched[bench]' installs them. With the default time
+    not installed are left out: pip install '.[bench]' installs them. With the default time
     limits all benchmarks take about half an hour.
 
     \b

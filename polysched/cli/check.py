@@ -28,6 +28,8 @@ from polysched.llvm.emit.module import emit_module
 from polysched.lower import limited_loops, lower
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
+from polysched.runtime.c_interface import require_c_names
+from polysched.runtime.signature import signature_of
 from polysched.schedule.schedule import Schedule
 from polysched.version import own_version
 
@@ -100,11 +102,12 @@ def check_command(
     """
     if as_record and sarif_file == "-":
         raise click.UsageError("--json and --sarif - both print to the standard output; use one")
-    answers, notes = [], []
+    answers, notes, named_in_c = [], [], []
     for target in targets:
         for answered, lines in _answers(target, reading, quota):
             answers.append(answered)
             notes.append(lines)
+            named_in_c.append(is_c_target(target))
     if sarif_file is not None:
         log = json.dumps(as_sarif(answers, Path.cwd(), own_version()), indent=2)
         with click.open_file(sarif_file, "w", encoding="utf-8") as file:
@@ -114,17 +117,17 @@ def check_command(
             {
                 **_record(answered, reading.machine),
                 **({"notes": lines} if lines else {}),
-                **({"warnings": warned} if (warned := _warnings(answered, reading)) else {}),
+                **({"warnings": warned} if (warned := _warnings(answered, reading, in_c)) else {}),
             }
-            for answered, lines in zip(answers, notes, strict=True)
+            for answered, lines, in_c in zip(answers, notes, named_in_c, strict=True)
         ]
         print_json(records[0] if len(records) == 1 else records, indent=2)
     elif sarif_file != "-":
-        for answered, lines in zip(answers, notes, strict=True):
+        for answered, lines, in_c in zip(answers, notes, named_in_c, strict=True):
             print_answer(answered, with_label=len(answers) > 1)
             for line in lines:
                 output().print(line, highlight=False)
-            for line in _warnings(answered, reading):
+            for line in _warnings(answered, reading, in_c):
                 output().print(line)
             if reading.machine is not None and answered.verdict.is_legal:
                 for line in _advice(answered.schedule, reading.machine):
@@ -135,13 +138,13 @@ def check_command(
 
 
 def _answers(target: str, reading: Reading, quota: int) -> list[tuple[Answer, list[str]]]:
-    """The answer for a target, and what the kernel of a C file relies on.
+    """The answer for a target, and the promises that the kernel of a C file relies on.
 
     A C function without a translation as a whole has an answer for each loop that has one.
     """
     try:
         with time_budget(reading.time_limit()):
-            loaded = load_scheduled_target(target, reading)
+            loaded = load_scheduled_target(target, reading, takes_parts=True)
             notes = [] if loaded.program is None else loaded.program.notes()
             return [(answer(loaded.label, loaded.schedule, quota=quota), notes)]
     except FrontendError as error:
@@ -165,20 +168,25 @@ def _record(answered: Answer, machine: Machine | None) -> dict[str, Any]:
 
 
 def _advice(schedule: Schedule, machine: Machine) -> list[str]:
-    """Lines that say how a legal schedule fits a machine."""
+    """Explain in lines how a legal schedule fits a machine."""
     result = fit(lower(schedule), machine)
     held = f"{result.registers} of {machine.vector_registers} vector registers hold what is kept"
     return [f"{machine.name}: {line}" for line in result.lines() or (f"it fits; {held}",)]
 
 
-def _warnings(answered: Answer, reading: Reading) -> list[str]:
-    """Warnings about a legal schedule: it is refused by ``compile``, or predicted to be slow."""
+def _warnings(answered: Answer, reading: Reading, in_c: bool) -> list[str]:
+    """Warnings about a legal schedule: it is refused by ``compile``, or predicted to be slow.
+
+    Names of a C file (`in_c`) are names of C.
+    """
     if not answered.verdict.is_legal:
         return []
     machine = as_machine(reading.machine)
     try:
         with time_budget(reading.time_limit()):
             emit_module(limited_loops(answered.schedule), machine)
+            if not in_c:
+                require_c_names(signature_of(answered.schedule.kernel))
     except PolyschedError as error:
         return [f"warning: 'polysched compile' refuses it: {error}"]
     slow = slowdown(answered.schedule, machine)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from polysched.autoscheduler.driver import optimize_schedule
@@ -18,7 +19,7 @@ from polysched.schedule.schedule import Schedule
 def region_answers(
     target: str, reading: Reading, quota: int, refused: PolyschedError
 ) -> list[tuple[Answer, list[str]]]:
-    """Return the answer for each loop that ``polysched compile`` schedules, and what it relies on.
+    """Return the answer for each loop that ``polysched compile`` schedules, and its promises.
 
     Args:
         target: ``FILE.c`` or ``FILE.c:FUNCTION``.
@@ -29,8 +30,9 @@ def region_answers(
     Raises:
         PolyschedError: the error `refused`, if no loop of the function has a translation.
     """
-    function, regions, _ = scheduled_regions(target, reading, as_machine(reading.machine), refused)
-    answers = [_answer(function, one, reading, quota) for one in regions]
+    written = replace(reading, auto=False)  # `_answer` finds the schedules
+    function, regions, _ = scheduled_regions(target, written, as_machine(reading.machine), refused)
+    answers = [_answer(function, region, reading, quota) for region in regions]
     rest = f"the C compiler compiles the rest of '{function}': {str(refused).splitlines()[0]}"
     answers[-1][1].append(rest)
     return answers

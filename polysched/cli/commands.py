@@ -1,8 +1,8 @@
-"""Command group that imports a subcommand's module only when that subcommand runs."""
+"""Command groups that import a subcommand's module only when that subcommand runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -29,22 +29,7 @@ LONGEST_SUMMARY = 200
 """Most characters of a command's summary in the list of commands, which wraps it."""
 
 
-def summaries(
-    group: click.Group, ctx: click.Context, names: Iterable[str]
-) -> list[tuple[str, str]]:
-    """Return the subcommands of a group, each with the first sentence of its help."""
-    commands = [(name, group.get_command(ctx, name)) for name in names]
-    return [(name, one.get_short_help_str(LONGEST_SUMMARY)) for name, one in commands if one]
-
-
-def require_command(group: click.Group, ctx: click.Context, args: list[str]) -> None:
-    """Refuse the name of a subcommand that does not exist, and suggest the nearest names."""
-    names = group.list_commands(ctx)
-    if args and not args[0].startswith("-") and args[0] not in names:
-        ctx.fail(f"no command '{args[0]}'{suggestion(args[0], names)}")
-
-
-class CommandsByName(ReportingGroup):
+class LazyGroup(click.Group):
     """A command group whose subcommands are imported on demand.
 
     Args:
@@ -64,19 +49,20 @@ class CommandsByName(ReportingGroup):
         longest = max(map(len, self.places))
         for task, group in self.tasks.items():
             with formatter.section(task):
-                rows = summaries(self, ctx, group)
-                formatter.write_dl([(name.ljust(longest), text) for name, text in rows])
-
-    def main(self, *arguments: Any, **options: Any) -> Any:
-        """Run the command on the given arguments; without any, on those of the process."""
-        is_process = not arguments and options.get("args") is None
-        return super().main(*arguments, obj=Invocation(is_process), **options)
+                commands = [(name, self.get_command(ctx, name)) for name in group]
+                formatter.write_dl(
+                    (name.ljust(longest), command.get_short_help_str(LONGEST_SUMMARY))
+                    for name, command in commands
+                    if command
+                )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the subcommand; the message about an unknown one suggests the nearest names."""
-        require_command(self, ctx, args)
+        names = self.list_commands(ctx)
+        if args and not args[0].startswith("-") and args[0] not in names:
+            ctx.fail(f"no command '{args[0]}'{suggestion(args[0], names)}")
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -91,3 +77,12 @@ class CommandsByName(ReportingGroup):
         command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
         return command
+
+
+class CommandsByName(LazyGroup, ReportingGroup):
+    """The group of the process: it reports failures, and tells commands whether it is a process."""
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        """Run the command on the given arguments; without any, on those of the process."""
+        is_process = not arguments and options.get("args") is None
+        return super().main(*arguments, obj=Invocation(is_process), **options)

@@ -21,12 +21,13 @@ from polysched.cli.target import Target
 from polysched.cli.terminal import output, print_error
 from polysched.errors import FrontendError
 from polysched.frontends.scop.regions import Replacement
+from polysched.ir.core.tree import LoopKind, loops
 from polysched.ir.isl.budget import time_budget, time_left
 from polysched.legality.verdicts.verdict import RefusedScheduleError
 from polysched.lower import export
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
-from polysched.runtime.export import ExportFiles, export_files
+from polysched.runtime.export import ExportFiles, ExportFormat, export_files
 
 
 @click.command("compile")
@@ -82,7 +83,8 @@ def compile_command(
     If a C function has no translation as a whole, the C compiler compiles it with calls of
     generated functions in place of its loops that have one; the command prints which loops these
     are, and why the function has no translation. Such code runs as written where 'NAME' would
-    abort. This needs a C compiler and objcopy.
+    abort. This needs a C compiler and objcopy. With --auto, a loop that no schedule is predicted to
+    make faster is left to the C compiler too.
 
     Code with parallel loops runs on omp_get_max_threads() threads of an OpenMP runtime: link with
     -fopenmp or -lgomp. Other code needs only -lm.
@@ -106,10 +108,14 @@ def compile_command(
         output().print(f"{file}: {function} for {machine.name}")
         for region in regions:
             _print_region(region)
-        print_error(f"compiled by the C compiler, except for these loops: {error}")
+        rest = "except for these loops" if regions else "no schedule is predicted to be faster"
+        print_error(f"compiled by the C compiler, {rest}: {error}")
         hint_at_auto(False, reading)
         return
     output().print(f"{file}: {loaded.schedule.kernel.name} for {machine.name}")
+    threads = any(loop.kind is LoopKind.PARALLEL for loop in loops(loaded.schedule.program.tree))
+    if threads and files.format not in (ExportFormat.C, ExportFormat.LIBRARY):
+        output().print("link with -fopenmp: its parallel loops run on OpenMP's threads")
     if loaded.program is not None:
         for note in loaded.program.notes():
             output().print(note, highlight=False)
@@ -122,7 +128,7 @@ def _whole(
 ) -> Target:
     """Compile a whole kernel, or a whole C function."""
     with time_budget(reading.time_limit()):
-        loaded = load_scheduled_target(target, reading)
+        loaded = load_scheduled_target(target, reading, takes_parts=True)
         seconds = time_left()
     c_function = None if loaded.program is None else loaded.program.c_function()
     hint_at_auto(bool(loaded.schedule.steps), reading)

@@ -1,7 +1,8 @@
 """Compile a C function that has a translation of some regions only, with the help of a C compiler.
 
 The C compiler gets the file with calls in place of the regions, as ``polysched rewrite`` writes it.
-Its object and that of the generated functions are linked to one, which defines the function alone.
+Its object file and the generated functions are linked to one object, which exports only the
+function.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from polysched.runtime.linker import compile_c, link_function, link_shared
 def compile_regions(
     target: str, reading: Reading, files: ExportFiles, machine: Machine, refused: PolyschedError
 ) -> tuple[str, list[Replacement]]:
-    """Compile a function whose loops are scheduled, and whose other statements are not.
+    """Compile a function: its loops are scheduled, the C compiler compiles the other statements.
 
     Args:
         target: ``FILE.c`` or ``FILE.c:FUNCTION``.
@@ -39,10 +40,10 @@ def compile_regions(
         refused: why the function has no translation as a whole, or no proof.
 
     Returns:
-        The function's name and its regions.
+        The function's name and its regions; none if no schedule is predicted to make one faster.
 
     Raises:
-        PolyschedError: the error `refused`, if the function has no region that can be replaced.
+        PolyschedError: the error `refused`, if no region of the function has a translation.
         ExportError: there is no C compiler, or it fails.
     """
     is_possible = files.format in (ExportFormat.OBJECT, ExportFormat.LIBRARY)
@@ -50,7 +51,7 @@ def compile_regions(
         raise refused
     path = Path(parted_c_target(target)[0])
     function, regions, programs = scheduled_regions(target, reading, machine, refused)
-    text = edited(file_text(path), [edit for one in regions for edit in one.edits])
+    text = edited(file_text(path), [edit for region in regions for edit in region.edits])
     contracts = reading.fp_contract == "fast" or (reading.fast_math and not reading.fp_contract)
     options = [
         f"-ffp-contract={'fast' if contracts else 'off'}",
@@ -64,8 +65,9 @@ def compile_regions(
         )
         source.write_bytes(text.encode())
         compile_c(source, rest, options)
-        write_object(programs, machine, kernels)
-        link_function([rest, kernels], whole, function)
+        if programs:
+            write_object(programs, machine, kernels)
+        link_function([rest, kernels] if programs else [rest], whole, function)
 
         def write(new: Path) -> None:
             if files.format is ExportFormat.LIBRARY:
@@ -83,22 +85,26 @@ def scheduled_regions(
     """Find and prove the loops of a function that has no translation as a whole.
 
     Returns:
-        The function's name, its regions and their loops.
+        The function's name, its regions and their loops; no regions if no schedule is predicted to
+        make one faster.
 
     Raises:
-        PolyschedError: the error `refused`, if the function has no region that can be replaced.
+        PolyschedError: the error `refused`, if no region of the function has a translation.
     """
     name, own = parted_c_target(target)
     if reading.schedule_file is not None:
         raise refused
     with time_budget(reading.time_limit()):
         regions, refusals = replacements_of(Path(name), own or reading.function, reading.promises)
+    parsed = regions[0].program.parsed if regions else None
     regions, programs = proved_regions(regions, refusals, reading, machine)
-    functions = {one.program.region.name for one in regions}
+    functions = {region.program.region.name for region in regions}
+    functions |= {refusal.function for refusal in refusals if refusal.has_translation}
     if len(functions) != 1:
         raise refused
     (function,) = functions
-    _require_no_state(regions[0].program.parsed, refused)
+    if parsed is not None:
+        _require_no_state(parsed, refused)
     return function, regions, programs
 
 

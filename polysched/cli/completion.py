@@ -11,6 +11,7 @@ from polysched.machine.presets import ALIASES, PRESETS
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_POLYSCHED_COMPLETE"
+_START_ZSH = "    (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }\n"
 
 
 def files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -39,4 +40,6 @@ def completion_command(context: click.Context, shell: str) -> None:
     group = context.find_root().command
     # The script is text with three names in it. `source()` would also start bash, for its version.
     script = maker(group, {}, "polysched", VARIABLE)
-    click.echo(script.source_template % script.source_vars())
+    text = script.source_template % script.source_vars()
+    # Before compinit, zsh has no compdef, and a .zshrc need not call compinit.
+    click.echo(text.replace("    compdef ", f"{_START_ZSH}    compdef "))

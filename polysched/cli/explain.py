@@ -1,4 +1,4 @@
-"""``polysched explain``: what the autoscheduler does with one loop, and why."""
+"""``polysched explain``: the decisions of the autoscheduler about one loop, with reasons."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from polysched.cli.schedule_file import (
 from polysched.cli.terminal import output, progress
 from polysched.ir.core.tree import Loop, loops
 from polysched.ir.isl.budget import time_budget
-from polysched.legality.reports.loop_properties import explain_loops
-from polysched.legality.reports.loop_reports import format_loop_reports
+from polysched.legality.reports.loop_reports import explained, format_loop_reports
 from polysched.machine.load import as_machine
 from polysched.schedule.core.program import find_loop
 from polysched.schedule.table import format_step
@@ -57,14 +56,14 @@ def explain_command(target: str, loop: str | None, reading: Reading, sizes: dict
         loaded = load_scheduled_target(target, reading, uses_threads=True)
         program = loaded.schedule.program
         if loop is None:
-            output().print(format_loop_reports(explain_loops(loaded.schedule)))
+            output().print(format_loop_reports(explained(loaded.schedule)))
             return
         every = list(loops(program.tree))
-        own = [one for one in every if one.name == loop] or [find_loop(program, loop)]
+        own = [node for node in every if node.name == loop] or [find_loop(program, loop)]
         before = tuple(
             report
-            for report, one in zip(explain_loops(loaded.schedule), every, strict=True)
-            if any(one is chosen for chosen in own)
+            for report, node in zip(explained(loaded.schedule), every, strict=True)
+            if any(node is chosen for chosen in own)
         )
         made = optimize_schedule(
             loaded.schedule,

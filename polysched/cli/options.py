@@ -35,7 +35,7 @@ class WrittenFile(click.Path):
 
 
 class NumbersType(click.ParamType):  # type: ignore[type-arg]  # click 8.2 is not generic
-    """Integers in one word, such as ``512x512``, and what is made of them.
+    """Parameter type: integers joined by ``x``, such as ``512x512``, and the value made of them.
 
     Args:
         metavar: their names, joined as the numbers are: ``ROWSxCOLUMNS``.

@@ -162,7 +162,7 @@ def plot_command(
     polysched plot examples/seidel.py:skewed -o skewed.svg --dimensions t,i --at j=1 --color tile
     polysched plot my_kernel.py -o order.png --size n=8 --arrows none --path
 
-    Needs matplotlib: pip install 'polysched[plot]'.
+    Needs matplotlib: pip install matplotlib.
     """
     view = View(**choices)
     if view.tile and view.color is not Color.TILE:

@@ -19,6 +19,10 @@ from polysched.schedule.notation.file import apply_file
 from polysched.schedule.schedule import Schedule
 
 
+class NoGainError(ScheduleError):
+    """No schedule of a region is predicted to be faster than the region as written."""
+
+
 def proved_regions(
     candidates: list[Replacement], refused: list[Refusal], reading: Reading, machine: Machine
 ) -> tuple[list[Replacement], list[LoopProgram]]:
@@ -31,27 +35,30 @@ def proved_regions(
     reasons: set[tuple[str, str]] = set()
     left = [*candidates]
     while left:
-        one = left.pop(0)
+        candidate = left.pop(0)
         try:
             with time_budget(reading.time_limit()):  # a region does not take the time of the next
-                programs.append(_scheduled(one, reading, machine))
+                programs.append(_scheduled(candidate, reading, machine))
         except PolyschedError as error:
             if reading.schedule_file is not None:
                 raise
-            location = one.program.parsed.source_map.span(one.program.region.node)
+            region = candidate.program.region
+            location = candidate.program.parsed.source_map.span(region.node)
             reason = str(error).partition("\n")[0]
-            if (one.program.region.name, reason) not in reasons:  # a part, for the same reason
-                refused.append(Refusal(one.program.region.name, location.error(reason)))
-            reasons.add((one.program.region.name, reason))
-            if one.program.region.is_function:
-                left = [*_parts(one, [other.symbol for other in (*replaced, *left)]), *left]
+            # A part of a function often fails for the reason of the whole: report it once.
+            if (region.name, reason) not in reasons:
+                is_slow = isinstance(error, NoGainError)
+                refused.append(Refusal(region.name, location.error(reason), is_slow))
+            reasons.add((region.name, reason))
+            if region.is_function:
+                left = [*_parts(candidate, [other.symbol for other in (*replaced, *left)]), *left]
         else:
-            replaced.append(one)
+            replaced.append(candidate)
     return replaced, programs
 
 
-def _parts(one: Replacement, taken: list[str]) -> list[Replacement]:
-    program = one.program
+def _parts(region: Replacement, taken: list[str]) -> list[Replacement]:
+    program = region.program
     path = Path(program.parsed.source.path)
     return list(parts_of(program.parsed, program.region, path, taken, program.promises))
 
@@ -61,8 +68,8 @@ def file_text(path: Path) -> str:
     return path.read_bytes().decode()
 
 
-def _scheduled(one: Replacement, reading: Reading, machine: Machine) -> LoopProgram:
-    program = with_floating_point(one.program, reading)
+def _scheduled(region: Replacement, reading: Reading, machine: Machine) -> LoopProgram:
+    program = with_floating_point(region.program, reading)
     schedule = Schedule(program.kernel)
     if reading.schedule_file is not None:
         schedule = apply_file(schedule, reading.schedule_file)
@@ -71,6 +78,6 @@ def _scheduled(one: Replacement, reading: Reading, machine: Machine) -> LoopProg
         if not made.decisions and reading.schedule_file is None:
             kept = keeps_order(explain_loops(schedule)) and not reading.fast_math
             hint = "; a sum keeps its order, which --fast-math frees" if kept else ""
-            raise ScheduleError(f"no schedule is predicted to make this faster{hint}")
+            raise NoGainError(f"no schedule is predicted to make this faster{hint}")
         schedule = made.schedule
-    return replace(proved(schedule, machine, guard=False), name=one.symbol)
+    return replace(proved(schedule, machine, guard=False), name=region.symbol)

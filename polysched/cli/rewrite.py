@@ -21,6 +21,7 @@ from polysched.errors import ExportError, TargetError
 from polysched.frontends.scop.regions import Refusal, Replacement, replacements_of
 from polysched.frontends.scop.rewriting import edited
 from polysched.ir.isl.budget import time_budget
+from polysched.loops.analysis.parallel import parallel_loops
 from polysched.loops.printers.c import print_c_functions
 from polysched.machine.load import load_machine
 from polysched.runtime.export import write_object
@@ -87,6 +88,11 @@ def rewrite_command(target: str, reading: Reading, file: Path, object_file: Path
         )
         for note in replacement.program.notes():
             output().print(f"  {note}", highlight=False)
+    if object_file is not None and any(parallel_loops(program.body) for program in programs):
+        output().print(
+            f"{object_file}: link with -fopenmp: parallel loops run on OpenMP's threads",
+            highlight=False,
+        )
     parted = {replacement.program.region.name for replacement in replaced}
     for refusal in refused:
         rest = f", but for regions of {refusal.function}" if refusal.function in parted else ""

@@ -5,21 +5,25 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from polysched.autoscheduler.driver import optimize_schedule
+from polysched.cli.c_target import is_c_target, parted_c_target
 from polysched.cli.completion import files
 from polysched.cli.options import machine_option
 from polysched.cli.target import Target, load_target
 from polysched.cli.terminal import errors
-from polysched.errors import TargetError
+from polysched.errors import FrontendError, TargetError
 from polysched.frontends.scop import NO_PROMISES, CProgram, Promises
+from polysched.frontends.scop.regions import replacements_of
 from polysched.ir.isl.budget import DEFAULT_SECONDS, SAFETY_SECONDS
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
-from polysched.schedule.notation.file import apply_file
+from polysched.schedule.notation.file import apply_file, read_schedule_file
+from polysched.schedule.notation.text import parse_steps
 from polysched.schedule.schedule import Schedule
 
 _OWN = (
@@ -27,6 +31,10 @@ _OWN = (
     *("no_alias", "conditions", "strict_bounds", "folders", "macros", "threads"),
 )
 """Arguments of a command that become a :class:`Reading`."""
+_PARTS = (
+    "hint: loops of this function have a translation, which 'check', 'compile' and 'rewrite' take; "
+    "put '#pragma scop' and '#pragma endscop' around one of them for other commands"
+)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -45,8 +53,8 @@ class Reading:
             default.
         seconds: wall-time limit for reading one TARGET and for all of isl's work on it; 0 for no
             limit, None for the default.
-        fp_contract: ``"fast"`` or ``"off"`` for a C file; None for what the file says.
-        promises: what the callers of a C file's function promise.
+        fp_contract: ``"fast"`` or ``"off"`` for a C file; None for the setting in the file.
+        promises: the promises of the callers of a C function.
     """
 
     schedule_file: str | None = None
@@ -178,11 +186,15 @@ def reading_options(command: _Command) -> Callable[..., Any]:
     return schedule_option(function_option(fast_math_option(with_limits)))
 
 
-def load_scheduled_target(text: str, reading: Reading, *, uses_threads: bool = False) -> Target:
+def load_scheduled_target(
+    text: str, reading: Reading, *, uses_threads: bool = False, takes_parts: bool = False
+) -> Target:
     """Load TARGET's schedule, with the steps of ``--schedule FILE`` and of ``--auto``, if given.
 
     Args:
         uses_threads: whether the command uses ``--threads`` without ``--auto``.
+        takes_parts: whether the command takes the loops of a C function that has no translation as
+            a whole. For others, the error says how to choose such a loop.
 
     Raises:
         TargetError, FrontendError: TARGET is not a schedule or a kernel, or an option does not
@@ -194,7 +206,12 @@ def load_scheduled_target(text: str, reading: Reading, *, uses_threads: bool = F
             "--threads is the number of threads that --auto may use; expected --auto, or "
             "parallel(...) in the schedule, whose callers choose the number"
         )
-    target = load_target(text, reading.function, reading.machine, reading.promises)
+    try:
+        target = load_target(text, reading.function, reading.machine, reading.promises)
+    except FrontendError as error:
+        if takes_parts or not _has_parts(text, reading):
+            raise
+        raise FrontendError(f"{error}\n{_PARTS}", error.reason, error.location) from None
     used = _options_of_c(reading)
     if used and target.program is None:
         other = ", or order='any'" if used == ["--fast-math"] else ""
@@ -203,7 +220,7 @@ def load_scheduled_target(text: str, reading: Reading, *, uses_threads: bool = F
         program = with_floating_point(target.program, reading)
         target = replace(target, schedule=Schedule(program.kernel), program=program)
     if reading.schedule_file is not None:
-        schedule = apply_file(target.schedule, reading.schedule_file)
+        schedule = apply_file(_start(target.schedule, reading.schedule_file), reading.schedule_file)
         label = f"{target.label} with {reading.schedule_file}"
         target = replace(target, label=label, schedule=schedule)
     if reading.auto:
@@ -211,6 +228,27 @@ def load_scheduled_target(text: str, reading: Reading, *, uses_threads: bool = F
         made = optimize_schedule(target.schedule, machine, threads=reading.threads or 1)
         target = replace(target, schedule=made.schedule)
     return target
+
+
+def _start(schedule: Schedule, path: str) -> Schedule:
+    """The schedule that a file continues: the bare kernel if the file repeats the steps so far.
+
+    ``optimize -o FILE`` writes all steps, those of TARGET too.
+    """
+    steps = tuple(step for step, _ in parse_steps(read_schedule_file(path), path))
+    repeats = steps[: len(schedule.steps)] == schedule.steps
+    return Schedule(schedule.kernel) if repeats else schedule
+
+
+def _has_parts(text: str, reading: Reading) -> bool:
+    """Whether a function of a C file has a loop that has a translation."""
+    path, name = parted_c_target(text)
+    if not is_c_target(text) or (name or reading.function) is None:
+        return False
+    try:
+        return bool(replacements_of(Path(path), name or reading.function, reading.promises)[0])
+    except FrontendError:
+        return False
 
 
 def hint_at_auto(is_scheduled: bool, reading: Reading) -> None:

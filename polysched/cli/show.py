@@ -62,6 +62,7 @@ def show_command(
     domain           the kernel as declared
     deps             its dependences, the loops that carry them, statement cycles
     schedule         the steps as a schedule file; the resulting loop tree in comments
+    tree             the schedule as a schedule tree of isl, with its domain and bands
     properties       loops that could be parallel, vectorized or permuted
     loops            the loops in pseudo-code
     c                the loops in C99
@@ -84,6 +85,10 @@ def show_command(
     vector           the vector program after all passes
     llvm             the LLVM IR
     asm              the assembly
+
+    In the table of 'deps', the column value says of a flow whether the reads see the value that the
+    source wrote: yes; no, since another write comes between; or some, at these distances. Order is
+    kept, or any for sums that may be reordered. Distance is in iterations of the common loops.
 
     \b
     polysched show examples/conv2d_relu.py:tutorial --stage loops

@@ -22,6 +22,9 @@ from polysched.schedule.schedule import Schedule
 
 _Value = TypeVar("_Value")
 _MACHINE = "machine"
+_OVER_ARRAYS = (
+    "a function over arrays with the decorator @ps.jit (and a call in the file) or @ps.kernel"
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ def load_target(
         text: the TARGET as the user wrote it.
         function: the function of a C file.
         machine: the argument ``machine`` of functions; None for their default, else this machine.
-        promises: what the callers of a C function promise.
+        promises: the promises of the callers of a C function.
 
     Raises:
         TargetError: there is no such file or name, the name is something else, or the choice is
@@ -186,8 +189,7 @@ def _made(
         names = ", ".join(f"'{parameter.name}'" for parameter in required)
         raise TargetError(
             f"function '{label}' needs {names}; expected a function whose parameters have "
-            "defaults, except at most one, which gets the kernel, or a function over arrays with "
-            "the decorator @ps.jit (and a call in the file) or @ps.kernel"
+            f"defaults, except at most one, which gets the kernel, or {_OVER_ARRAYS}"
         )
     positional: list[Kernel] = []
     named: dict[str, Any] = _machine_for(make, machine)
@@ -222,7 +224,7 @@ def _only_kernel(path: Path, module: ModuleType, label: str, parameter: str) -> 
         raise TargetError(
             f"function '{label}' needs '{parameter}', a kernel; expected one kernel in the file, "
             "or one function without required parameters annotated '-> Kernel', found "
-            f"{', '.join(map(repr, candidates)) or 'none'}"
+            f"{', '.join(map(repr, candidates)) or 'none'}; or {_OVER_ARRAYS}"
         )
     ((name, make),) = makers.items()
     with users_code(path):

@@ -74,7 +74,7 @@ def timestamps(tree: Node, statements: Mapping[str, Statement]) -> dict[str, isl
 def timestamp_map(statement: Statement, columns: Sequence[isl.PwAff | int]) -> isl.Map:
     """Map the instances of a statement to timestamps with the given columns."""
     space = statement.domain.get_space()
-    result = isl.Map.from_domain(statement.domain)
+    result = isl.Map.from_domain(isl.Set.universe(space))
     for column in columns:
         function = literal(space, column) if isinstance(column, int) else column
         result = result.flat_range_product(isl.Map.from_pw_aff(function))

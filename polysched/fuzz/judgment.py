@@ -21,7 +21,7 @@ class Finding(Enum):
 
     ACCEPTED_ILLEGAL = "accepted although illegal"
     REFUSED_LEGAL = "refused although legal"
-    WRONG_WITNESS = "refused with a witness that is none"
+    WRONG_WITNESS = "refused with a false witness"
     WRONG_RESULT = "accepted, but the results are wrong"
     NO_CODE = "accepted, but its loops have no machine code"
     CRASH = "an error that should not be"

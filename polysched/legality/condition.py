@@ -28,7 +28,7 @@ from polysched.schedule.core.program import Program
 from polysched.schedule.schedule import Schedule
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Condition:
     """Condition on the parameters: the schedule is legal if and only if it holds.
 
@@ -44,6 +44,9 @@ class Condition:
 
     def __str__(self) -> str:
         return format_expression(self.expression)
+
+    def __repr__(self) -> str:
+        return f"<Condition: {self}>"
 
 
 def legality_condition(

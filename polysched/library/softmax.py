@@ -13,8 +13,9 @@ from polysched.errors import KernelError
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType, as_dtype, f32
-from polysched.ir.expr.expressions import Expression
-from polysched.ir.expr.functions import exp, maximum
+from polysched.ir.expr.expressions import Expression, operation
+from polysched.ir.expr.functions import exp
+from polysched.ir.expr.operators import Operator
 from polysched.library.axes import Size, size_of
 from polysched.library.extents import require_sizes
 from polysched.library.folding import folded_together, in_vectors, vectors_for
@@ -82,7 +83,8 @@ def declare_softmax(
         with build.statement("no_maximum"):
             largest[row] = -math.inf
         with build.loops(column=columns) as column, build.statement("maximum", order="any"):
-            largest[row] = maximum(largest[row], x[row, column])
+            # One instruction. It skips NaN, whose exponential is NaN.
+            largest[row] = operation(Operator.PSEUDO_MAXIMUM, largest[row], x[row, column])
         with build.statement("no_sum"):
             total[row] = 0
         with build.loops(column=columns) as column:

@@ -12,7 +12,7 @@ def title(picture: Picture) -> str:
 
 
 def subtitle(picture: Picture) -> tuple[str, ...]:
-    """The subtitle lines: statements and sizes, the meaning of colors, and what is left out."""
+    """The subtitle lines: statements and sizes, the meaning of colors, and omissions."""
     plural = "statements" if len(picture.statements) > 1 else "statement"
     sizes = [f"{name} = {value}" for name, value in picture.parameters.items()]
     first = f"{plural} {', '.join(picture.statements)}"

@@ -146,7 +146,7 @@ def chosen_dimensions(
 def witness_values(
     program: Program, shown: Sequence[str], violation: Violation | None
 ) -> list[dict[str, int]]:
-    """The index values, by name, of the witness instances whose statements are shown."""
+    """The index values, by name, of the witness instances of the shown statements."""
     if violation is None:
         return []
     return [

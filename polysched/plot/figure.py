@@ -46,7 +46,7 @@ def require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401, PLC0415  (the optional extra `plot`)
     except ModuleNotFoundError as error:
-        raise PlotError("plotting needs matplotlib: pip install 'polysched[plot]'") from error
+        raise PlotError("plotting needs matplotlib: pip install matplotlib") from error
 
 
 def drawn(shown: Picture) -> Figure:

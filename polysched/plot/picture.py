@@ -62,7 +62,7 @@ class Picture:
         dots: the dots, in execution order of the first instance of each.
         arrows: direct dependences, with duplicates merged.
         marks: the instances of the witness, the source first; empty without a witness to show.
-        notes: notes on what the picture leaves out.
+        notes: what the picture omits, one sentence each.
     """
 
     kernel: str
@@ -87,8 +87,8 @@ def picture(
 ) -> Picture:
     """Compute the picture of a schedule, which need not be legal.
 
-    Everything is exact: all instances at the given sizes are enumerated, their order is that of the
-    final loop tree, and the arrows are the dependences that the checker uses. If there are too many
+    Everything is exact: all instances at the given sizes are enumerated in the order of the final
+    loop tree, and the arrows are the dependences that the checker uses. If there are too many
     instances, a part of the domain is shown, and the picture says which.
 
     Args:

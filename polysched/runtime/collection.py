@@ -1,8 +1,8 @@
-"""Pause Python's cyclic garbage collector during compilation.
+"""Pause Python's cyclic garbage collector during compilation, and while modules are imported.
 
-A compilation creates some hundred thousand small objects that live until it ends. The collector
-would traverse them repeatedly, and sometimes all objects of the process, which takes longer than
-most steps of the compilation.
+A compilation creates some hundred thousand small objects that live until it ends, and modules
+create objects that live as long as the process. The collector would traverse them repeatedly, and
+sometimes all objects of the process, which takes longer than most steps of the compilation.
 """
 
 from __future__ import annotations

@@ -298,9 +298,10 @@ def _check_type(signature: Signature, array: Array, layout: Layout) -> None:
             f"expected {expected.name}{advice}"
         )
     if len(shape) != buffer_rank(array):
+        plural = "" if len(shape) == 1 else "s"
         raise CallError(
-            f"{_subject(signature, array)}{buffer_text(array)} has {len(shape)} dimensions, shape "
-            f"{shape}; expected {buffer_rank(array)}: {_shape_text(array)}"
+            f"{_subject(signature, array)}{buffer_text(array)} has {len(shape)} dimension{plural}, "
+            f"shape {shape}; expected {buffer_rank(array)}: {_shape_text(array)}"
         )
 
 

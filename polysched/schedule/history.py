@@ -55,7 +55,7 @@ def _marking(
     for index in reversed(range(len(steps))):
         if all(loop.kind is LoopKind.SEQUENTIAL for loop in _named(programs[index], reference)):
             text = _step_text(index, steps, locations)
-            return f", by {text}; take it apart before that step"
+            return f", by {text}; split it before that step"
     return None
 
 

@@ -22,6 +22,16 @@ void lu(int n, double A[restrict n][n])
     }
 }
 """
+ROW_ORIENTED = """
+void lu(int n, double A[restrict n][n])
+{
+    for (int i = 1; i < n; i++)
+        for (int k = 0; k < i; k++) {
+            A[i][k] = A[i][k] * A[k][k];
+            for (int j = k + 1; j < n; j++) A[i][j] = A[i][j] - A[i][k] * A[k][j];
+        }
+}
+"""
 LEFT_LOOKING = """
 void left(int n, double A[restrict n][n])
 {
@@ -47,7 +57,11 @@ void solve(int n, const double L[n][n], double x[restrict n])
 """
 
 
-@pytest.mark.parametrize("text", [LU, LEFT_LOOKING], ids=["right-looking", "left-looking"])
+@pytest.mark.parametrize(
+    "text",
+    [LU, ROW_ORIENTED, LEFT_LOOKING],
+    ids=["right-looking", "row-oriented", "left-looking"],
+)
 def test_factorizations(text: str) -> None:
     schedule = Schedule(parse_c(text).kernel)
     sizes = model_sizes(schedule.kernel, None)

@@ -8,12 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
 
 import polysched as ps
-from polysched.autoscheduler.slowdown import slowdown
+from polysched.autoscheduler import slowdown as module
+from polysched.autoscheduler.slowdown import FAR_SLOWER, slowdown
 from polysched.cli.main import main
 from polysched.machine.load import load_machine
 from tests.support import kernels
+from tests.support.effort import cases
+from tests.support.strategies import random_kernels, random_schedules
 
 HISTOGRAM = """
 import polysched as ps
@@ -50,6 +54,25 @@ def test_a_copy_of_a_histogram_for_every_four_pixels() -> None:
     assert w[0].filename == __file__
     with pytest.warns(ps.SlowScheduleWarning):
         ps.compile(slow)
+
+
+def test_without_a_warning_to_show_nothing_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = histogram().split("i", 4).rfactor("add", "ii")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", message="other", category=ps.SlowScheduleWarning)
+        slow.compile()
+    assert [shown.category for shown in caught] == [ps.SlowScheduleWarning]
+    monkeypatch.setattr(module, "slowdown", None)
+    warnings.simplefilter("ignore", ps.SlowScheduleWarning)
+    slow.compile()
+
+
+@settings(max_examples=cases(15), deadline=None)
+@given(random_schedules(random_kernels()))
+def test_every_schedule_has_an_answer(schedule: ps.Schedule) -> None:
+    slow = slowdown(schedule, load_machine("skylake-avx512"))
+    assert slow is None or slow.ratio >= FAR_SLOWER
 
 
 def test_what_is_not_slower_gets_no_warning() -> None:

@@ -34,6 +34,10 @@ PRODUCT = "void f(int n, double C[restrict n][n], const double A[n][n], const do
 MOMENTS = "void f(int n, const float x[n][n], float s[restrict n], float q[restrict n]) "
 BLUR = "void f(int n, const float a[n][n], float b[restrict n][n]) "
 INNER = {name: loop(name, "1", "n - 1") for name in "ij"}
+PAIR = (
+    "void f(int n, const float A[n][n], const float B[n][n], const float x[n],"
+    " float y[restrict n]) "
+)
 SWEEPS = "void f(int steps, int n, float a[restrict n][n], float b[restrict n][n]) "
 
 STYLES = {
@@ -61,6 +65,13 @@ STYLES = {
     "blur": [
         f"{BLUR}{{ {nest(order, INNER, 'b[i][j] = a[i - 1][j] + a[i][j - 1] + a[i + 1][j];')} }}"
         for order in ("ij", "ji")
+    ],
+    "sums of two matrices": [
+        f"{PAIR}{{ for (int i = 0; i < n; i++) {{ float a = 0, b = 0; {body} y[i] = a + b; }} }}"
+        for body in (
+            f"{loop('j')} {{ a += A[i][j] * x[j]; b += B[i][j] * x[j]; }}",
+            f"{loop('j')} a += A[i][j] * x[j]; {loop('j')} b += B[i][j] * x[j];",
+        )
     ],
     "sweeps of a stencil": [
         f"{SWEEPS}{{ for (int t = 0; t < steps; t++) {{"

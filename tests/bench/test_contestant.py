@@ -23,7 +23,7 @@ def test_an_absent_module_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(UnavailableError) as caught:
         optional_module("torch")
-    assert str(caught.value) == "torch is not installed (pip install 'polysched[bench]')"
+    assert str(caught.value) == "torch is not installed (pip install '.[bench]')"
 
 
 @pytest.mark.parametrize(

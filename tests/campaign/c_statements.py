@@ -124,12 +124,13 @@ class FunctionWriter:
 
     def _loop(self, scope: Scope, budget: int, names: tuple[str, ...]) -> S:
         head, inner, name = self._head(scope, names)
+        first = inner.inner()  # without the variables that the body declares
         body = self.nest(inner, budget, (*names, name))
         if self.writer.has_breaks and self.dice.chance(0.2):
-            leave = S(("if (", self.writer.condition(inner, 1), ") break"))
+            leave = S(("if (", self.writer.condition(first, 1), ") break"))
             body.insert(self.dice.between(0, len(body)), leave)
         if self.dice.chance(0.08):
-            body.insert(0, S(("if (", self.writer.condition(inner, 1), ") continue")))
+            body.insert(0, S(("if (", self.writer.condition(first, 1), ") continue")))
         return S((head,), tuple(body))
 
     def _head(self, scope: Scope, names: tuple[str, ...]) -> tuple[str, Scope, str]:

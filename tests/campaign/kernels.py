@@ -160,7 +160,7 @@ def check_witness_or_raise(case: Case, tree: Node | None, verdict: Any) -> None:
             WitnessFault,
         )
     except WitnessFault as error:
-        raise Finding("a witness that is none", f"{error}\n{verdict}") from error
+        raise Finding("a false witness", f"{error}\n{verdict}") from error
 
 
 class Scheduled:

@@ -62,7 +62,7 @@ def accepted_fault(program: Program, oracle: Oracle, tree: Node) -> str | None:
 
 
 class WitnessFault(Exception):
-    """A witness that is none."""
+    """The witness of a refusal is false."""
 
 
 def _require(holds: bool, what: str) -> None:

@@ -5,7 +5,7 @@ import pytest
 from click.testing import Result
 
 from polysched.errors import CodeTooLargeError
-from tests.cli.conftest import Polysched
+from tests.cli.conftest import Polysched, WriteFile
 
 
 def verdict(result: Result) -> object:
@@ -33,6 +33,18 @@ def test_what_compile_refuses_gets_a_warning(
     record = json.loads(polysched("check", f"{kernels}:legal", "--json").stdout)
     assert record["warnings"] == [warning]
     assert "warning" not in polysched("check", f"{kernels}:illegal").stdout
+
+
+def test_a_name_that_no_function_of_c_can_have_gets_a_warning(
+    polysched: Polysched, write_file: WriteFile
+) -> None:
+    text = "import polysched as ps\nb = ps.KernelBuilder('main')\ny = b.output('y', ps.f32, (9,))\n"
+    path = write_file("named.py", f"{text}with b.loops(i=9) as i:\n    y[i] = 1\nk = b.kernel()\n")
+    result = polysched("check", path)
+    assert result.exit_code == 0
+    assert "warning: 'polysched compile' refuses it: kernel 'main' has the name" in result.stdout
+    c = write_file("named.c", "void f(int n, float *y) { for (int i = 0; i < n; i++) y[i] = 1; }")
+    assert "warning" not in polysched("check", c).stdout
 
 
 def test_illegal_shows_the_witness(polysched: Polysched, kernels: str) -> None:

@@ -55,6 +55,19 @@ def test_machine_and_text(polysched: Polysched, scale: str, tmp_path: Path) -> N
     assert sorted(os.listdir(tmp_path)) == ["scale.ll", "scale.py"]
 
 
+@pytest.mark.parametrize(("suffix", "is_linked"), [(".o", False), (".so", True)])
+def test_threads_need_openmp(
+    polysched: Polysched, scale: str, suffix: str, is_linked: bool, tmp_path: Path
+) -> None:
+    """Parallel loops of an object call OpenMP's runtime, which the program must be linked with."""
+    steps = tmp_path / "threads.sched"
+    steps.write_text("parallel('i')\n", encoding="utf-8")
+    code = tmp_path / f"scale{suffix}"
+    result = polysched("compile", f"{scale}:scale", "--schedule", str(steps), "-o", str(code))
+    assert result.exit_code == 0
+    assert ("link with -fopenmp" in result.stdout) is not is_linked
+
+
 def test_schedule_file(
     polysched: Polysched, scale: str, tmp_path: Path, write_file: WriteFile
 ) -> None:

@@ -63,6 +63,33 @@ def test_the_object_defines_the_function_alone(tmp_path: Path) -> None:
     assert ("U", "notify") in symbols
 
 
+SEARCH = """
+int first(const int *x, int n, int v)
+{
+    if (x == 0) return -1;
+    for (int i = 0; i < n; i++) if (x[i] == v) return i;
+    for (int i = 1; i < n; i++) if (x[i] * x[i - 1] == v) n--;
+    int s = 0;
+    for (int i = 0; i < n; i++) s ^= s * 3 + x[i];
+    return s;
+}
+"""
+
+
+def test_loops_that_no_schedule_makes_faster_are_left_to_the_c_compiler(tmp_path: Path) -> None:
+    (tmp_path / "file.c").write_text(SEARCH)
+    library = tmp_path / "f.so"
+    arguments = ["compile", f"{tmp_path / 'file.c'}:first", "--auto", "-o", str(library)]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    assert "no schedule is predicted to be faster" in result.output
+    assert "polysched_file_first" not in result.output
+    x = np.array([3, 5, 7], np.int32)
+    call = ctypes.CDLL(str(library)).first
+    assert call(ctypes.c_void_p(x.ctypes.data), 3, 5) == 1
+    assert call(None, 3, 5) == -1
+
+
 def test_the_object_computes_what_the_text_says(tmp_path: Path) -> None:
     assert compiled(tmp_path, "sums").exit_code == 0
     (tmp_path / "rest.c").write_text(REST)

@@ -92,24 +92,26 @@ def run_by(shell: str, polysched: Polysched, folder: Path, commands: str) -> str
         cwd=folder,
         env={"PATH": f"{command.parent}:/usr/bin:/bin", "HOME": str(folder)},
     )
+    assert not found.stderr
     return found.stdout
 
 
 def test_bash_runs_the_script(polysched: Polysched, tmp_path: Path) -> None:
-    commands = f"{WORDS}try polysched check exa\ntry polysched che\n"
-    assert run_by("bash", polysched, tmp_path, commands) == "compopt -o default\n\ncheck\n"
+    commands = f"{WORDS}try polysched check exa\ntry polysched cach\n"
+    assert run_by("bash", polysched, tmp_path, commands) == "compopt -o default\n\ncache\n"
 
 
 def test_zsh_runs_the_script(polysched: Polysched, tmp_path: Path) -> None:
-    commands = f"{ZSH_WORDS}try polysched check exa\ntry polysched che\n"
+    """Also where nothing has started zsh's completion before."""
+    commands = f"{ZSH_WORDS}try polysched check exa\ntry polysched cach\n"
     files, command = run_by("zsh", polysched, tmp_path, commands).splitlines()
     assert files == "files -f"
-    assert command.startswith("check:Prove a schedule legal")
+    assert command.startswith("cache:Show the on-disk cache")
 
 
 def test_fish_runs_the_script(polysched: Polysched, tmp_path: Path) -> None:
     (tmp_path / "example.py").touch()
-    commands = "complete -C 'polysched check exa'\ncomplete -C 'polysched che'\n"
+    commands = "complete -C 'polysched check exa'\ncomplete -C 'polysched cach'\n"
     file, command = run_by("fish", polysched, tmp_path, commands).splitlines()
     assert file == "example.py"
-    assert command.startswith("check\tProve a schedule legal")
+    assert command.startswith("cache\tShow the on-disk cache")

@@ -72,3 +72,25 @@ def test_an_inner_loop_is_not_indented(polysched: Polysched, write_file: WriteFi
     )
     first, *_ = polysched("explain", f"{file}:rows", "j").stdout.splitlines()
     assert first.startswith("for j: ")
+
+
+def test_a_function_of_which_only_a_loop_has_a_translation(
+    polysched: Polysched, write_file: WriteFile
+) -> None:
+    text = """#include <stdio.h>
+void show(int n, float *x)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = 2 * x[i];
+    puts("done");
+}
+"""
+    path = write_file("show.c", text)
+    result = polysched("explain", f"{path}:show")
+    assert result.exit_code == 2
+    assert "hint: loops of this function have a translation" in result.stderr
+    assert "hint" not in polysched("check", f"{path}:show").stderr
+    marked = text.replace("    for", "#pragma scop\n    for").replace(
+        "    puts", "#pragma endscop\n    puts"
+    )
+    assert polysched("explain", f"{write_file('marked.c', marked)}:show").exit_code == 0

@@ -98,7 +98,9 @@ def test_an_output_that_nobody_reads_is_no_verdict(kernels: str, option: str) ->
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk at hand")
-@pytest.mark.parametrize("arguments", sampled([("--help",), ("--version",)], 2))
+@pytest.mark.parametrize(
+    "arguments", sampled([("cache", "--help"), ("--help",), ("--version",)], 3)
+)
 def test_help_on_a_full_disk(arguments: Sequence[str]) -> None:
     with Path("/dev/full").open("w") as full:
         code, message = writing_into(full, *arguments)

@@ -138,5 +138,5 @@ def test_without_matplotlib(
     result = polysched("plot", f"{kernels}:legal", "-o", str(tmp_path / "a.png"))
     assert (result.exit_code, result.stderr) == (
         2,
-        "error: plotting needs matplotlib: pip install 'polysched[plot]'\n",
+        "error: plotting needs matplotlib: pip install matplotlib\n",
     )

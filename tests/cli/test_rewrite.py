@@ -48,6 +48,9 @@ def test_rewrite_with_a_schedule(polysched: Polysched, scale: str, write_file: W
     result = polysched(*arguments)
     assert result.exit_code == 0, result.output
     assert Path(machine_code).stat().st_size > 0
+    assert "-fopenmp" not in result.stdout
+    write_file("scale.sched", "parallel('i')\n")
+    assert f"{machine_code}: link with -fopenmp" in polysched(*arguments).stdout
 
 
 @pytest.mark.parametrize(

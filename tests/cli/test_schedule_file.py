@@ -27,6 +27,16 @@ def test_steps_of_a_file_come_after_those_of_a_schedule(
     ]
 
 
+def test_a_file_that_repeats_the_steps_of_a_schedule_continues_them(
+    polysched: Polysched, scale: str, write_file: WriteFile
+) -> None:
+    """Such as the file that ``optimize`` writes for a schedule."""
+    written = "vectorize(loop='i', lanes=16)\nsplit(loop='i', factor=4)\n"
+    path = write_file("a.sched", written)
+    result = polysched("show", f"{scale}:fast", "--schedule", path, "--stage", "schedule")
+    assert result.stdout.startswith(f"{written}\n"), result.output
+
+
 def test_what_is_shown_is_read_back(
     polysched: Polysched, scale: str, kernels: str, write_file: WriteFile
 ) -> None:

@@ -243,3 +243,4 @@ def test_functions_that_get_no_kernel_are_not_offered(write_file: WriteFile) -> 
     fails(f"{path}:twise", "did you mean 'twice'")
     other = write_file("other.py", "def add(x, y):\n    return x + y\n")
     fails(f"{other}:add", "a function over arrays with the decorator @ps.jit")
+    fails(f"{path}:half", "half' needs 'x', a kernel", "the decorator @ps.jit")

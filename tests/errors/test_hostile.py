@@ -34,6 +34,5 @@ def test_quick_cases() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sampled(SLOW, 2))
-def test_cases_that_use_up_their_limits(name: str) -> None:
-    survives(name, "--share", SHARE)
+def test_cases_that_use_up_their_limits() -> None:
+    survives(*sampled(SLOW, 2), "--share", SHARE)

@@ -54,8 +54,8 @@ def test_a_process_makes_room_for_another(monkeypatch: pytest.MonkeyPatch) -> No
     original = campaign._started
     monkeypatch.setattr(campaign, "SEEDS_A_PROCESS", 2)
     monkeypatch.setattr(campaign, "_started", start)
-    outcome = run(Plan(seed=100, pairs=30, most_found=1))
-    assert outcome.pairs >= 30
+    outcome = run(Plan(seed=100, pairs=20, most_found=1))
+    assert outcome.pairs >= 20
     assert outcome.explored.found == []
-    assert len(started) == outcome.seeds // 2 + 1
+    assert len(started) == outcome.seeds // 2 + 1 > 1
     assert not any(worker.process.is_alive() for worker in started)

@@ -30,6 +30,7 @@ def test_vectors_need_a_distance() -> None:
 def test_reversal_needs_independence() -> None:
     condition = legality_condition(Schedule(shifted_copy()).reverse("i"))
     assert str(condition) == "k == 0 or n <= k"
+    assert repr(condition) == "<Condition: k == 0 or n <= k>"
 
 
 def test_the_condition_is_exact() -> None:

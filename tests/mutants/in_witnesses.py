@@ -128,7 +128,7 @@ MUTANTS = (
     ),
     Mutant(
         "doubt-no-finding",
-        "the fuzzer takes a witness that is none for a verdict it does not know",
+        "the fuzzer counts a false witness as an unknown verdict",
         "polysched.fuzz.exploring",
         "_judged",
         "verdict.doubted is not None",

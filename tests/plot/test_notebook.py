@@ -73,7 +73,7 @@ def test_a_part_of_a_large_domain() -> None:
 def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     html = schedule_html(Schedule(grid(4, 4)))
-    assert "plotting needs matplotlib: pip install 'polysched[plot]'" in text_of(html)
+    assert "plotting needs matplotlib: pip install matplotlib" in text_of(html)
     assert "<svg" not in html
 
 

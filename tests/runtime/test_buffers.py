@@ -65,7 +65,7 @@ def test_rows_tell_of_padded_arrays_but_not_their_length() -> None:
             np.zeros((3, 7), np.int8),
             "of i5 packed in bytes, padded rows has elements of type int8; expected uint8: pack",
         ),
-        (np.zeros(15, np.uint8), r"has 1 dimensions, shape \(15,\); expected 2"),
+        (np.zeros(15, np.uint8), r"has 1 dimension, shape \(15,\); expected 2"),
         (np.zeros((3, 10), np.uint8)[:, ::2], "is not contiguous"),
     ],
 )

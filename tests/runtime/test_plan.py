@@ -143,7 +143,7 @@ def _misaligned(shape: tuple[int, ...], dtype: str) -> np.ndarray:
         (
             "x",
             np.zeros(82, np.float32),
-            "array 'x' has 1 dimensions, shape (82,); expected 2: (N, H + 2)",
+            "array 'x' has 1 dimension, shape (82,); expected 2: (N, H + 2)",
         ),
         (
             "total",

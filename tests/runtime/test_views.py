@@ -62,7 +62,8 @@ def test_dlpack_tensors_are_viewed_not_copied() -> None:
     view = as_array(Tensor(memory), "array 'x'")
     assert view.shape == (2, 3)
     assert np.shares_memory(view, memory)
-    assert view.flags.writeable
+    # Before 2.3, numpy takes tensors of the first DLPack protocol as read-only.
+    assert view.flags.writeable or np.lib.NumpyVersion(np.__version__) < "2.3.0"
 
 
 def test_dlpack_read_only() -> None:

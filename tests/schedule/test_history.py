@@ -74,12 +74,12 @@ def chain() -> Schedule:
         (
             grid().reverse("i").vectorize("j", 8).split("i", 4),
             "jv",
-            ", by step 2, vectorize(loop='j', lanes=8); take it apart before that step",
+            ", by step 2, vectorize(loop='j', lanes=8); split it before that step",
         ),
         (
             grid(None, 8).parallel("i").unroll("j"),
             "j",
-            ", by step 2, unroll(loop='j'); take it apart before that step",
+            ", by step 2, unroll(loop='j'); split it before that step",
         ),
         (grid().split("i", 4), "k", None),
         (grid().split("i", 4), "T.i", None),

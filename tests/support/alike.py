@@ -84,10 +84,10 @@ def _statement(
 
 
 def random_schedule(random: Random, kernel: Kernel) -> Schedule:
-    """A few random steps, legal or not; what does not fit is left out."""
+    """A schedule of a few random steps, legal or not; steps that do not apply are skipped."""
     schedule = Schedule(kernel)
     for _ in range(random.randint(0, 3)):
-        names = [f"{one.statements[0]}.{one.name}" for one in loops(schedule.program.tree)]
+        names = [f"{loop.statements[0]}.{loop.name}" for loop in loops(schedule.program.tree)]
         name = random.choice(names)
         statement = random.choice(list(kernel.statements))
         other = random.choice(names)
@@ -107,7 +107,7 @@ def random_schedule(random: Random, kernel: Kernel) -> Schedule:
 
 
 def pairwise_dependences(kernel: Kernel) -> list[Dependence]:
-    """The memory-based dependences, each pair of references asked on its own by their times."""
+    """The memory-based dependences, computed for each pair of references by their timestamps."""
     times = timestamps(kernel.body, kernel.statements)
     references = [
         (Reference(statement.name, position), statement, access)

@@ -26,7 +26,7 @@ def as_declared(program: Program) -> Kernel:
 
 
 def assert_dependences_are_those_of_a_new_analysis(program: Program) -> None:
-    """Fail unless the dependences that the steps have translated are what the program really has.
+    """Fail unless the translated dependences equal a new analysis of the scheduled program.
 
     The program must keep the order that it was declared with. Which of two instances of a free
     reduction comes first does not matter.
@@ -48,13 +48,13 @@ def assert_dependences_are_those_of_a_new_analysis(program: Program) -> None:
 def _pairs(
     dependences: Iterable[Dependence], *, reorderable: bool
 ) -> dict[tuple[str, str, str], isl.Map]:
-    found: dict[tuple[str, str, str], isl.Map] = {}
-    for one in dependences:
-        if one.reorderable is not reorderable:
+    relations: dict[tuple[str, str, str], isl.Map] = {}
+    for dependence in dependences:
+        if dependence.reorderable is not reorderable:
             continue
-        relation = one.relation
+        relation = dependence.relation
         if reorderable:
             relation = relation.union(relation.reverse())
-        key = (one.array, one.source.statement, one.sink.statement)
-        found[key] = found[key].union(relation) if key in found else relation
-    return {key: pairs for key, pairs in found.items() if not pairs.is_empty()}
+        key = (dependence.array, dependence.source.statement, dependence.sink.statement)
+        relations[key] = relations[key].union(relation) if key in relations else relation
+    return {key: pairs for key, pairs in relations.items() if not pairs.is_empty()}

@@ -63,17 +63,17 @@ CALL
 
 
 def compiler(name: str = "cc") -> str:
-    """The compiler; the test is skipped where there is none."""
-    found = shutil.which(name)
-    if found is None:
+    """The path of a compiler; without it the test is skipped."""
+    path = shutil.which(name)
+    if path is None:
         pytest.skip(f"needs a compiler named {name}")
-    return found
+    return path
 
 
 def build(*arguments: object) -> None:
-    """Run a compiler; it must have nothing to say."""
+    """Run a compiler; fail if it prints anything."""
     done = subprocess.run(
-        [str(one) for one in arguments], capture_output=True, text=True, check=False
+        [str(argument) for argument in arguments], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -109,7 +109,7 @@ def main_text(schedule: Schedule, called: Mapping[str, AnyArray], sizes: Mapping
 def in_memory(
     kernel: Kernel, called: Mapping[str, AnyArray], sizes: Mapping[str, int]
 ) -> dict[str, AnyArray]:
-    """The arrays as they lie: those with strides in one dimension, guard bytes in the gaps."""
+    """The memory of the arrays: with strides in one dimension, guard bytes between the elements."""
     lying = {}
     for name, array in called.items():
         declared = kernel.arrays[name]

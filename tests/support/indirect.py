@@ -63,7 +63,7 @@ def embedding(channels: int = 24) -> Kernel:
 
 
 def permutation() -> Kernel:
-    """``y[p[i]] = x[i]``: which of two writes to one element stays, their order says."""
+    """``y[p[i]] = x[i]``: of two writes to one element the later one stays."""
     build = KernelBuilder("permutation")
     n = build.parameter("n", minimum=1)
     p = build.input("p", i32, (n,), values=(0, n))

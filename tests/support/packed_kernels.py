@@ -18,7 +18,7 @@ def unpack(dtype: str, wide: DType = i32, *, first: int = 0) -> Kernel:
 
 
 def pack(dtype: str, wide: DType = i32, *, first: int = 0) -> Kernel:
-    """``w[i + first] = x[i]``, its lowest bits; what lies before stays."""
+    """``w[i + first] = x[i]``, its lowest bits; earlier elements keep their values."""
     build = KernelBuilder("pack")
     n = build.parameter("n", minimum=1)
     x = build.input("x", wide, (n,))

@@ -1,4 +1,4 @@
-"""What the fuzzers of the frontends share: what they find, and how long they run."""
+"""Findings and main loop of the fuzzers of the frontends."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ COMMONEST = 12
 
 @dataclass
 class Findings:
-    """What became of random functions.
+    """Outcomes of random functions.
 
     Attributes:
-        counts: of functions, refusals and whatever else happened.
-        wrong: a text for each function that is wrong.
-        refused: the reasons, and how often.
+        counts: numbers of functions, of refusals and of other events.
+        wrong: a report of each wrong function.
+        refused: the reasons of refusals, with their number.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -31,13 +31,13 @@ class Findings:
     refused: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Findings) -> None:
-        """Join another one's."""
+        """Add the findings of another run."""
         self.counts += other.counts
         self.wrong += other.wrong
         self.refused += other.refused
 
     def refuse(self, name: str, error: FrontendError, text: str) -> None:
-        """Count a refusal, which is wrong if it names no place in the text."""
+        """Count a refusal; a refusal without a location in the source is wrong."""
         self.counts["refused"] += 1
         self.refused[error.reason] += 1
         if error.location is None:
@@ -51,19 +51,19 @@ seed_option = click.option("--seed", type=int, default=0, show_default=True, hel
 
 
 def run(tried: Callable[[range], Findings], seconds: float, seed: int, *, batch: int = 1) -> None:
-    """Try seeds for a while, print what is wrong, and end the process: by 1 if anything is.
+    """Try seeds until a time limit, print wrong functions, and exit: 1 if there are any.
 
     Args:
-        tried: what became of the functions of some seeds.
-        batch: seeds that are tried together.
+        tried: tries the functions of a range of seeds.
+        batch: number of seeds to try together.
     """
     end = time.monotonic() + seconds
     total, following = Findings(), seed
     while following == seed or time.monotonic() < end:
-        found = tried(range(following, following + batch))
-        for one in found.wrong:
-            click.echo(f"{one}\n{'-' * 80}")
-        total.add(found)
+        findings = tried(range(following, following + batch))
+        for report in findings.wrong:
+            click.echo(f"{report}\n{'-' * 80}")
+        total.add(findings)
         following += batch
     click.echo(f"seeds {seed} to {following - 1}: {dict(total.counts)}, {len(total.wrong)} wrong")
     for reason, count in total.refused.most_common(COMMONEST):

@@ -1,4 +1,4 @@
-"""Machines whose code this host can run; tests of the others are skipped."""
+"""Machines whose code this host can run; tests of other machines are skipped."""
 
 from __future__ import annotations
 

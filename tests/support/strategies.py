@@ -195,11 +195,11 @@ def random_step(draw: Draw, schedule: Schedule) -> Schedule:
         ScheduleError: the step does not fit.
     """
     program = schedule.program
-    found = [loop for loop in loops(program.tree) if loop.kind is LoopKind.SEQUENTIAL]
-    if not found:
+    sequential = [loop for loop in loops(program.tree) if loop.kind is LoopKind.SEQUENTIAL]
+    if not sequential:
         return schedule
-    loop = draw(st.sampled_from(found))
-    other = draw(st.sampled_from(found))
+    loop = draw(st.sampled_from(sequential))
+    other = draw(st.sampled_from(sequential))
     inner = list(loops(loop.body))
     name = _reference(loop)
     factor = draw(st.sampled_from([1, 2, 3, 4, 5, 8]))
@@ -264,14 +264,14 @@ def _one_of(draw: Draw, loop: Loop) -> str | None:
 
 
 def _dimension(draw: Draw, program: Program, array: str) -> str:
-    found = program.arrays[array]
-    names = found.dimensions[found.tile :] or ("none",)
+    declared = program.arrays[array]
+    names = declared.dimensions[declared.tile :] or ("none",)
     chosen: str = draw(st.sampled_from(names))
     return chosen
 
 
 def _order(draw: Draw, program: Program, array: str) -> tuple[str, ...] | None:
-    found = program.arrays[array]
-    names = found.dimensions[found.tile :]
+    declared = program.arrays[array]
+    names = declared.dimensions[declared.tile :]
     chosen: tuple[str, ...] | None = draw(st.sampled_from([None, tuple(reversed(names))]))
     return chosen

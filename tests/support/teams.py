@@ -1,4 +1,4 @@
-"""Regions of a team of threads, and what the system says of its threads."""
+"""Parallel regions of a thread team, and the state of its threads as Linux reports it."""
 
 import ctypes
 import os
@@ -44,19 +44,19 @@ class Pair:
         PARALLEL(self.team.address)(address, task, 2, 0)
 
     def sleeps(self) -> None:
-        """Return when the thread sleeps: between regions it looks, yields, or waits for one."""
+        """Wait until the thread sleeps; between regions it polls and yields before it sleeps."""
         end = time.monotonic() + 20
         while not self.status("State").startswith("S"):
             assert time.monotonic() < end, "the thread does not go to sleep"
             time.sleep(0.005)
 
     def status(self, name: str) -> str:
-        """What the system says of the thread."""
+        """A field of the thread's status in ``/proc``."""
         lines = Path(f"/proc/self/task/{self.thread}/status").read_text().splitlines()
         return next(line.split(":")[1].strip() for line in lines if line.startswith(f"{name}:"))
 
     def is_woken_by(self, work: object, task: int = 0) -> bool:
-        """Whether a region has the thread wake up, which sleeps."""
+        """Whether a region wakes the sleeping thread."""
         before = self.status("voluntary_ctxt_switches")
         self.run(work, task)
         self.sleeps()
@@ -64,7 +64,7 @@ class Pair:
 
 
 def started_pair(team: Team | None = None) -> Pair:
-    """A team with one thread, which sleeps; a new team unless one is given that has none yet."""
+    """A team with one sleeping worker: a given team without workers, else a new team."""
     team, before = team or thread_team(), _threads()
     assert team is not None
     met = threading.Barrier(2)

@@ -26,7 +26,8 @@ from polysched.ir.expr.functions import equal
 
 _COUNTING = (
     "expected a loop that counts: 'while i < n:' with a last statement 'i += 1', where nothing "
-    "else in it changes i or n"
+    "else in it changes i or n; for other conditions, write 'for i in range(most):' with "
+    "'if not condition: break' first"
 )
 
 

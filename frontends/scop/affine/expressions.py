@@ -204,6 +204,16 @@ def _unary(scope: Scope, node: c_ast.UnaryOp) -> Integer:
 
 
 def _binary(scope: Scope, node: c_ast.BinaryOp) -> Integer:
+    match node:
+        case c_ast.BinaryOp(
+            op="&",
+            left=operand,
+            right=c_ast.UnaryOp(op="~", expr=c_ast.Constant(type="int", value=mask)),
+        ) if mask.isdigit() and not int(mask) & (int(mask) + 1):
+            # The sign of a literal of type int fills the high bits, so that `&` keeps them.
+            inner = affine(scope, operand)
+            rounded = minus(inner.value, inner.value % (int(mask) + 1))
+            return in_range(scope, node, Integer(rounded, promoted(inner.dtype)))
     left, right = affine(scope, node.left), affine(scope, node.right)
     _require_signed_literals(scope, node, left, right)
     dtype = common_type(left.dtype, right.dtype)

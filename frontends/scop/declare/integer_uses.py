@@ -13,6 +13,8 @@ from enum import Enum
 
 from pycparser import c_ast
 
+from polysched.frontends.scop.source.trees import names_in, walk
+
 
 class _Place(Enum):
     VALUE = "value"
@@ -26,7 +28,9 @@ class IntegerUses:
 
     Attributes:
         in_conditions: names in the conditions of ``if`` and ``?:``.
-        in_sizes: names in loop headers, subscripts, declarations and arguments of calls.
+        in_sizes: names in loop headers, subscripts, lengths of arrays and arguments of calls.
+
+    The first value of a variable has the places of the variable.
     """
 
     in_conditions: frozenset[str]
@@ -46,11 +50,20 @@ class IntegerUses:
 def integer_uses(items: tuple[c_ast.Node, ...]) -> IntegerUses:
     """Collect the places of all names in statements."""
     found = [use for item in items for use in _uses(item, _Place.VALUE)]
-    conditions, sizes = (
-        frozenset(name for name, place in found if place is wanted)
-        for wanted in (_Place.CONDITION, _Place.SIZE)
-    )
-    return IntegerUses(conditions, sizes)
+    first = [
+        (node.name, set(names_in(node.init)))
+        for item in items
+        for node in walk(item)
+        if isinstance(node, c_ast.Decl) and node.init is not None
+    ]
+
+    def names_at(wanted: _Place) -> frozenset[str]:
+        names = {name for name, place in found if place is wanted}
+        while more := {n for name, used in first if name in names for n in used} - names:
+            names |= more
+        return frozenset(names)
+
+    return IntegerUses(names_at(_Place.CONDITION), names_at(_Place.SIZE))
 
 
 def _uses(node: c_ast.Node, place: _Place) -> Iterator[tuple[str, _Place]]:
@@ -65,7 +78,7 @@ def _place(node: c_ast.Node, slot: str, place: _Place) -> _Place:
     match node, slot:
         case c_ast.For() | c_ast.While() | c_ast.DoWhile(), "stmt":
             return place
-        case c_ast.ArrayRef(), "name":
+        case (c_ast.ArrayRef(), "name") | (c_ast.Decl(), "init"):
             return place
         case (
             (

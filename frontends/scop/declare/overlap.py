@@ -9,8 +9,8 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.declare.variables import Origin, Outside, Variable
 from polysched.frontends.scop.rewrites.usage import base_name
+from polysched.frontends.scop.types.c_types import may_alias
 from polysched.ir.core.kernel import Kernel
-from polysched.ir.expr.dtypes import i8, u8
 
 
 def may_overlap(
@@ -41,7 +41,11 @@ def may_overlap(
         and (_is_pointer(first) or _is_pointer(second))
         and _is_reachable(first, addressed)
         and _is_reachable(second, addressed)
-        and _may_alias(first, second)
+        and (
+            first.type.dtype is None
+            or second.type.dtype is None
+            or may_alias(first.type.dtype, second.type.dtype)
+        )
     )
 
 
@@ -92,10 +96,3 @@ def _is_same_struct(first: Variable, second: Variable) -> bool:
     if one is None or other is None:
         return False
     return one.base == other.base and not (one.member.is_pointer or other.member.is_pointer)
-
-
-def _may_alias(first: Variable, second: Variable) -> bool:
-    """Whether C's aliasing rules let two pointers lead to the same object (6.5)."""
-    types = {first.type.dtype, second.type.dtype}
-    same_size = len({(dtype.is_float, dtype.bits) for dtype in types if dtype is not None}) == 1
-    return same_size or bool(types & {i8, u8})

@@ -6,6 +6,8 @@
     i = 0; do { ...; i++; } while (i < n);  ->  for (i = 0; i <= 0; i++) { ... }
                                                 for (i = 0 + 1; i < n; i++) { ... }
     i = 0; for (; i < n; i++) { ... }       ->  for (i = 0; i < n; i++) { ... }
+
+:mod:`.loop_forms` brings loops of other forms to these.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.after_loops import AfterLoops, step_of
+from polysched.frontends.scop.rewrites.loop_forms import with_known_form
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by
 from polysched.frontends.scop.source.trees import names_in, walk
 
@@ -33,7 +36,9 @@ def with_for_loops(items: Sequence[c_ast.Node], after: AfterLoops) -> tuple[c_as
     """
     result: list[c_ast.Node] = []
     for position, item in enumerate(items):
-        *starts, own = after.replaced(item)
+        *before, formed = with_known_form(item)
+        result += before
+        *starts, own = after.replaced(formed)
         result += starts
         rest = items[position + 1 :]
         loops: list[c_ast.Node] | None = None
@@ -89,6 +94,11 @@ def _countdown(
         case _:
             return None
     tested = _nonzero(cond)
+    if tested is not cond or step is None or isinstance(cond, c_ast.ID):
+        pass
+    elif not any(isinstance(node, c_ast.Continue) for node in walk(body)):
+        steps = step.exprs if isinstance(step, c_ast.ExprList) else [step]
+        step, body = None, c_ast.Compound([body, *steps], body.coord or item.coord)
     match tested:
         case c_ast.UnaryOp(op="p--", expr=c_ast.ID(name=str(name))) if step is None:
             return (name, body) if name in parameters else None

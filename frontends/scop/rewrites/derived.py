@@ -18,7 +18,7 @@ from functools import reduce
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.size_values import DerivedSize, c_text
+from polysched.frontends.scop.rewrites.size_values import COMPARISONS, DerivedSize, c_text
 from polysched.frontends.scop.rewrites.usage import FILLS, base_name, changed_by
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import (
@@ -96,6 +96,12 @@ class DerivedSizes:
                 return bool(text.isdigit())
             case c_ast.UnaryOp(op="-", expr=inner) | c_ast.Cast(expr=inner):
                 return _is_exact(node, self.may_leave) and self._is_pure(inner)
+            case c_ast.TernaryOp(
+                cond=c_ast.BinaryOp(op=operator, left=left, right=right), iftrue=one, iffalse=other
+            ):
+                return operator in COMPARISONS and all(
+                    map(self._is_pure, (left, right, one, other))
+                )
             case c_ast.BinaryOp(op=operator, left=left, right=right):
                 if operator in _BY_LITERAL:
                     return self._is_pure(left) and _is_divisor(right, operator)
@@ -222,6 +228,9 @@ class DerivedSizes:
         return mapped(node, self._subscript)
 
     def _is_sum(self, node: c_ast.Node) -> bool:
+        value = self._local.get(node.name, node) if isinstance(node, c_ast.ID) else node
+        if isinstance(value, c_ast.TernaryOp):
+            return self._is_pure(value)
         is_operation = isinstance(node, c_ast.BinaryOp) and node.op != "*"
         return is_operation and self._is_pure(node) and bool(names_in(node))
 

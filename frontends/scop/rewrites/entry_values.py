@@ -11,7 +11,7 @@
 
 C evaluates the first value and the first comparison of a loop whenever control reaches the loop. An
 element in them may be read before the region if the region stores only to variables of its function
-whose address nobody has.
+whose address nobody has, and to elements of types that may not alias the element (C11 6.5).
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from polysched.frontends.scop.rewrites.size_values import EntryValue, c_text
 from polysched.frontends.scop.rewrites.usage import FILLS, base_name, changed_by
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import StandIn, mapped, names_in, substituted, walk
+from polysched.frontends.scop.types.c_types import may_alias
 from polysched.ir.expr.dtypes import DType, i64
 
 ElementType = Callable[[str], DType | None]
-"""Returns the type of an array's elements; None if it is no array of integers."""
+"""Returns the type of the elements of an array of numbers; None if a name is none."""
 
 
 def with_entry_values(region: Region, element_type: ElementType, names: Names) -> Region:
@@ -41,8 +42,6 @@ def with_entry_values(region: Region, element_type: ElementType, names: Names) -
 
 def _with_elements(region: Region, element_type: ElementType, names: Names) -> Region:
     changed = set(_changed(region))
-    if not _stores_to_variables(region):
-        return region
     found: dict[str, str] = {}
     values: dict[str, EntryValue] = {}
 
@@ -52,7 +51,9 @@ def _with_elements(region: Region, element_type: ElementType, names: Names) -> R
         dtype = element_type(node.name.name)
         used = names_in(node)
         is_plain = not any(isinstance(n, c_ast.FuncCall) or changed_by(n) for n in walk(node))
-        if dtype is None or not is_plain or set(used) & changed:
+        if dtype is None or not dtype.is_integer or not is_plain or set(used) & changed:
+            return node
+        if not _keeps_elements(region, dtype, element_type):
             return node
         text = c_text(node)
         if text not in found:
@@ -120,8 +121,8 @@ def _changed(region: Region) -> Iterator[str]:
                 yield node.name
 
 
-def _stores_to_variables(region: Region) -> bool:
-    """Whether a region stores only to variables of the function whose address is not taken."""
+def _keeps_elements(region: Region, dtype: DType, element_type: ElementType) -> bool:
+    """Whether no store of a region may change an element of a type in memory."""
     body = region.function.body
     addressed = {
         base_name(node.expr)
@@ -134,8 +135,13 @@ def _stores_to_variables(region: Region) -> bool:
         for node in walk(item):
             target = changed_by(node)
             is_fill = isinstance(node, c_ast.FuncCall) and base_name(node.name) in FILLS
-            if is_fill or (target is not None and not isinstance(target, c_ast.ID)):
+            if is_fill:
                 return False
+            if target is not None and not isinstance(target, c_ast.ID):
+                is_element = isinstance(target, c_ast.ArrayRef | c_ast.UnaryOp)
+                stored = element_type(base_name(target)) if is_element else None
+                if stored is None or may_alias(stored, dtype):
+                    return False
             if isinstance(target, c_ast.ID) and (
                 target.name not in own or target.name in addressed
             ):

@@ -243,14 +243,31 @@ class _Exits:
             declared.append(_declaration(last, type_, ended))
             loop = replace(loop, index=name, last=last)
             rest = tuple(substituted(item, {name: c_ast.ID(last)}) for item in rest)
-        inner = self.items(_items(node.stmt), (*loops, loop))
-        body = _block([_unless(flag, inner, node.stmt)], node.stmt)
+        own, steps = _items(node.stmt), ()
+        if not _has_exit(node.stmt, c_ast.Break, c_ast.Continue):
+            own, steps = _steps_apart(own)
+        inner = self.items(own, (*loops, loop))
+        body = _block([_unless(flag, inner, node.stmt), *steps], node.stmt)
         changed = c_ast.For(node.init, node.cond, node.next, body, node.coord)
         following = self.items(rest, loops)
         flagged = loops[-1].flag if loops else self.return_flag
         if _has_exit(node.stmt, c_ast.Return) and flagged is not None and following:
             following = (_unless(flagged, following, node),)
         return [*declared, changed, *following]
+
+
+def _steps_apart(
+    items: tuple[c_ast.Node, ...],
+) -> tuple[tuple[c_ast.Node, ...], tuple[c_ast.Node, ...]]:
+    """Split the steps at the end of a body off, as in ``{ ...; p++; q += 2; }``.
+
+    A loop that is only left by ``return`` performs them in every iteration: nothing reads the
+    variables after it has been left.
+    """
+    end = len(items)
+    while end and step_of(items[end - 1]) is not None:
+        end -= 1
+    return items[:end], items[end:]
 
 
 def _counter(node: c_ast.For) -> tuple[str, c_ast.Node] | None:

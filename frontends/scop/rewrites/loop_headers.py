@@ -152,10 +152,10 @@ def _with_one_variable(node: c_ast.For) -> c_ast.For:
 
 
 def _met(cond: c_ast.Node, up: c_ast.Decl, down: c_ast.Decl) -> c_ast.Node | None:
-    """Return the bound of ``i`` in ``i < j``, where ``i`` starts at 0 and ``j`` counts down.
+    """Return the bound of ``i`` in ``i < j``, where ``j`` counts down while ``i`` counts up.
 
-    With ``j = last - i``, ``i < j`` is ``2 * i < last``. The divisions truncate, and no iteration
-    runs where ``last`` is negative.
+    With ``i = first + t`` and ``j = last - t``, ``i < j`` is ``2 * t < last - first``. The
+    divisions truncate, and no iteration runs where ``last - first`` is negative.
     """
     match cond:
         case c_ast.BinaryOp(
@@ -164,17 +164,29 @@ def _met(cond: c_ast.Node, up: c_ast.Decl, down: c_ast.Decl) -> c_ast.Node | Non
             pass
         case _:
             return None
-    if not (isinstance(up.init, c_ast.Constant) and up.init.value == "0"):
-        return None
-    more = c_ast.Constant("int", "1" if relation == "<" else "2", cond.coord)
     two = c_ast.Constant("int", "2", cond.coord)
-    half = c_ast.BinaryOp("/", c_ast.BinaryOp("+", down.init, more), two, cond.coord)
-    return c_ast.BinaryOp("<", cond.left, half, cond.coord)
+    length = _plus(down.init, 1 if relation == "<" else 2)
+    if isinstance(up.init, c_ast.Constant) and up.init.value == "0":
+        return c_ast.BinaryOp("<", cond.left, c_ast.BinaryOp("/", length, two), cond.coord)
+    half = c_ast.BinaryOp("/", c_ast.BinaryOp("-", length, up.init), two, cond.coord)
+    end = c_ast.BinaryOp("+", up.init, half, cond.coord)
+    return c_ast.BinaryOp("<", cond.left, end, cond.coord)
+
+
+def _plus(node: c_ast.Node, number: int) -> c_ast.Node:
+    """Add a number to an expression that may subtract one."""
+    match node:
+        case c_ast.BinaryOp(op="-", left=left, right=c_ast.Constant(value=text)) if text.isdigit():
+            node, number = left, number - int(text)
+    if not number:
+        return node
+    operator = "+" if number > 0 else "-"
+    return c_ast.BinaryOp(operator, node, c_ast.Constant("int", str(abs(number))), node.coord)
 
 
 def _is_signed(type_: c_ast.Node) -> bool:
     names = set(getattr(type_, "names", ()))
-    return bool(names) and names <= {"int", "long", "signed"}
+    return bool(names) and names <= {"int", "long", "signed", "size_t"}
 
 
 def _distance(step: c_ast.Node) -> str | None:

@@ -9,7 +9,7 @@ from pycparser import c_ast, c_generator
 from polysched.frontends.scop.source.trees import StandIn, names_in
 from polysched.ir.expr.dtypes import DType, i64
 from polysched.ir.expr.expressions import Constant, Expression, Parameter, operation, typed
-from polysched.ir.expr.functions import maximum
+from polysched.ir.expr.functions import maximum, select
 from polysched.ir.expr.operators import Operator
 
 _OPERATORS = {
@@ -19,6 +19,16 @@ _OPERATORS = {
     "/": Operator.QUOTIENT,
     "%": Operator.REMAINDER,
 }
+
+COMPARISONS = {
+    "<": (Operator.LESS, 1),
+    "<=": (Operator.LESS_EQUAL, 1),
+    ">": (Operator.LESS, -1),
+    ">=": (Operator.LESS_EQUAL, -1),
+    "==": (Operator.EQUAL, 1),
+    "!=": (Operator.NOT_EQUAL, 1),
+}
+"""Comparisons that may decide between two sizes: the operator, and -1 for exchanged operands."""
 
 
 class _Text(c_generator.CGenerator):  # type: ignore[misc]  # pycparser is untyped
@@ -97,6 +107,8 @@ def _in_long(node: c_ast.Node) -> str:
             return f"({operator}{_in_long(inner)})"
         case c_ast.BinaryOp(op=operator, left=left, right=right):
             return f"({_in_long(left)} {operator} {_in_long(right)})"
+        case c_ast.TernaryOp(cond=cond, iftrue=one, iffalse=other):
+            return f"({_in_long(cond)} ? {_in_long(one)} : {_in_long(other)})"
     raise AssertionError(node)
 
 
@@ -114,6 +126,12 @@ def _in_64_bits(node: c_ast.Node) -> Expression:
             return _in_64_bits(left) // (1 << int(text))
         case c_ast.BinaryOp(op="<<", left=left, right=c_ast.Constant(value=text)):
             return _in_64_bits(left) * (1 << int(text))
+        case c_ast.TernaryOp(
+            cond=c_ast.BinaryOp(op=symbol, left=left, right=right), iftrue=one, iffalse=other
+        ):
+            operator, order = COMPARISONS[symbol]
+            holds = operation(operator, *(_in_64_bits(left), _in_64_bits(right))[::order])
+            return select(holds, _in_64_bits(one), _in_64_bits(other))
         case c_ast.BinaryOp(op=symbol, left=left, right=right):
             return operation(_OPERATORS[symbol], _in_64_bits(left), _in_64_bits(right))
     raise AssertionError(node)

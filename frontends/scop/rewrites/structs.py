@@ -11,6 +11,7 @@ from pycparser import c_ast
 from polysched.frontends.scop.rewrites.loop_ranges import NotUnderstoodError
 from polysched.frontends.scop.rewrites.members import Members
 from polysched.frontends.scop.rewrites.pointer_counters import with_counter
+from polysched.frontends.scop.rewrites.pointer_loops import with_counted_pointers
 from polysched.frontends.scop.rewrites.region import Region
 from polysched.frontends.scop.rewrites.usage import base_name
 from polysched.frontends.scop.rewrites.walks import moves_in
@@ -31,6 +32,12 @@ def without_structs(parsed: ParsedSource, region: Region, typedefs: Typedefs) ->
         FrontendError: the layout of a struct that the region uses is not known.
     """
     moving = _moved_structs(parsed, region, typedefs)
+    if moving:
+        pointers = [
+            one.name for one in _outside(parsed, region) if isinstance(one.type, c_ast.PtrDecl)
+        ]
+        region = replace(region, items=with_counted_pointers(region.items, pointers))
+        moving = _moved_structs(parsed, region, typedefs)
     for name in moving:
         with contextlib.suppress(NotUnderstoodError):
             region = replace(region, items=with_counter(region.items, name))

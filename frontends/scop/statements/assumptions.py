@@ -118,6 +118,9 @@ def _condition(scope: Scope, context: isl.Set, outside: isl.Set, access: LoggedA
     """
     allowed = context.subtract(outside.params()).coalesce()
     gist = allowed.gist(context).coalesce()
+    hull = isl.Set.from_basic_set(gist.simple_hull())
+    if context.intersect(hull).is_subset(allowed):  # one case of several sizes, such as k or n
+        gist = hull
     if not _is_simple(gist):  # such as n <= 0 || m <= 70
         performed = access.domain.params().intersect(context)
         gist = allowed.intersect(performed).coalesce().gist(performed).coalesce()

@@ -195,3 +195,9 @@ def c_name(dtype: DType) -> str:
     if dtype in names:
         return names[dtype]
     return f"unsigned {names[DType(NumberKind.SIGNED, dtype.bits)]}"
+
+
+def may_alias(first: DType, second: DType) -> bool:
+    """Whether C's aliasing rules let two pointers to numbers lead to the same object (6.5)."""
+    same_size = (first.is_float, first.bits) == (second.is_float, second.bits)
+    return same_size or bool({first, second} & {i8, u8})

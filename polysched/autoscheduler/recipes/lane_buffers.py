@@ -2,7 +2,8 @@
 
 In a recurrence along the rows of an array, lanes must lie across rows, where each access would be a
 gather. A block of rows is copied into a buffer whose rows are columns; the copies transpose tiles
-in registers.
+in registers. So is a transform of a few elements, such as an 8-point butterfly: written out for a
+vector of rows, its values are whole vectors, and no operation is across lanes.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from polysched.autoscheduler.recipes.outer_lanes import (
     privatized,
     vector_lanes,
 )
+from polysched.autoscheduler.recipes.written_out import LARGEST_BODY, copies_of, loops_inside
 from polysched.ir.core.kernel import access_relation
 from polysched.ir.core.tree import LoopKind, loops, path
 from polysched.schedule.core.program import Program, prefix_map
@@ -58,30 +60,40 @@ def lane_buffers(situation: Situation) -> Iterator[Proposal]:
         return
     native = vector_lanes(situation)
     facts = [statement_facts(program, name, situation.sizes) for name in nest.statements]
-    if not _is_carried(program, facts):
-        return
+    is_carried = _is_carried(program, facts)
     for loop in reversed(nest.chain):
-        arrays = _rows_apart(program, facts, loop.name)
+        copies = copies_of(program, loop.body)
+        is_short = copies is not None and len(loop.statements) < copies <= LARGEST_BODY
+        arrays = _rows_apart(program, facts, loop.name) if is_carried or is_short else {}
         if not arrays:
             continue
+        written_out = tuple(dict.fromkeys(loops_inside(loop))) if is_short else ()
         for vectors in VECTORS:
             lanes = native * vectors
             if lanes > LARGEST_LANES:
                 continue
-            if not situation.may_gain(_least_cycles(situation, loop.name, arrays, lanes)):
+            least = _least_cycles(situation, loop.name, arrays, lanes, is_short=is_short)
+            if not situation.may_gain(least):
                 continue
             steps = _steps(situation, loop.name, arrays, native, vectors)
             if steps is not None:
+                inside = "are written out" if is_short else "carry dependences"
                 yield Proposal(
-                    steps,
+                    (*steps, *map(Unroll, written_out)),
                     f"{lanes} lanes run whole iterations of {loop.name}: the loops "
-                    f"inside carry dependences; buffers hold the rows of {', '.join(arrays)} as "
+                    f"inside {inside}; buffers hold the rows of {', '.join(arrays)} as "
                     "columns, which the copies transpose in registers",
                 )
 
 
-def _least_cycles(situation: Situation, loop: str, arrays: Iterable[str], lanes: int) -> float:
-    """Return the cycles of the statements alone, without the copies, if all data are in L1."""
+def _least_cycles(
+    situation: Situation, loop: str, arrays: Iterable[str], lanes: int, *, is_short: bool
+) -> float:
+    """Return the cycles of the statements alone, without the copies, if all data are in L1.
+
+    Args:
+        is_short: whether the loops inside are written out.
+    """
     nest, program = situation.nest, situation.schedule.program
     private = {
         program.statements[name].target.array
@@ -92,6 +104,9 @@ def _least_cycles(situation: Situation, loop: str, arrays: Iterable[str], lanes:
     for name in nest.statements:
         facts = shared_facts(program, name, situation.sizes)
         if any(one.name == loop for one in facts.loops):
+            inside = [one.name for one in facts.loops]
+            for short in inside[inside.index(loop) + 1 :] if is_short else ():
+                facts = facts.marked(short, LoopKind.UNROLLED)
             facts = facts.split(loop, lanes, f"{loop}<", "lanes")
             facts = facts.marked("lanes", LoopKind.VECTOR, lanes)
             accesses = (

@@ -79,6 +79,7 @@ class Plan:
                 kind=LoopKind.VECTOR,
                 lanes=self.lanes,
                 masked=along.masked_share(block),
+                is_transposed=self._is_transposed(before),
             ),
         )
         parts: dict[str, tuple[tuple[str, int], ...]] = {

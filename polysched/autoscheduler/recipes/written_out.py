@@ -52,7 +52,7 @@ def written_out(situation: Situation) -> Iterator[Proposal]:
     last = nest.chain[-1]
     for loop in reversed(nest.chain):
         for body, is_moved in ((loop.body, False), (last.body, True)):
-            copies = _copies(program, body)
+            copies = copies_of(program, body)
             if copies is None or copies > LARGEST_BODY or (is_moved and loop is last):
                 continue
             for vectors in VECTORS:
@@ -89,7 +89,7 @@ def _collapsed(situation: Situation) -> Iterator[Proposal]:
         again = nest_at(after.program, nest.statements[0], len(nest.around))
         inside = replace(situation, schedule=after, nest=again)
         loop = next(collapsed for collapsed in again.chain if collapsed.name == names[0])
-        copies = _copies(after.program, loop.body)
+        copies = copies_of(after.program, loop.body)
         # The number of vectors is a multiple for which the last row ends at the end of a vector.
         together = math.lcm(width, lanes) // lanes
         for vectors in (together * factor for factor in VECTORS):
@@ -119,15 +119,15 @@ def _are_rows(situation: Situation, outer: Loop, inner: Loop, width: int) -> boo
     )
 
 
-def _copies(program: Program, node: Node) -> int | None:
+def copies_of(program: Program, node: Node) -> int | None:
     """Return how many statements a node becomes when its loops are written out; None if unknown."""
     match node:
         case Sequence(children=children):
-            parts = [_copies(program, child) for child in children]
+            parts = [copies_of(program, child) for child in children]
             known = [part for part in parts if part is not None]
             return sum(known) if len(known) == len(parts) else None
         case Loop(body=body):
-            extent, inside = largest_extent(program, node), _copies(program, body)
+            extent, inside = largest_extent(program, node), copies_of(program, body)
             return None if extent is None or inside is None else extent * inside
     return 1
 
@@ -151,7 +151,7 @@ def _proposal(situation: Situation, loop: Loop, vectors: int, *, is_moved: bool)
     if split is not None:
         steps = (*steps, *privatized(split, inner, inside, set(loop.statements)))
     steps = (*steps, Vectorize(inside, lanes), *([Unroll(inside)] if vectors > 1 else []))
-    short = tuple(dict.fromkeys(_references(nest, nest.chain[-1] if is_moved else loop)))
+    short = tuple(dict.fromkeys(loops_inside(nest.chain[-1] if is_moved else loop)))
     side = f"{vectors} vectors" if vectors > 1 else "one vector"
     return Proposal(
         (*steps, *map(Unroll, short)),
@@ -170,7 +170,7 @@ def _lanes(situation: Situation, loop: Loop) -> int:
     return min(lanes, max(narrowest, 1 << (extent - 1).bit_length()))
 
 
-def _references(nest: Nest, loop: Loop) -> Iterator[str]:
+def loops_inside(loop: Loop) -> Iterator[str]:
     """Yield the loops inside a loop, by their first statement."""
     for inner in loops(loop.body):
         yield f"{inner.statements[0]}.{inner.name}"

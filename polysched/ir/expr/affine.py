@@ -61,7 +61,7 @@ def to_pw_aff(expression: Expression, space: isl.Space) -> isl.PwAff:
                 .union_add(to_pw_aff(if_false, space).intersect_domain(chosen.complement()))
             )
         case Operation():
-            function = _to_aff(expression, space)
+            function = to_aff(expression, space)
             if function is not None:
                 return isl.PwAff.from_aff(function)
             return _operation(expression, space)
@@ -69,8 +69,8 @@ def to_pw_aff(expression: Expression, space: isl.Space) -> isl.PwAff:
             raise KernelError(_not_affine(expression, _expected_nodes(expression)))
 
 
-def _to_aff(expression: Expression, space: isl.Space) -> isl.Aff | None:
-    """Convert an expression without floors, extrema and conditions; None for any other.
+def to_aff(expression: Expression, space: isl.Space) -> isl.Aff | None:
+    """Convert a sum of variables and literals to a function on ``space``; None for any other.
 
     This takes one call of isl for each term, where :func:`_operation` takes two for each node.
     """
@@ -189,8 +189,8 @@ def to_set(condition: Expression, space: isl.Space) -> isl.Set:
             return to_set(only, space).complement()
         case Operation(operator=operator, operands=(left, right)):
             if operator in _SIMPLE_COMPARISONS:
-                first = _to_aff(left, space)
-                second = None if first is None else _to_aff(right, space)
+                first = to_aff(left, space)
+                second = None if first is None else to_aff(right, space)
                 if first is not None and second is not None:
                     return isl.Set.from_basic_set(_SIMPLE_COMPARISONS[operator](first, second))
             a, b = to_pw_aff(left, space), to_pw_aff(right, space)

@@ -1,14 +1,17 @@
-"""Repair of storage: more slots for a folded array, or recomputation of a producer per tile."""
+"""Repair of storage: no temporary, more slots of a folded array, or recomputation per tile."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from polysched.ir.core.kernel import Role
 from polysched.ir.expr.expressions import Constant
 from polysched.ir.expr.linear import simplify
-from polysched.legality.repairs.repair import Case, StepEdit, replace_step
+from polysched.legality.repairs.repair import Case, StepEdit, insert_before, replace_step
 from polysched.schedule.primitives.compute_at import ComputeAt
 from polysched.schedule.primitives.fold_storage import FoldStorage
+from polysched.schedule.primitives.inline import Inline
+from polysched.schedule.primitives.simplify import Simplify
 
 ONE_BY_ONE = 8
 """Number of sizes to try in steps of one; larger sizes double."""
@@ -32,6 +35,16 @@ def more_slots(case: Case) -> list[StepEdit]:
         for size in sizes
         if size <= largest
     ]
+
+
+def without_temporaries(case: Case) -> list[StepEdit]:
+    """Propose ``simplify()`` first, if iterations share a temporary of the kernel, as C scalars."""
+    kernel = case.schedule.kernel
+    targets = {kernel.statements[end].target.array for end in case.ends if end in kernel.statements}
+    is_shared = any(kernel.arrays[name].role is Role.TEMPORARY for name in targets)
+    if not is_shared or isinstance(case.schedule.steps[0], Simplify | Inline):
+        return []
+    return [insert_before(case.schedule, 0, (Simplify(),))]
 
 
 def recomputations(case: Case) -> list[StepEdit]:

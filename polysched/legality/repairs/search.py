@@ -26,7 +26,11 @@ from polysched.legality.repairs.repair_order import (
 )
 from polysched.legality.repairs.repair_shift import shifts
 from polysched.legality.repairs.repair_skew import skews
-from polysched.legality.repairs.repair_storage import more_slots, recomputations
+from polysched.legality.repairs.repair_storage import (
+    more_slots,
+    recomputations,
+    without_temporaries,
+)
 from polysched.legality.repairs.repair_vector import distributed, fewer_lanes
 from polysched.legality.repairs.repair_wavefront import other_loops_or_wavefronts
 from polysched.legality.verdicts.verdict import Verdict
@@ -52,6 +56,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     recomputations,
     other_orders,
     fewer_tiled_loops,
+    without_temporaries,
     copies_for_threads,
     copies_for_lanes,
     distributed,

@@ -86,6 +86,8 @@ class LoopReport:
             not a loop, if one of the two loops is a vector loop, or if the inner loop is parallel:
             moved outward, it would run more instances at once.
         ordered: the obstacles to permuting the loop with ``inner``.
+        private: the temporaries among the obstacles of which each iteration may have its own copy,
+            which removes these obstacles: see `private_copies.py`. Empty unless asked for.
     """
 
     loop: str
@@ -97,6 +99,7 @@ class LoopReport:
     scalar: tuple[Obstacle, ...] | None
     inner: str | None
     ordered: tuple[Obstacle, ...] | None
+    private: tuple[str, ...] = ()
 
     @property
     def is_parallel(self) -> bool:

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from polysched.dependence.distance import format_distances
 from polysched.ir.core.tree import LoopKind
-from polysched.legality.reports.loop_properties import LoopReport, Obstacle
+from polysched.ir.isl.budget import DEFAULT_SECONDS, time_budget
+from polysched.legality.reports.loop_properties import LoopReport, Obstacle, explain_loops
+from polysched.legality.reports.private_copies import with_private_copies
+from polysched.schedule.schedule import Schedule
 
 FREE_THE_ORDER = (
     "a floating-point reduction keeps its order; --fast-math of C files, fastmath=True of ps.jit "
@@ -14,8 +17,25 @@ FREE_THE_ORDER = (
 )
 """Advice on obstacles that are ``kept``."""
 
+MAKE_COPIES = (
+    "{step} or promote makes private copies, simplify() computes short values where they are "
+    "read; --auto, 'optimize' and ps.jit do so where it gains"
+)
+"""Advice on temporaries of which each iteration may have a copy."""
+
 SHOWN = 2
 """Obstacles shown for one property; the rest are counted."""
+
+
+def explained(schedule: Schedule, *, seconds: float = DEFAULT_SECONDS) -> tuple[LoopReport, ...]:
+    """Report every loop of a schedule as `explain_loops`, with the temporaries to privatize.
+
+    Raises:
+        ScheduleError: as `explain_loops`.
+    """
+    with time_budget(seconds):
+        reports = explain_loops(schedule, seconds=seconds)
+        return tuple(with_private_copies(schedule.program, report) for report in reports)
 
 
 def format_loop_reports(reports: tuple[LoopReport, ...]) -> str:
@@ -30,8 +50,12 @@ def format_loop_reports(reports: tuple[LoopReport, ...]) -> str:
             flow on A from S to S, distance 1
           permutable with j: yes
     """
-    text = "".join(f"{line}\n" for report in reports for line in _lines(report))
-    return f"{text}hint: {FREE_THE_ORDER}\n" if keeps_order(reports) else text
+    lines = [line for report in reports for line in _lines(report)]
+    if keeps_order(reports):
+        lines.append(f"hint: {FREE_THE_ORDER}")
+    if steps := [f"privatize('{r.private[0]}', at='{r.loop}')" for r in reports if r.private]:
+        lines.append(f"hint: {MAKE_COPIES.format(step=steps[-1])}")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def keeps_order(reports: Iterable[LoopReport]) -> bool:
@@ -56,38 +80,39 @@ def _lines(report: LoopReport) -> Iterator[str]:
 
 def _parallel_lines(report: LoopReport) -> Iterator[str]:
     if report.kind is not LoopKind.VECTOR:
-        yield f"  parallel: {_yes_or_no(report.serial)}"
-        yield from _shown(report.serial)
+        yield from _answer("parallel", report.serial, report.private)
 
 
 def _vector_lines(report: LoopReport) -> Iterator[str]:
-    if report.lanes is None:
-        return
-    some = report.scalar and report.lanes > 1
-    answer = f"up to {report.lanes} lanes" if some else _yes_or_no(report.scalar)
-    yield f"  vector: {answer}"
-    yield from _shown(report.scalar)
+    if report.lanes is not None:
+        no = f"up to {report.lanes} lanes" if report.lanes > 1 else "no"
+        yield from _answer("vector", report.scalar, report.private, no)
 
 
 def _permutation_lines(report: LoopReport) -> Iterator[str]:
     if report.inner is not None:
-        yield f"  permutable with {report.inner}: {_yes_or_no(report.ordered)}"
-        yield from _shown(report.ordered)
+        yield from _answer(f"permutable with {report.inner}", report.ordered, report.private)
 
 
-def _yes_or_no(obstacles: tuple[Obstacle, ...] | None) -> str:
+def _answer(
+    question: str, obstacles: tuple[Obstacle, ...] | None, private: tuple[str, ...], no: str = "no"
+) -> Iterator[str]:
+    """The answer to a question, and the obstacles that private copies do not remove."""
     if obstacles is None:
-        return "unknown: isl could not decide it within its quota"
-    return "no" if obstacles else "yes"
-
-
-def _shown(obstacles: tuple[Obstacle, ...] | None) -> Iterator[str]:
-    if obstacles is None:
+        yield f"  {question}: unknown: isl could not decide it within its quota"
         return
-    for obstacle in obstacles[:SHOWN]:
+    left = [one for one in obstacles if one.array not in private]
+    removed = tuple(dict.fromkeys(one.array for one in obstacles if one.array in private))
+    copies = f" with private copies of {', '.join(removed)}" if removed else ""
+    yield (
+        f"  {question}: {no}{', also' if copies else ''}{copies}"
+        if left
+        else (f"  {question}: yes{',' if copies else ''}{copies}")
+    )
+    for obstacle in left[:SHOWN]:
         yield f"    {format_obstacle(obstacle)}"
-    if len(obstacles) > SHOWN:
-        yield f"    and {len(obstacles) - SHOWN} more"
+    if len(left) > SHOWN:
+        yield f"    and {len(left) - SHOWN} more"
 
 
 def format_obstacle(obstacle: Obstacle) -> str:

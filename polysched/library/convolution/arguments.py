@@ -135,13 +135,8 @@ def checked(
                 f"{who}: '{name}' has shape {layouts[name][1]} and elements of type "
                 f"{layouts[name][0]}; expected {extents} and {result}"
             )
-    # A result with channels first is copied, unless its memory is channels-last.
-    is_contiguous = not is_first
-    needed_flags = ALIGNED | WRITEABLE | (C_CONTIGUOUS if is_contiguous else 0)
-    if "out" in layouts and layouts["out"][2] & needed_flags != needed_flags:
-        _, extents, flags, strides = layouts["out"]
-        fault = fault_of_output(flags, extents, strides, result.itemsize, contiguous=is_contiguous)
-        raise CallError(f"{who}: out {fault}; compute a new array and copy it")
+    if "out" in layouts:
+        _require_in_place(who, layouts["out"], is_first=is_first)
     activation = options.activation
     known = OF_INTEGERS if result == np.int32 else ACTIVATIONS
     if activation is not None and activation not in known:
@@ -157,6 +152,16 @@ def checked(
         raise CallError(f"{who}: specialize={specialize!r}; expected True, False or None")
     types = as_dtype(weight), as_dtype(dtype), result
     return Request(size, finish, *types, shape, is_first, count, sides, specialize)
+
+
+def _require_in_place(who: str, out: Layout, *, is_first: bool) -> None:
+    """Check the memory of ``out``: channels first are copied to it, so it may have any strides."""
+    dtype, extents, flags, strides = out
+    needed = ALIGNED | WRITEABLE | (0 if is_first else C_CONTIGUOUS)
+    if flags & needed != needed:
+        size = np.dtype(dtype).itemsize
+        fault = fault_of_output(flags, extents, strides, size, contiguous=not is_first)
+        raise CallError(f"{who}: out {fault}; compute a new array and copy it")
 
 
 def _filter_shape(

@@ -166,19 +166,14 @@ def _convolved(
     if out is not None:
         _require_separate(dimensions, arrays, out)
     plan = planned(dimensions, arrays, weight, out, options)
-    last = out
-    if out is not None and plan.is_first:
-        last = out.transpose(0, *range(2, dimensions + 2), 1)
-    is_direct = last is not None and last.flags.c_contiguous
-    result = last if is_direct else np.empty(plan.shape, plan.result)
+    order = (0, *range(2, dimensions + 2), 1) if plan.is_first else tuple(range(dimensions + 2))
+    target = np.empty(plan.shape, plan.result) if out is None else out.transpose(order)
+    result = target if target.flags.c_contiguous else np.empty(plan.shape, plan.result)
     if result.size:
         plan.run(arrays, result)
-    if last is None:
-        first = result.transpose(0, dimensions + 1, *range(1, dimensions + 1))
-        return first if plan.is_first else result
-    if not is_direct:
-        np.copyto(last, result)
-    return out
+    if result is not target:
+        np.copyto(target, result)
+    return target.transpose(np.argsort(order)) if out is None else out
 
 
 def convolution_code(

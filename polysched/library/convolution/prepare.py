@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 from types import MappingProxyType
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from polysched.integers import as_integer
 from polysched.ir.expr.dtypes import as_dtype, u8
 from polysched.library.convolution.format import WEIGHTS, multiplied_as, total_of
 from polysched.library.convolution.schedule import channel_tile
+from polysched.library.dynamic_linear.matrix import PreparedMatrix
+from polysched.library.matmul.dispatch.computed import Computed
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.memory import aligned_copy, aligned_zeros
@@ -60,22 +62,47 @@ class PreparedWeight:
     properties: Prepared
 
 
-def prepare(weight: Any, *, groups: int = 1, layout: str | None = None) -> PreparedWeight:
-    """Copy the weights of a convolution into the order in which its kernel reads them.
+@overload
+def prepare(
+    weight: Computed, *, groups: int = 1, layout: str | None = None, activations: str | None = None
+) -> PreparedMatrix: ...
+@overload
+def prepare(
+    weight: Any, *, groups: int = 1, layout: str | None = None, activations: str | None = None
+) -> PreparedWeight: ...
+def prepare(
+    weight: Any, *, groups: int = 1, layout: str | None = None, activations: str | None = None
+) -> PreparedWeight | PreparedMatrix:
+    """Copy weights into the order in which their kernel reads them.
 
-    :func:`polysched.conv1d`, :func:`polysched.conv2d` and :func:`polysched.conv3d` take the result
-    in place of the weights, for images of any size. Later changes of ``weight`` have no effect on
-    it. Weights of several groups keep their order.
+    Later changes of ``weight`` have no effect on the result.
+
+    Weights of a convolution: :func:`polysched.conv1d`, :func:`polysched.conv2d` and
+    :func:`polysched.conv3d` take the result in place of the weights, for images of any size.
+    Weights of several groups keep their order.
+
+    A matrix of integer codes with scales: ``ps.matmul(x, ps.prepare(weights, activations="int8"))``
+    rounds each row of ``x`` to 8 bits, multiplies integers and adds them exactly for each group of
+    terms, and adds the scaled groups in float32. Rounding changes an element by at most 1/254 of
+    the largest one of its row; errors of the result are typically 1 % of its largest element, as
+    with other dynamically quantized layers. Without ``prepare``, the product of ``x`` and
+    ``weights`` has the accuracy of float32.
 
     Args:
         weight: an array of float32, float64, bfloat16, float16 or int8: WIO, HWIO or
-            DHWIO; with a channels-first layout OIW, OIHW or OIDHW.
+            DHWIO; with a channels-first layout OIW, OIHW or OIDHW. Or a right operand of ``matmul``
+            made by :func:`polysched.computed`, that is linear in integers of at most 8 bits:
+            ``scale * cast(code, "f32")`` or ``scale * (cast(code, "f32") - cast(zero, "f32"))``,
+            with scales and zeros for each column, or for groups of its terms.
         groups: the number of groups of the convolution.
         layout: the layout of the images, as the convolution takes it; by default channels-last.
+        activations: ``"int8"`` for a matrix of codes, None for a convolution.
 
     Raises:
         CallError: an argument does not fit.
     """
+    if isinstance(weight, Computed) or activations is not None:
+        return _prepared_matrix(weight, groups, layout, activations)
     given = as_array(weight, "prepare: array 'weight'")
     if given.ndim - 2 not in LAYOUTS:
         raise CallError(f"prepare: 'weight' has shape {given.shape}; expected 3, 4 or 5 dimensions")
@@ -93,6 +120,23 @@ def prepare(weight: Any, *, groups: int = 1, layout: str | None = None) -> Prepa
         )
     packed, block = stored_weights(array, count, load_machine(None))
     return PreparedWeight(packed, Prepared(stored, given.dtype, count, layout, block))
+
+
+def _prepared_matrix(
+    weight: Any, groups: int, layout: str | None, activations: str | None
+) -> PreparedMatrix:
+    if not isinstance(weight, Computed) or activations != "int8":
+        raise CallError(
+            f"prepare: activations={activations!r} with 'weight' of type {type(weight).__name__}; "
+            "expected activations='int8' with a matrix of ps.computed(...), and no activations "
+            "with the array of a convolution"
+        )
+    if groups != 1 or layout is not None:
+        raise CallError("prepare: groups= and layout= are for the weights of a convolution")
+    # Imported for such a matrix only: convolutions do not wait for it.
+    from polysched.library.dynamic_linear.prepare import prepared_matrix  # noqa: PLC0415
+
+    return prepared_matrix(weight)
 
 
 def stored_weights(array: NumpyArray, groups: int, machine: Machine) -> tuple[NumpyArray, int]:

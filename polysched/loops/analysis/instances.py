@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polysched.ir.expr.affine import instance_space, to_pw_aff, to_set
+from polysched.ir.expr.affine import instance_space, to_aff, to_pw_aff, to_set
 from polysched.ir.expr.expressions import Expression
 from polysched.loops.analysis.conditions import range_conditions
 from polysched.loops.analysis.contexts import LoopContext
@@ -38,11 +38,8 @@ class Instances:
             loop_context: the loops and conditions around the assignment.
         """
         iterations = self.iterations(loop_context.around)
-        space = iterations.get_space()
-        instances = isl.Map.from_domain(iterations)
-        for value in assign.instance:
-            instances = instances.flat_range_product(isl.Map.from_pw_aff(to_pw_aff(value, space)))
-        instances = instances.intersect_domain(iterations)
+        values = _as_map(assign.instance, iterations.get_space())
+        instances = values.intersect_domain(iterations)
         return instances.set_tuple_name(isl.dim_type.out, assign.statement)
 
     def iterations(self, around: tuple[For | Expression, ...]) -> isl.Set:
@@ -71,3 +68,18 @@ class Instances:
     @property
     def _parameters(self) -> Sequence[int]:
         return range(self.context.n_param())
+
+
+def _as_map(values: Sequence[Expression], space: isl.Space) -> isl.Map:
+    """The map from each point of ``space`` to the values there."""
+    sums = [function for value in values if (function := to_aff(value, space)) is not None]
+    if len(sums) == len(values):
+        # One call of isl for each value, where products of maps take several slow calls.
+        functions = isl.MultiAff.zero(space.from_domain().add_dims(isl.dim_type.out, len(values)))
+        for position, function in enumerate(sums):
+            functions = functions.set_aff(position, function)
+        return isl.Map.from_pw_multi_aff(isl.PwMultiAff.from_multi_aff(functions))
+    relation = isl.Map.from_domain(isl.Set.universe(space))
+    for value in values:
+        relation = relation.flat_range_product(isl.Map.from_pw_aff(to_pw_aff(value, space)))
+    return relation

@@ -6,6 +6,7 @@ where they identify the loops of the tree.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
@@ -59,6 +60,32 @@ def isl_ast(program: Program, tree: Node) -> tuple[isl.AstNode, list[Mark]]:
     return build.set_iterators(iterators).node_from_schedule(schedule), marks
 
 
+def schedule_tree(program: Program, tree: Node) -> str:
+    """Print the schedule as a schedule tree of isl, in isl's notation.
+
+    A mark above each band names its loops and how they run.
+    """
+    builder = _TreeBuilder(program, tree, whole=True)
+    schedule = builder.schedule(tree, 0)
+    printer = isl.Printer.to_str(isl.DEFAULT_CONTEXT)
+    printer = printer.set_yaml_style(isl.yaml_style.BLOCK).print_schedule(schedule)
+    return re.sub(
+        r'"mark(\d+)"', lambda mark: f'"{_title(builder.marks[int(mark[1])])}"', printer.get_str()
+    )
+
+
+def _title(mark: Mark) -> str:
+    match mark:
+        case Nest(loops=nest):
+            return ", ".join(
+                loop.name if loop.kind is LoopKind.SEQUENTIAL else f"{loop.kind.value} {loop.name}"
+                for loop in nest
+            )
+        case BufferLifetime(array=array):
+            return f"buffer {array}"
+    raise AssertionError("the whole tree has no mark of a repetition")
+
+
 def iterator_names(tree: Node) -> list[str]:
     """The names of isl's iterators by depth; no parameter can have such a name."""
     depth = max((len(path(tree, name)) for name in statements(tree)), default=0)
@@ -78,15 +105,18 @@ def births(program: Program, tree: Node) -> dict[int, list[str]]:
 class _TreeBuilder:
     """Builds the schedule tree of a program from the leaves upwards.
 
+    Args:
+        whole: whether the tree holds all members of each repetition, not only the first.
+
     Attributes:
         marks: the objects that the marks stand for, by number.
     """
 
-    def __init__(self, program: Program, tree: Node) -> None:
+    def __init__(self, program: Program, tree: Node, *, whole: bool = False) -> None:
         self.marks: list[Mark] = []
         self._statements = program.statements
         self._births = births(program, tree)
-        self._repetitions = repetitions(tree, program.statements, self._births)
+        self._repetitions = {} if whole else repetitions(tree, program.statements, self._births)
         self._left_out = frozenset(left_out(self._repetitions))
 
     def schedule(self, node: Node, depth: int) -> isl.Schedule:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 import islpy as isl
 
 from polysched.dependence.memory import memory_dependences
-from polysched.dependence.relations import Dependence, Reference
+from polysched.dependence.relations import Dependence, Reference, timestamp_map
 from polysched.errors import LoopReferenceError, ScheduleError, suggestion
 from polysched.instructions.lookup import Forms
 from polysched.ir.core.kernel import Array, Kernel, Statement
@@ -116,7 +116,7 @@ def sequential_loop(program: Program, reference: str) -> Loop:
         raise LoopReferenceError(
             reference,
             f"loop '{reference}' prefetches array '{loop.prefetches[0].array}' already",
-            "; take it apart before that step",
+            "; split it before that step",
         )
     return loop
 
@@ -133,7 +133,7 @@ def ordered_loop(program: Program, reference: str) -> Loop:
         raise LoopReferenceError(
             reference,
             f"loop '{reference}' is {_KIND_WORDS[loop.kind]} already",
-            "; take it apart before that step",
+            "; split it before that step",
         )
     return loop
 
@@ -238,12 +238,10 @@ def prefix_map(statement: Statement, around: tuple[Loop, ...], names: list[str])
 
 
 def _prefix_map(statement: Statement, values: tuple[isl.PwAff, ...], names: list[str]) -> isl.Map:
-    result = isl.Map.from_domain(statement.domain)
-    for value in values:
-        result = result.flat_range_product(isl.Map.from_pw_aff(value))
+    result = timestamp_map(statement, values)
     for position, name in enumerate(names):
         result = result.set_dim_name(isl.dim_type.out, position, name)
-    return result.intersect_domain(statement.domain)
+    return result
 
 
 def prefix_function(statement: Statement, around: tuple[Loop, ...]) -> isl.PwMultiAff:

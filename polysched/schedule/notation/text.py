@@ -6,9 +6,11 @@
     split(loop='c', factor=64, into=('co', 'ci'))
     split('x', 5)
     reorder('xo', 'co', 'k', 'xi', 'ci')
+    skew('i', by='t').skew('j', by='t')
 
-A line is a call, either with the parameters of the method of :class:`Schedule` or with the fields
-of the step's record. Its arguments are literals; the text is parsed, never executed.
+A line is a call or, as repairs are printed, a chain of calls. A call has either the parameters of
+the method of :class:`Schedule` or the fields of the step's record. Its arguments are literals; the
+text is parsed, never executed.
 """
 
 from __future__ import annotations
@@ -74,14 +76,21 @@ class _Line:
 
     def column(self, node: ast.expr | ast.keyword) -> int:
         """Return the 1-based column of a node; Python counts bytes from the first non-blank."""
+        return self._column(node.col_offset)
+
+    def end(self, node: ast.expr) -> int:
+        """Return the 1-based column behind a node."""
+        assert node.end_col_offset is not None
+        return self._column(node.end_col_offset)
+
+    def _column(self, offset: int) -> int:
         indent = len(self.text) - len(self.text.lstrip())
-        before = self.text.lstrip().encode()[: node.col_offset].decode()
-        return indent + len(before) + 1
+        return indent + len(self.text.lstrip().encode()[:offset].decode()) + 1
 
 
 @dataclass(frozen=True)
 class _Call:
-    """The steps of one line, its column, and the column of each name in it."""
+    """The steps of one call, its column, and the column of each name in it."""
 
     line: _Line
     steps: tuple[Step, ...]
@@ -104,8 +113,9 @@ def parse_steps(text: str, filename: str) -> tuple[tuple[Step, SourceLocation], 
     """Parse the steps of a text, each with its location.
 
     Args:
-        text: one step per line; ``#`` begins a comment. A call that stands for several steps, such
-            as ``unroll('i', 'j')``, gives them all.
+        text: one step per line, or several as ``split('i', 4).unroll('ii')``; ``#`` begins a
+            comment. A call that stands for several steps, such as ``unroll('i', 'j')``, gives them
+            all.
         filename: for messages.
 
     Raises:
@@ -157,21 +167,38 @@ def _calls(text: str, filename: str) -> Iterator[_Call]:
     for number, content in enumerate(lines, start=1):
         line = _Line(filename, number, content)
         if content.strip() and not content.lstrip().startswith("#"):
-            call = _parse(line)
-            count += len(call.steps)
-            if count > LARGEST_STEP_COUNT:
-                raise line.error(
-                    call.column, f"the text lists more than {LARGEST_STEP_COUNT} steps"
-                )
-            yield call
+            for call in _parse(line):
+                count += len(call.steps)
+                if count > LARGEST_STEP_COUNT:
+                    raise line.error(
+                        call.column, f"the text lists more than {LARGEST_STEP_COUNT} steps"
+                    )
+                yield call
 
 
-def _parse(line: _Line) -> _Call:
-    node = _call_node(line)
-    column = line.column(node)
+def _parse(line: _Line) -> list[_Call]:
+    """Parse the calls of a line: one step, or a chain of steps such as a repair prints."""
+    return list(reversed([_call(line, node) for node in _chain(line, _call_node(line))]))
+
+
+def _chain(line: _Line, node: ast.Call) -> Iterator[ast.Call]:
+    """Yield the calls of ``first().second().last()``, the last first."""
+    while isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
+        yield node
+        node = node.func.value
     if not isinstance(node.func, ast.Name):
-        raise line.error(column, f"expected a step's name first, as in {_CALL}")
-    name = node.func.id
+        raise line.error(line.column(node), f"expected a step's name first, as in {_CALL}")
+    yield node
+
+
+def _call(line: _Line, node: ast.Call) -> _Call:
+    column = line.column(node)
+    if isinstance(node.func, ast.Attribute):
+        name = node.func.attr
+        column = line.end(node.func) - len(name)
+    else:
+        assert isinstance(node.func, ast.Name)
+        name = node.func.id
     if name not in _RECORDS:
         raise line.error(column, f"no step is called '{name}'{replacement(name, _RECORDS)}")
     values = [_literal(line, argument) for argument in node.args]

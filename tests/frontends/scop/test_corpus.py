@@ -23,7 +23,7 @@ from tests.support.effort import sampled
 
 FOLDER = Path(__file__).parent / "corpus"
 FILES = sorted(path.stem for path in FOLDER.glob("*.c"))
-FLAGS = ("-w", "-O2", "-ffp-contract=off", "-fwrapv")
+FLAGS = ("-w", "-O1", "-ffp-contract=off", "-fwrapv")
 
 REFUSED = {
     # the number of iterations depends on data

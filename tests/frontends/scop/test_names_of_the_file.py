@@ -37,7 +37,7 @@ def test_a_function_of_the_file_is_not_the_known_one(name: str) -> None:
     ],
 )
 def test_a_function_of_the_file_that_chooses(own: str, expected: str) -> None:
-    text = "void f(int y[restrict 2], int k, int m) { k += 1; m += 1; y[0] = max(k, m); }"
+    text = "void f(int y[restrict 2], int k, int m) { k += y[1]; m += y[1]; y[0] = max(k, m); }"
     assert expected in values(f"static {own}\n{text}")[-1]
 
 
@@ -74,7 +74,7 @@ def test_a_function_of_the_file_that_does_something_else(own: str) -> None:
     ],
 )
 def test_a_function_of_several_statements(body: str, expected: str) -> None:
-    text = "void f(int y[restrict 2], int k, int m) { k += 1; m += 1; y[0] = g(k, m); }"
+    text = "void f(int y[restrict 2], int k, int m) { k += y[1]; m += y[1]; y[0] = g(k, m); }"
     assert expected in values(f"static int g(int a, int b) {{ {body} }}\n{text}")[-1]
 
 

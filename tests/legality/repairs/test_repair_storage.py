@@ -3,11 +3,12 @@ import pytest
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import i32
-from polysched.legality.repairs.repair_storage import recomputations
+from polysched.legality.repairs.repair_storage import recomputations, without_temporaries
 from polysched.legality.repairs.search import repairs
 from polysched.schedule.primitives.compute_at import ComputeAt
 from polysched.schedule.primitives.fold_storage import FoldStorage
 from polysched.schedule.schedule import Schedule
+from polysched.schedule.table import format_step
 from tests.legality.repairing import case_of
 from tests.support import kernels
 from tests.support.differential import assert_agrees, spread
@@ -72,3 +73,38 @@ def test_the_guilty_step_itself_computes_again() -> None:
     assert [edit.inserted for edit in recomputations(case)] == [
         (ComputeAt("t", "io", recompute=True),)
     ]
+
+
+def squares() -> Kernel:
+    """A scalar that every iteration overwrites, as a C loop body has."""
+    build = KernelBuilder("squares")
+    n = build.parameter("n", minimum=1)
+    x, y = build.input("x", i32, (n, n)), build.output("y", i32, (n, n))
+    t = build.temporary("t", i32, ())
+    with build.loops(i=n, j=n) as (i, j):
+        with build.statement("T"):
+            t[()] = x[i, j] + 1
+        with build.statement("Y"):
+            y[i, j] = t[()] * t[()]
+    return build.kernel()
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        Schedule(squares()).tile(("i", "j"), (4, 4)),
+        Schedule(squares()).vectorize("j", 8),
+        Schedule(squares()).parallel("i"),
+    ],
+    ids=["tile", "vectorize", "parallel"],
+)
+def test_a_scalar_that_passes_a_value_on_is_not_needed(schedule: Schedule) -> None:
+    found = {repair.description: repair for repair in repairs(schedule)}
+    repair = found[f"simplify() before {format_step(schedule.steps[0])}"]
+    assert repair.schedule.steps[1:] == schedule.steps
+    assert_agrees(repair.schedule, *spread("n", values=(1, 5, 9)))
+
+
+def test_an_array_in_place_stays() -> None:
+    """An array in place is no temporary."""
+    assert without_temporaries(case_of(Schedule(kernels.seidel_plane()).reverse("i"))) == []

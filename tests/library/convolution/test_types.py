@@ -75,8 +75,12 @@ def test_bytes(
         assert found.dtype == np.float32
         expected = np.maximum(sums * scale + bias, 0)
         np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-3)
-    found = call(x, weight, scale=0.5, specialize=specialize, **options)
-    np.testing.assert_allclose(found, sums / 2, rtol=1e-6)
+
+
+def test_a_scale_alone() -> None:
+    x, weight = bytes_of((1, 2, 2, 3), "i1"), bytes_of((3, 3, 3, 3), "i1")
+    found = ps.conv2d(x, weight, scale=0.5, padding=1)
+    np.testing.assert_allclose(found, exact(x, weight, padding=((1, 1), (1, 1))) / 2, rtol=1e-6)
 
 
 def test_residuals_and_channels_first() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from polysched.instructions.declaration import Instruction
 from polysched.ir.expr.source import SourceLocation
+from polysched.legality.repairs.repair import format_steps
 from polysched.schedule.notation.text import ScheduleTextError, apply_text, parse_steps
 from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.split import Split
@@ -112,6 +113,15 @@ def test_steps_know_their_lines() -> None:
     assert [str(location) for location in schedule.locations] == ["f.txt:2:1", "f.txt:4:2"]
 
 
+def test_a_chain_as_a_repair_prints_it() -> None:
+    """A repair can be pasted into a schedule file."""
+    steps = parse_steps(" split('i', 4).split('ii', 2).unroll('iii')", "f")
+    assert [str(location) for _, location in steps] == ["f:1:2", "f:1:16", "f:1:31"]
+    assert [step for step, _ in steps[:2]] == [Split("i", 4), Split("ii", 2)]
+    schedule = Schedule(kernels.grid()).split("i", 4).split("ii", 2).unroll("iii")
+    assert parse_steps(format_steps(schedule.steps), "f")[-1][0] == schedule.steps[-1]
+
+
 def failure(text: str, filename: str = "f") -> ScheduleTextError:
     with pytest.raises(ScheduleTextError) as raised:
         apply_text(Schedule(kernels.grid()), text, filename)
@@ -143,6 +153,10 @@ def test_the_place_is_shown() -> None:
         ("reorder('i', order=('j',))", 1, "unexpected keyword argument 'order'; expected reorder"),
         ("reorder()", 1, "reorder: missing a required argument: 'order'"),
         ("s.split('i', 4)", 1, "expected a step's name first, as in split('i', 4)"),
+        ("split('i', 4).splt('j', 4)", 15, "no step is called 'splt'"),
+        ("split('i', 4).split('q', 4)", 21, "no loop 'q'"),
+        ("s.split('i', 4).split('j', 4)", 1, "expected a step's name first, as in split('i', 4)"),
+        ("split('i', 4).loop", 1, "expected one step such as split('i', 4)"),
         ("split", 1, "expected one step such as split('i', 4)"),
         ("split 'i', 4", 7, "invalid syntax; expected one step such as split('i', 4) on a line"),
         ("split('i', 4", 6, "'(' was never closed; expected one step such as"),

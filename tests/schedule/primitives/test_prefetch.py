@@ -211,7 +211,7 @@ def test_an_index_that_is_data() -> None:
 
 def test_a_loop_that_prefetches_is_not_taken_apart() -> None:
     schedule = Schedule(columns(8, 4)).prefetch("x", "i")
-    with pytest.raises(ScheduleError, match="loop 'i' prefetches array 'x' already; take it apart"):
+    with pytest.raises(ScheduleError, match="loop 'i' prefetches array 'x' already; split it"):
         schedule.split("i", 4)
 
 

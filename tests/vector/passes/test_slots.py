@@ -113,7 +113,7 @@ def test_what_stays_in_memory(body: LoopNode) -> None:
 
 
 def test_other_places_may_be_touched_if_they_stay_clear() -> None:
-    """As in a factorisation, which reads what it has finished of the array that it updates."""
+    """As in a factorization, which reads what it has finished of the array that it updates."""
     done = load("y", k, dtype=i32)
     update = assign("y", (m,), load("y", m, dtype=i32) - done * load("y", m - 1 - k, dtype=i32))
     assert places(loop("k", 0, m, update)) == ["m"]

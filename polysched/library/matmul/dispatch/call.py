@@ -9,6 +9,7 @@ from numpy import ndarray
 
 from polysched.errors import CallError
 from polysched.ir.expr.dtypes import DType, as_dtype
+from polysched.library.dynamic_linear.matrix import PreparedMatrix
 from polysched.library.matmul.dispatch.computed import Computed
 from polysched.library.matmul.dispatch.dispatch import (
     CACHED_KINDS,
@@ -84,7 +85,10 @@ def matmul(  # noqa: PLR0913  (options by keyword)
     share elements with the operands.
 
     An operand may be a matrix described by :func:`polysched.computed`: it is scaled, converted or
-    unpacked from a few bits while it is read, and never stored as a whole.
+    unpacked from a few bits while it is read, and never stored as a whole. A right operand that
+    :func:`polysched.prepare` made of such a matrix with ``activations="int8"`` is multiplied by the
+    rows of ``a``, float32 or a half type, rounded to 8 bits. It takes ``bias`` (a number for each
+    column) and ``activation``, and one kernel serves all sizes.
 
     Args:
         a: the left operand.
@@ -120,8 +124,10 @@ def matmul(  # noqa: PLR0913  (options by keyword)
         done = _CALL_CACHE.run(threads, a, b, out)
         if done is not None:
             return done
-    if threads is not None:
-        threads = number_of_threads("matmul", threads)
+    threads = None if threads is None else number_of_threads("matmul", threads)
+    if isinstance(b, PreparedMatrix):
+        is_finished = alpha is _ONE and beta is _ZERO and scale is dtype is None
+        return _by_rounded_rows(a, b, out, bias, activation, threads, is_finished=is_finished)
     given = (a, b)
     a, b = promoted(_operand(a, "a"), _operand(b, "b"))
     tensor = next(filter(is_tensor, given), None) if out is None else out
@@ -170,6 +176,27 @@ def matmul(  # noqa: PLR0913  (options by keyword)
     if entry.direct_call is not None and all(vector.flags.c_contiguous for vector in vectors):
         _CALL_CACHE.add(options.kind, arrays, entry.direct_call)
     return result
+
+
+def _by_rounded_rows(
+    a: Any, b: PreparedMatrix, out: Any, *options: Any, is_finished: bool
+) -> NumpyArray:
+    """Multiply by a prepared matrix.
+
+    Raises:
+        CallError: an argument does not fit, or other options than a bias and an activation are set.
+    """
+    if not is_finished:
+        raise CallError(
+            "matmul: alpha=, beta=, scale= and dtype= are not for a prepared 'b'; expected bias= "
+            "and activation= only"
+        )
+    # Imported for such a product only: others do not wait for it.
+    from polysched.library.dynamic_linear.call import multiplied  # noqa: PLC0415
+
+    result = multiplied(a, b, out, *options)
+    done: NumpyArray = as_given((a,), result) if out is None else result
+    return done
 
 
 def _by_generic_kernels(

@@ -51,12 +51,12 @@ def _made(
     threads: int,
     machine: Machine,
 ) -> CompiledKernel:
-    # Imported for a new kernel only, as in :mod:`polysched.library.on_demand`.
-    from polysched.library.matmul.plan.planner import plan  # noqa: PLC0415
-    from polysched.library.matmul.plan.vnni import vnni_layout_of  # noqa: PLC0415
-    from polysched.library.matmul.schedule.build import matmul_schedule  # noqa: PLC0415
-
     with collection_paused():
+        # Imported for a new kernel only, as in :mod:`polysched.library.on_demand`.
+        from polysched.library.matmul.plan.planner import plan  # noqa: PLC0415
+        from polysched.library.matmul.plan.vnni import vnni_layout_of  # noqa: PLC0415
+        from polysched.library.matmul.schedule.build import matmul_schedule  # noqa: PLC0415
+
         sizes, config = problem.sizes, plan(problem, machine, threads)
         b = problem.b
         kernel = matmul_kernel(

@@ -9,7 +9,6 @@ from polysched.llvm.emit.module import emit_module
 from polysched.loops.analysis.parallel import parallel_loops
 from polysched.lower import proved
 from polysched.machine.description import Machine
-from polysched.runtime.collection import collection_paused
 from polysched.runtime.jit import emit_object
 
 if TYPE_CHECKING:
@@ -23,11 +22,10 @@ def built(block: Code, machine: Machine) -> bytes:
         one byte that tells whether the loops are threaded, and the object code. A schedule cannot
         tell: a parallel loop with one iteration is no loop.
     """
-    with collection_paused():
-        with time_budget(SAFETY_SECONDS):
-            schedule = block.schedule()
-            assert schedule.kernel.parameters == block.parameters
-            loops = proved(schedule, machine, guard=False)
-        is_threaded = bool(parallel_loops(loops.body))
-        code = emit_object(emit_module(loops, machine), block.name, machine)
+    with time_budget(SAFETY_SECONDS):
+        schedule = block.schedule()
+        assert schedule.kernel.parameters == block.parameters
+        loops = proved(schedule, machine, guard=False)
+    is_threaded = bool(parallel_loops(loops.body))
+    code = emit_object(emit_module(loops, machine), block.name, machine)
     return bytes([is_threaded]) + code

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from polysched.library.matmul.generic.steps import step_runner
 from polysched.machine.description import Machine
 from polysched.runtime.cache import ENVIRONMENT_VARIABLE, ObjectCache, cache_key, default_cache
+from polysched.runtime.collection import collection_paused
 from polysched.runtime.jit import Entry, load_object, versions
 from polysched.runtime.package_state import package_state
 from polysched.runtime.threads import run_on_team
@@ -118,10 +119,11 @@ def native_code(block: Code, machine: Machine, folder: ObjectCache) -> NativeCod
     key = _key(block, machine)
     code = folder.load(key)
     if code is None:
-        # Imports the checker and the passes, which takes longer than a call that finds its code.
-        from polysched.library.matmul.generic.building import built  # noqa: PLC0415
+        with collection_paused():
+            # Imports the checker and the passes, for which calls that find their code do not wait.
+            from polysched.library.matmul.generic.building import built  # noqa: PLC0415
 
-        code = built(block, machine)
+            code = built(block, machine)
         folder.store(key, code)
     return _loaded(code, block, machine)
 

@@ -1,7 +1,7 @@
 int f(int n) {
   int k = 0;
   for (;;) {
-    k += 3;
+    k = 2 * k + 1;
     if (k > n)
       break;
   }

@@ -47,6 +47,12 @@ static int halves(const unsigned char *first, const unsigned char *last)
     return s;
 }
 
+static void scaled(int n, const size_t *row, double *v)
+{
+    for (int i = 0; i < n; i++)
+        for (size_t k = row[i]; k < row[i + 1]; k++) v[k] *= i + 1;
+}
+
 int main(void)
 {
     size_t row[5] = {0, 3, 3, 7, 8};
@@ -58,6 +64,10 @@ int main(void)
     for (int i = 0; i < 30; i++) bytes[i] = i * i;
     rows(4, row, col, v, y);
     for (int i = 0; i < 4; i++) printf("%.17g\\n", y[i]);
+    row[1] = 2;
+    scaled(4, (const size_t *)row, v);
+    rows(4, row, col, v, y);
+    for (int i = 0; i < 4; i++) printf("%.17g\\n", y[i]);
     printf("%d %d\\n", summed(x, x + 9, out), summed(x + 4, x + 4, out));
     printf("%d\\n", summed(x, x + 1, x + 2));
     printf("%d %d\\n", halves(bytes, bytes + 29), halves(bytes + 1, bytes));
@@ -66,10 +76,12 @@ int main(void)
 }
 """
 
+REGIONS = {"rows": 1, "scaled": 1, "summed": 2, "halves": 1}
+
 
 @needs_gcc
 def test_bounds_from_elements_and_ends_of_walks(tmp_path: Path) -> None:
-    assert_rewritten_prints_the_same(PROGRAM, tmp_path, {"rows": 1, "summed": 2, "halves": 1})
+    assert_rewritten_prints_the_same(PROGRAM, tmp_path, REGIONS)
 
 
 @pytest.mark.parametrize(

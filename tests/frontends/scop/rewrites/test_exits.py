@@ -81,9 +81,7 @@ def test_reads_beyond_an_exit_do_not_happen(tmp_path: Path) -> None:
     "body",
     [
         "int i; for (i = 0; i != n; i++) if (x[i] > k) break; return i;",
-        "int i, s; for (i = 0, s = 5; i < n; i++, s += 2) if (x[i] > k) break; return s;",
         "int i = 0; if (n > 3) { for (i = 0; i < n; i++) if (x[i] > k) break; } return i;",
-        "int *p = x; for (int i = 0; i < n; i++, p++) if (*p > k) break; return *p;",
         "int i, s = 0; for (int j = 0; j < 3; j++) { if (j) s += i; for (i = j; i < n; i++) "
         "if (x[i] > k) break; } return s;",
     ],

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from polysched.bench.compile_time import Delay
-from polysched.cli import bench
+from polysched.cli import bench_compile
 from polysched.errors import BenchError
 from tests.cli.conftest import Polysched
 
@@ -13,7 +13,7 @@ def measured(runs: int, **_: object) -> tuple[Delay, ...]:
 
 
 def test_compile(polysched: Polysched, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench, "measure_delays", measured)
+    monkeypatch.setattr(bench_compile, "measure_delays", measured)
     result = polysched("bench", "compile", "--runs", "3")
     assert result.exit_code == 0
     assert "250 ms" in result.stdout
@@ -25,7 +25,7 @@ def test_compile_that_fails(polysched: Polysched, monkeypatch: pytest.MonkeyPatc
     def fail(runs: int, **_: object) -> tuple[Delay, ...]:
         raise BenchError("the process failed")
 
-    monkeypatch.setattr(bench, "measure_delays", fail)
+    monkeypatch.setattr(bench_compile, "measure_delays", fail)
     result = polysched("bench", "compile")
     assert (result.exit_code, result.stderr) == (2, "error: the process failed\n")
 

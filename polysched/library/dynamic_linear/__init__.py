@@ -1,0 +1,1 @@
+"""Products of rows that are rounded to 8 bits and prepared quantized weights."""
