@@ -44,6 +44,7 @@ from polysched.frontends.python.calls.signatures import (
 from polysched.frontends.python.decorator import read_kernel
 from polysched.frontends.python.reading import Given
 from polysched.frontends.python.scope.inferred_bounds import with_inferred_bounds
+from polysched.frontends.python.source.annotations import Argument
 from polysched.frontends.python.source.function_source import FunctionSource, function_source
 from polysched.frontends.reciprocals import with_reciprocals
 from polysched.html import Text
@@ -71,12 +72,16 @@ class Specialization:
         request: the request for the schedule.
         schedule: the schedule by which it runs.
         call: the compiled code.
+        kernel: the kernel, with the conditions on sizes.
+        arguments: its arguments.
     """
 
     types: CallTypes
     request: ScheduleRequest
     schedule: Schedule
     call: CompiledCall
+    kernel: Kernel
+    arguments: tuple[Argument, ...]
 
 
 LARGEST_EXTENT = 2**47
@@ -174,6 +179,18 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
         Raises:
             FrontendError: the function cannot be compiled for them.
         """
+        try:
+            found = self._for_types(values, shared)
+            self._require(found.kernel, sizes_of(found.kernel, found.arguments, values))
+        except PolyschedError as error:
+            exact = call_types(self._source, self._names, values, shared=shared, exact=True)
+            found = self._exactly(exact, values, error)
+        self._latest = found
+        return found
+
+    def _for_types(
+        self, values: Mapping[str, Any], shared: Mapping[str, str] | None
+    ) -> Specialization:
         types = call_types(self._source, self._names, values, shared=shared)
         if types in self._by_numbers:
             types = call_types(self._source, self._names, values, shared=shared, numbers=True)
@@ -185,8 +202,25 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
                     found = self._specialized(types, values)
                     if types not in self._by_numbers:  # else it is code for these integers only
                         self._made[types] = found
-        self._latest = found
         return found
+
+    def _exactly(
+        self, types: CallTypes, values: Mapping[str, Any], error: PolyschedError
+    ) -> Specialization:
+        """Code for the sizes of one call, if code for all sizes does not take them.
+
+        So a slice ``x[:3]`` of two elements ends at the last one, and all shapes can be joined.
+
+        Raises:
+            PolyschedError: this fails too; it is the error about all sizes.
+        """
+        with self._lock:
+            if types not in self._made:
+                try:
+                    self._made[types] = self._compiled(types, values)
+                except PolyschedError:
+                    raise error from None
+            return self._made[types]
 
     @property
     def schedule(self) -> Schedule:
@@ -326,7 +360,7 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
         )
         axes = {one.name: one.axes for one in types.arrays if one.axes is not None}
         call = CompiledCall(compiled, arrays, axes, kernel.returns)
-        return Specialization(types, request, schedule, call)
+        return Specialization(types, request, schedule, call, restricted, arguments)
 
 
 def _jit_again(

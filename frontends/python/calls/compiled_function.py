@@ -74,6 +74,12 @@ class CompiledCall:
                 continue
             view = views[array.name] = self._view(array, value)
             contiguous = np.ascontiguousarray(view)
+            if contiguous is not view and array.name in self.returned.contiguous:
+                raise CallError(
+                    f"function '{self.compiled.name}': argument '{array.name}' is not contiguous; "
+                    "the function writes it and uses it in another shape, which numpy copies then: "
+                    "pass a contiguous array"
+                )
             if contiguous is not view and array.is_written:
                 copied.append((view, contiguous))
             passed.append(contiguous)

@@ -13,6 +13,7 @@ import numpy as np
 
 from polysched.frontends.python.expressions.array_calls import copied
 from polysched.frontends.python.scope.array_values import ArrayValue, tidy, whole
+from polysched.frontends.python.scope.array_views import is_whole
 from polysched.frontends.python.scope.bindings import LocalNumber, Scope
 from polysched.frontends.python.source.function_source import FunctionSource
 from polysched.frontends.python.statements.assignments import Assigner
@@ -87,11 +88,14 @@ class Returned:
         is_tuple: whether it returns them as a tuple.
         outside: the output that holds the line of a computed subscript outside of its array, else
             0; None if no subscript is computed from data.
+        contiguous: the arguments that have to be contiguous: numpy makes a view of them in another
+            shape only then, and the function writes them.
     """
 
     results: tuple[Result, ...] = ()
     is_tuple: bool = False
     outside: str | None = None
+    contiguous: frozenset[str] = frozenset()
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -202,12 +206,12 @@ def _array(assigner: Assigner, node: ast.Name, array: ArrayValue, *, arguments: 
         assert made.base is not None
         return Result(made.base.array.name, ResultKind.ARRAY)
     declared = array.base.array
-    is_whole = array.shape == declared.shape or tuple(map(tidy, array.shape)) == tuple(
+    is_complete = array.shape == declared.shape or tuple(map(tidy, array.shape)) == tuple(
         map(tidy, declared.shape)
     )
     is_own = declared.role in (Role.OUTPUT, Role.TEMPORARY)
     is_bound = assigner.reader.scope.owned.get(name) is assigner.reader.scope.names.get(name)
-    if is_own and is_whole and is_bound:
+    if is_own and is_complete and is_bound:
         return Result(declared.name, ResultKind.ARRAY)
     if is_own:
         made = assigner.arrays.temporary(node, copied(array), name)
@@ -234,16 +238,10 @@ def _array(assigner: Assigner, node: ast.Name, array: ArrayValue, *, arguments: 
 def _is_argument(scope: Scope, name: str, array: ArrayValue) -> bool:
     """Whether a name shows an argument as it was passed, not a part or a transposed view."""
     assert array.base is not None
-    assert array.place is not None
     passed = scope.arguments.get(array.base.array.name)
     if passed is scope.names[name]:
         return True
-    indices = tuple(Index(f"view_{axis}") for axis in range(array.rank))
-    return (
-        isinstance(passed, ArrayHandle)
-        and array.place(indices) == indices
-        and tuple(map(tidy, array.shape)) == tuple(map(tidy, passed.array.shape))
-    )
+    return isinstance(passed, ArrayHandle) and is_whole(array)
 
 
 def _view(array: ArrayValue) -> View | None:

@@ -146,11 +146,12 @@ class _Sizes:
 
     taken: frozenset[str]
     largest_literal: int
+    is_exact: bool
     names: dict[int, str] = field(default_factory=dict)
 
     def name(self, extent: int, wanted: str) -> str | int:
         """The name of an extent's size, or the literal itself; 1 broadcasts, so it is one."""
-        if 1 <= extent <= self.largest_literal:
+        if self.is_exact or 1 <= extent <= self.largest_literal:
             return extent
         while wanted in self.taken:
             wanted += "_"
@@ -175,6 +176,7 @@ def call_types(
     shared: Mapping[str, str] | None = None,
     literals: bool = True,
     numbers: bool = False,
+    exact: bool = False,
 ) -> CallTypes:
     """The types of a call's arguments.
 
@@ -185,6 +187,7 @@ def call_types(
         shared: the arguments that are the same array as another one: see `shared_arguments`.
         literals: whether small sizes beside large arrays are literals.
         numbers: whether integer arguments up to `FEW` are literals, beside arrays of any size.
+        exact: whether all sizes and integer arguments are literals.
 
     Raises:
         FrontendError: an argument is neither an array of real numbers nor a number.
@@ -193,7 +196,7 @@ def call_types(
         isinstance(value, np.ndarray) and max(value.shape, default=0) > LARGEST_LITERAL
         for value in values.values()
     )
-    sizes = _Sizes(taken, LARGEST_LITERAL if literals and is_large else 1)
+    sizes = _Sizes(taken, LARGEST_LITERAL if literals and is_large else 1, exact)
     types: list[ArrayType | NumberType | StaticType | SharedType] = []
     for name, value in values.items():
         if shared and name in shared:
@@ -244,7 +247,11 @@ def _type(
     if isinstance(value, bool):
         return NumberType(name, boolean, is_python=True)
     if isinstance(value, int):
-        is_literal = 1 < abs(value) <= sizes.largest_literal or (numbers and abs(value) <= FEW)
+        is_literal = (
+            sizes.is_exact
+            or 1 < abs(value) <= sizes.largest_literal
+            or (numbers and abs(value) <= FEW)
+        )
         literal = value if is_literal else None
         return NumberType(name, as_dtype("i64"), is_python=True, is_size=True, literal=literal)
     if isinstance(value, float):

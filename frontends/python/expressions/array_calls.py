@@ -52,12 +52,14 @@ class ArrayCalls:
     Attributes:
         read: reads an operand.
         fitting: records that a Python integer must be proved to fit 64 bits, and returns it.
+        contiguous: the arguments, so far, that have to be contiguous.
     """
 
     source: FunctionSource
     build: KernelBuilder
     read: Callable[[ast.expr], Operand]
     fitting: Callable[[Value, ast.AST], Value]
+    contiguous: set[str]
 
     def made(self, function: Any, node: ast.Call) -> Operand | None:
         """The result of a function of numpy about arrays; None if it is another function.

@@ -210,6 +210,9 @@ class Subscripting:
             if not isinstance(literal, int) or literal == 0:
                 raise self.source.error(node.step, "expected a step that is a literal other than 0")
             step = literal
+        known = self._known_slice(node, extent, step)
+        if known is not None:
+            return known
         if step < 0:
             return self._reversed(node, extent, step)
         lower = self._lower(node.lower, extent)
@@ -220,6 +223,29 @@ class Subscripting:
         if length == extent and lower == Constant(0) and step == 1:
             return _Axis((extent,), lambda indices: indices[0])
         return _Axis((length,), lambda indices: tidy(lower + step * indices[0]))
+
+    def _known_slice(self, node: ast.Slice, extent: Expression, step: int) -> _Axis | None:
+        """A slice of a literal extent with literal ends, which Python clips; None for others."""
+        size = tidy(extent)
+        first, last = (None if end is None else self._end(end) for end in (node.lower, node.upper))
+        if (
+            not isinstance(size, Constant)
+            or isinstance(first, Expression)
+            or isinstance(last, Expression)
+        ):
+            return None
+        every = range(int(size.value))
+        taken = every[first:last:step]
+        if taken == every:
+            return _Axis((extent,), lambda indices: indices[0])
+        return _Axis((Constant(len(taken)),), lambda indices: tidy(taken.start + step * indices[0]))
+
+    def _end(self, node: ast.expr) -> int | Expression | None:
+        """An end of a slice: a literal, ``None``, or an expression of sizes and indices."""
+        if isinstance(node, ast.Constant) and node.value is None:
+            return None
+        value = self._integer(node)
+        return value.literal if isinstance(value.literal, int) else value.expression
 
     def _reversed(self, node: ast.Slice, extent: Expression, step: int) -> _Axis:
         """``a[start:stop:-step]``, from ``start`` down to the element after ``stop``."""

@@ -352,7 +352,9 @@ class Reader(Names):
     @property
     def calls(self) -> ArrayCalls:
         """Translator of calls of numpy."""
-        return ArrayCalls(self.source, self.build, self.operand, self.require_fitting)
+        return ArrayCalls(
+            self.source, self.build, self.operand, self.require_fitting, self.scope.contiguous
+        )
 
     def _call(self, node: ast.Call) -> Operand:
         if any(isinstance(argument, ast.Starred) for argument in node.args):

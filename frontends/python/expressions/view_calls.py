@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,7 @@ from polysched.frontends.python.scope.array_views import (
     swapped,
 )
 from polysched.frontends.python.values.value import Value
+from polysched.ir.core.kernel import Role
 from polysched.ir.expr.expressions import Constant, Expression
 from polysched.ir.expr.functions import equal, select
 
@@ -95,7 +96,7 @@ class ViewCalls:
         array = self._array(a)
         require_defined(array)
         if isinstance(shape, ast.Attribute) and shape.attr == "shape":
-            return reshaped(self.calls.build, array, self.calls.shape(shape))
+            return self._reshaped(array, self.calls.shape(shape))
         parts = shape.elts if isinstance(shape, ast.Tuple | ast.List) else [shape]
         extents: list[Expression | None] = []
         for part in parts:
@@ -104,10 +105,17 @@ class ViewCalls:
             extents.append(None if is_open else extent)
         if extents.count(None) > 1:
             raise self._error(shape, "more than one extent of -1")
-        return reshaped(self.calls.build, array, extents)
+        return self._reshaped(array, extents)
 
     def _ravel(self, a: ast.expr) -> ArrayValue:
-        return reshaped(self.calls.build, self._array(a), [None])
+        return self._reshaped(self._array(a), [None])
+
+    def _reshaped(self, array: ArrayValue, shape: Sequence[Expression | None]) -> ArrayValue:
+        result = reshaped(self.calls.build, array, shape)
+        base = result.base
+        if base is not None and array.rank > 1 and base.array.role is Role.INOUT:
+            self.calls.contiguous.add(base.array.name)
+        return result
 
     def _repeat(self, a: ast.expr, repeats: ast.expr, axis: ast.expr | None = None) -> ArrayValue:
         array = self._array(a)

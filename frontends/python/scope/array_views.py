@@ -16,7 +16,7 @@ from polysched.frontends.python.scope.array_values import (
     viewed,
 )
 from polysched.ir.declare.builder import KernelBuilder
-from polysched.ir.expr.expressions import Constant, Expression
+from polysched.ir.expr.expressions import Constant, Expression, Index
 
 
 def expanded(array: ArrayValue, axis: int) -> ArrayValue:
@@ -108,56 +108,72 @@ def reshaped(
         kept = [at for at, _ in old]
         return tuple(next(inner) if at in kept else Constant(0) for at in range(array.rank))
 
-    return viewed(array, full, outer)
+    view = viewed(array, full, outer)
+    if _is_same_shape(sources, targets) or len(sources) == 1 or is_whole(array):
+        return view
+    return ArrayValue(view.shape, view.dtype, view.at)  # numpy copies what does not lie in a row
+
+
+def is_whole(array: ArrayValue) -> bool:
+    """Whether an array is a declared array as it lies in memory."""
+    if array.base is None or array.place is None or array.rank != len(array.base.array.shape):
+        return False
+    indices = tuple(Index(f"place_{axis}") for axis in range(array.rank))
+    declared = tuple(map(tidy, array.base.array.shape))
+    return array.place(indices) == indices and tuple(map(tidy, array.shape)) == declared
 
 
 def _completed(
     build: KernelBuilder, sources: Sequence[Expression], targets: Sequence[Expression | None]
 ) -> list[Expression] | None:
     """The new extents with the missing one; None if the subscripts would not be affine."""
-    if len(sources) == len(targets):
+    if _is_same_shape(sources, targets):
         known = [new if new is not None else old for old, new in zip(sources, targets, strict=True)]
         fits = all(require_same(build, *pair) for pair in zip(sources, known, strict=True))
         return known if fits else None
-    if len(targets) == 1:
-        inner = _literals(sources[1:])
-        if inner is None or not sources:
+    inner = _literals(sources[1:])
+    if inner is None or not sources or not targets:
+        return None
+    total = tidy(sources[0] * prod(inner))
+    given = _literals([extent for extent in targets if extent is not None])
+    if isinstance(total, Constant) and given is not None and prod(given) > 0:
+        rest = Constant(int(total.value) // prod(given))
+        targets = [rest if extent is None else extent for extent in targets]
+    new_inner = _literals(targets[1:])
+    if new_inner is None or prod(new_inner) < 1:
+        return None
+    size, first = prod(new_inner), targets[0]
+    if first is None:
+        if not require_same(build, tidy(total % size), Constant(0)):
             return None
-        total = tidy(sources[0] * prod(inner))
-        return [total] if targets[0] is None or require_same(build, targets[0], total) else None
-    if len(sources) == 1:
-        inner = _literals(targets[1:])
-        if inner is None or prod(inner) < 1:
-            return None
-        size = prod(inner)
-        first = targets[0]
-        if first is None:
-            if not require_same(build, sources[0] % size, Constant(0)):
-                return None
-            first = tidy(sources[0] // size)
-        elif not require_same(build, tidy(first * size), sources[0]):
-            return None
-        return [first, *map(Constant, inner)]
-    return None
+        first = tidy(total // size)
+    elif not require_same(build, tidy(first * size), total):
+        return None
+    return [first, *map(Constant, new_inner)]
+
+
+def _is_same_shape(sources: Sequence[Expression], targets: Sequence[Expression | None]) -> bool:
+    """Whether two shapes have as many extents, and none differ as literals."""
+    return len(sources) == len(targets) and not any(
+        isinstance(old, Constant) and isinstance(new, Constant) and old != new
+        for old, new in zip(sources, targets, strict=True)
+    )
 
 
 def _moved(
     indices: Sequence[Expression], sources: Sequence[Expression], targets: Sequence[Expression]
 ) -> list[Expression]:
     """The indices in the old shape of the element at some indices of the new one."""
-    if len(sources) == len(targets):
+    if _is_same_shape(sources, targets):
         return list(indices)
-    if len(targets) == 1:
-        inner = _literals(sources[1:]) or []
-        rest, found = indices[0], []
-        for extent in reversed(inner):
-            found.append(tidy(rest % extent))
-            rest = tidy(rest // extent)
-        return [rest, *reversed(found)]
     place: Expression = indices[0]
     for index, extent in zip(indices[1:], _literals(targets[1:]) or [], strict=True):
         place = place * extent + index
-    return [tidy(place)]
+    found: list[Expression] = []
+    for extent in reversed(_literals(sources[1:]) or []):
+        found.append(tidy(place % extent))
+        place = tidy(place // extent)
+    return [tidy(place), *reversed(found)]
 
 
 def _literals(extents: Sequence[Expression | None]) -> list[int] | None:

@@ -154,6 +154,8 @@ class Scope:
             where it began.
         names: the binding of each name.
         arguments: the bindings that the array arguments have at first.
+        contiguous: the arguments that are written, and of which numpy makes a view in another shape
+            only if they are contiguous.
         guards: the data-dependent conditions of the enclosing branches.
         indices: the least and the greatest value of the index of every enclosing loop.
         alternatives: the other types that a local number in memory may have.
@@ -179,6 +181,7 @@ class Scope:
     types: Mapping[str, NumberType]
     names: dict[str, Binding] = field(default_factory=dict)
     arguments: dict[str, Binding] = field(default_factory=dict)
+    contiguous: set[str] = field(default_factory=set)
     guards: list[Value] = field(default_factory=list)
     indices: Mapping[str, tuple[Expression, Expression]] = field(default_factory=dict)
     alternatives: dict[str, tuple[Value, ...]] = field(default_factory=dict)

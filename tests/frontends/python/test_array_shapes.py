@@ -89,7 +89,7 @@ def test_a_reshaped_array_is_a_view() -> None:
         ("a.reshape(-1)", "a dimension that is split or joined at literal extents"),
         ("np.pad(x, 1, mode='mean')", "or mode='edge', 'reflect'"),
         ("np.concatenate((x, a))", "do not fit side by side along dimension 0"),
-        ("np.tile(x, x.shape[0])", "with a literal count"),
+        ("np.tile(x, x[0])", "with a literal count"),
         ("np.round(x, 2)", "rounding to a number of decimals is not supported"),
         ("np.stack(x)", "expected np.stack"),
         ("np.diag(x) + 0", "expected a square matrix"),

@@ -34,7 +34,8 @@ def result(function: Callable[..., Any], *values: np.generic) -> tuple[Any, Valu
 @pytest.mark.parametrize("function", UNARY, ids=repr)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_functions_of_one_number(function: Callable[..., Any], dtype: type[np.generic]) -> None:
-    argument = dtype(0.6)  # type: ignore[call-arg]
+    is_from_1 = function in (math.acosh, np.arccosh)
+    argument = dtype(1.6 if is_from_1 else 0.6)  # type: ignore[call-arg]
     expected = function(argument)
     value, call = result(function, argument)
     assert call.dtype.numpy() == np.asarray(expected).dtype
@@ -96,7 +97,8 @@ def test_integers_stay_integers_where_numpy_keeps_them() -> None:
 def test_functions_of_integers_are_of_numpy_s_type(function: np.ufunc, dtype: str) -> None:
     """Or refused, if the kernel has no such operation."""
     given = [np.dtype(dtype).type(one) for one in (1, 3)[: function.nin]]
-    expected = function(*given)
+    with np.errstate(divide="ignore"):  # the inverse hyperbolic tangent of 1
+        expected = function(*given)
     value, call = result(function, *given)
     assert call.dtype.numpy() == expected.dtype
     assert not call.is_weak
