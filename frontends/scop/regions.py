@@ -107,6 +107,8 @@ def parts_of(
         program = program_of(parsed, region, promises)
         if program.unlimited:
             raise parsed.source_map.error(region.node, "the region would always run as written")
+        if not program.translation.keeps_bounds:  # no proof: a loop inside may have one
+            raise parsed.source_map.error(region.node, "an access may lie outside its array")
         require_replaceable(program)
         edits_of(program, whole.name)
         return program

@@ -284,6 +284,16 @@ class Accesses:
             if lanes.first is not None:
                 self.prefixes.store(stored, pointer, lanes.first)
                 return
+        size = self.storages[access.address.array].array.dtype.bytes
+        if lanes.count == 2 and size < 8:
+            # LLVM may prove that one of two lanes runs, and stores it too wide: `store_single`.
+            nowhere = absent_element(self.builder.module, is_stored=True)
+            for lane in range(2):
+                runs = self.builder.extract_element(lanes.bits, ir.IntType(32)(lane))
+                own = self.builder.gep(pointer, [INDEX(lane * size)], source_etype=BYTE)
+                chosen = self.builder.select(runs, own, nowhere)
+                store_single(self.builder, stored, lane, chosen, 0, size)
+            return
         signature = ir.FunctionType(ir.VoidType(), [stored.type, pointer.type, lanes.bits.type])
         name = f"llvm.masked.store.{mangled(stored.type)}.p0"
         function = declared(self.builder.module, name, signature)

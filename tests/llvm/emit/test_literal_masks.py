@@ -38,3 +38,18 @@ def test_a_literal_condition_is_no_code() -> None:
     text = show(schedule, "llvm", "znver5")
     assert "icmp" not in text
     assert "llvm.masked.store" not in text
+
+
+@covering(
+    2,
+    machine=["host", "haswell-avx2"],
+    **{"narrow, wide": [("i8", "i64"), ("i16", "i32"), ("u32", "i64"), ("i64", "i64")]},
+)
+def test_the_last_of_pairs_writes_no_other(narrow: str, wide: str, machine: str) -> None:
+    """LLVM proves that one lane of two runs behind the last pair."""
+    build = KernelBuilder("pairs")
+    n = build.parameter("n", minimum=0)
+    x, y = build.input("x", wide, (n + 1,)), build.inout("y", narrow, (n + 1,))
+    with build.loops(i=n) as i:
+        y[i] = cast(x[i] // 8, narrow)
+    assert_agrees(Schedule(build.kernel()).vectorize("i", 2), {"n": 5}, {"n": 4}, machine=machine)
