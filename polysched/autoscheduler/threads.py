@@ -3,6 +3,7 @@
 For each nest the stage compares ways to share its work, and takes the cheapest legal one:
 
 - its outermost loop, if the iterations are independent;
+- a loop inside it that may be moved outward (``thread_moves.py``);
 - the loops inside it, each run of which is a parallel region of its own: nests in a time loop;
 - a wavefront of tiles, if two loops of the nest carry dependences (``thread_wavefronts.py``);
 - parts of a sum whose order is free, each with its own partial results (``thread_parts.py``).
@@ -30,6 +31,7 @@ from polysched.autoscheduler.thread_costs import (
     share_lines,
     shared_cycles,
 )
+from polysched.autoscheduler.thread_moves import moved_outward
 from polysched.autoscheduler.thread_parts import parts_of_sums
 from polysched.autoscheduler.thread_wavefronts import wavefronts
 from polysched.autoscheduler.thread_work import Work, work_at
@@ -107,7 +109,10 @@ def _ways(candidate: Candidate, work: Work, context: Context, *, in_chain: bool)
         )
     forms = [*parts_of_sums(candidate, work, context)]
     if not in_chain:
-        forms += wavefronts(candidate, work, context)
+        forms += [
+            *moved_outward(candidate, work, context),
+            *wavefronts(candidate, work, context),
+        ]
     for form in forms:
         yield _Way(form.cycles, form.made)
 

@@ -36,6 +36,10 @@ from polysched.schedule.schedule import Schedule
 
 PLAIN = "unscheduled"
 AUTO = "auto"
+THREADED = "auto_on_threads"
+"""The autoscheduler's schedule for several threads; its name is also that of a library."""
+ONE_THREAD = "auto on one thread"
+"""What the schedule for several threads is compared with."""
 TOLERANCES = {4: 1e-4, 8: 1e-9}
 """Tolerance relative to an array's largest magnitude, by its type's bytes; integers are exact."""
 _NUMBER = 1.25
@@ -194,7 +198,7 @@ def contestants(
     folder: Path,
     machine: Machine | None = None,
     *,
-    auto: bool = False,
+    threads: int | None = None,
 ) -> tuple[Contestant, ...]:
     """polysched with and without the schedule, and the C compilers.
 
@@ -204,14 +208,16 @@ def contestants(
         compilers: those of C.
         folder: for the code that each makes.
         machine: what polysched compiles for; None for this one.
-        auto: whether the autoscheduler's schedule runs too.
+        threads: of the autoscheduler. With 1 its schedule runs too, with more also the one for so
+            many threads; None for neither.
     """
     program = calls.program
     plain = Schedule(program.kernel)
 
-    def scheduled() -> Runner:
+    def scheduled(label: str, count: int) -> Runner:
         free = Schedule(program.free_kernel)
-        return own(optimize_schedule(free, as_machine(machine)).schedule, AUTO)
+        found = optimize_schedule(free, as_machine(machine), threads=count)
+        return own(found.schedule, label)
 
     def own(schedule: Schedule | None, label: str) -> Runner:
         if schedule is None:
@@ -221,7 +227,11 @@ def contestants(
 
     return (
         Contestant(OWN, partial(own, program.schedule, OWN)),
-        *((Contestant(AUTO, scheduled),) if auto else ()),
+        *(
+            Contestant(label, partial(scheduled, label, count))
+            for label, count in ((AUTO, 1), (THREADED, threads or 1))
+            if threads is not None and (label == AUTO or count > 1)
+        ),
         Contestant(PLAIN, partial(own, plain, PLAIN)),
         *(compiler_contestant(calls, expected, compiler, folder) for compiler in compilers),
     )
@@ -259,8 +269,13 @@ def speedups(program: str, results: Iterable[Result]) -> tuple[Speedup, ...]:
     own = by_name.get(OWN) or by_name.get(PLAIN)
     if own is None:
         return ()
-    return tuple(
+    ratios = [
         Speedup(program, name, own.fraction_of_peak / other.fraction_of_peak, own.contestant)
         for name, other in by_name.items()
-        if name not in {OWN, own.contestant} and other.held_back is None
-    )
+        if name not in {OWN, own.contestant, THREADED} and other.held_back is None
+    ]
+    one, several = by_name.get(AUTO), by_name.get(THREADED)
+    if one is not None and several is not None:
+        ratio = several.fraction_of_peak / one.fraction_of_peak
+        ratios.append(Speedup(program, ONE_THREAD, ratio, THREADED))
+    return tuple(ratios)

@@ -13,7 +13,9 @@ import click
 
 from polysched.bench.gallery import (
     AUTO,
+    ONE_THREAD,
     PLAIN,
+    THREADED,
     contestants,
     expected_results,
     prepared_calls,
@@ -86,8 +88,16 @@ compilers_option = click.option(
 @compilers_option
 @click.option(
     "--auto",
-    is_flag=True,
+    "threads",
+    type=int,
+    flag_value=1,
     help="Also race the autoscheduler's schedule, which it finds without the gallery's.",
+)
+@click.option(
+    "--threads",
+    "threads",
+    type=click.IntRange(min=1),
+    help="Like --auto, and race its schedule for so many threads with the one for one thread.",
 )
 @race_options("each program")
 @click.pass_context
@@ -98,7 +108,7 @@ def gallery(
     folder: Path,
     kind: str,
     more: tuple[CCompiler, ...],
-    auto: bool,
+    threads: int | None,
     racing: Racing,
 ) -> None:
     """Race the gallery's scheduled programs with C compilers on one thread.
@@ -114,6 +124,7 @@ def gallery(
     \b
     polysched bench gallery
     polysched bench gallery gemm atax --seconds 2
+    polysched bench gallery --threads 2
     polysched bench gallery --cc zig='python -m ziglang cc' --json > results.jsonl
 
     \b
@@ -127,7 +138,8 @@ def gallery(
     with progress() as tell:
         for name in _chosen(folder, names):
             tell(f"{name}: compiling")
-            outcome = _raced(load_program(folder, name), kind, compilers, meter, racing, auto=auto)
+            program = load_program(folder, name)
+            outcome = _raced(program, kind, compilers, meter, racing, threads)
             ratios = speedups(name, outcome.results)
             if as_records:
                 for record in (*map(asdict, outcome.results), *map(asdict, ratios)):
@@ -143,7 +155,7 @@ def gallery(
         else:
             click.echo(f"geometric mean: {mean:.2f} times {over}")
     print_peers(context, peers, as_records=as_records)
-    end_race(context, withdrawn, lambda name: name in {OWN, AUTO, PLAIN})
+    end_race(context, withdrawn, lambda name: name in {OWN, AUTO, THREADED, PLAIN})
 
 
 def _chosen(folder: Path, names: Sequence[str]) -> list[str]:
@@ -185,8 +197,7 @@ def _raced(
     compilers: Sequence[CCompiler],
     meter: PeakMeter,
     racing: Racing,
-    *,
-    auto: bool,
+    threads: int | None,
 ) -> Outcome:
     work = WORKS[program.name]
     sizes = work.sizes(kind)
@@ -195,7 +206,14 @@ def _raced(
         calls = prepared_calls(program, sizes, work.inputs)
         expected = expected_results(calls, Path(folder))
         return race(
-            contestants(calls, expected, compilers, Path(folder), racing.machine, auto=auto),
+            contestants(
+                calls,
+                expected,
+                compilers,
+                Path(folder),
+                racing.machine,
+                threads=threads,
+            ),
             kernel=label,
             flops=work.operations(**sizes),
             peak_burst=meter.burst,
@@ -209,5 +227,10 @@ def _line(results: Sequence[Result], ratios: Sequence[Speedup]) -> str:
     if not ratios:
         return f"{results[0].kernel if results else '?'}: nothing to compare"
     (own,) = (result for result in results if result.contestant == ratios[0].own)
-    over = ", ".join(f"{ratio.ratio:.2f} times {ratio.over}" for ratio in ratios)
+    over = ", ".join(
+        f"threads {ratio.ratio:.2f} times {ratio.over}"
+        if ratio.over == ONE_THREAD
+        else f"{ratio.ratio:.2f} times {ratio.over}"
+        for ratio in ratios
+    )
     return f"{own.kernel}: {own.fraction_of_peak:.3f} of peak; {over}"

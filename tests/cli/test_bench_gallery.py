@@ -44,6 +44,27 @@ def test_a_line_a_program(polysched: Polysched) -> None:
     assert any(line.startswith("geometric mean: ") for line in means)
 
 
+@needs_gcc
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ((), set()),
+        (("--auto",), {races.AUTO}),
+        (("--threads", "2"), {races.AUTO, races.THREADED}),
+    ],
+)
+def test_the_schedule_for_threads_races_with_the_one_for_one(
+    options: tuple[str, ...], expected: set[str], polysched: Polysched
+) -> None:
+    result = polysched(*QUICK, "trisolv", "--json", *options)
+    assert result.exit_code == 0
+    records = [json.loads(line) for line in result.stdout.splitlines()]
+    raced = {one["contestant"] for one in records if "fraction_of_peak" in one}
+    assert raced & {races.AUTO, races.THREADED} == expected
+    over = {one["over"] for one in records if "ratio" in one}
+    assert (races.ONE_THREAD in over) == (races.THREADED in expected)
+
+
 def test_a_wrong_result_of_our_own_fails(
     polysched: Polysched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
