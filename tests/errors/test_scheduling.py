@@ -156,7 +156,7 @@ _ON_J: list[Callable[[ps.Schedule], ps.Schedule]] = [
 def test_a_step_on_an_unrolled_loop(step: Callable[[ps.Schedule], ps.Schedule]) -> None:
     with pytest.raises(
         ps.ScheduleError,
-        match=r"loop 'j' is unrolled already, by step 1, unroll\(loop='j'\), at .*; split it before that step",
+        match=r"loop 'j' is unrolled already, by step 1, .*; split it before that step",
     ):
         step(_grid().unroll("j"))
 
@@ -166,7 +166,7 @@ def test_a_step_on_a_vector_loop(step: Callable[[ps.Schedule], ps.Schedule]) -> 
     schedule = _grid().split("j", 4, into=("jo", "k")).vectorize("k", 4, into="j")
     with pytest.raises(
         ps.ScheduleError,
-        match=r"loop 'j' is vectorized already, by step 2, vectorize\(.*\), at .*; split it before that step",
+        match=r"loop 'j' is vectorized already, by step 2, .*; split it before that step",
     ):
         step(schedule)
 
