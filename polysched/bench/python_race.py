@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from polysched.bench import python_functions
+from polysched.bench.contestant import optional_module
 from polysched.errors import BenchError, PolyschedError
 from polysched.frontends.python.jit import jit
 
@@ -163,6 +164,8 @@ def race_function(
             return Refused(name, fastmath, "the result differs from numba's")
     if not contestants:
         return Refused(name, fastmath, "numba compiles no form of it")
+    # numba's `@` calls the BLAS of scipy. Its other threads' time would not be measured.
+    optional_module("threadpoolctl").ThreadpoolController().limit(limits=1, user_api="blas")
     times = _times({"": own, **contestants}, arguments, seconds)
     form = min(contestants, key=lambda name: statistics.median(times[name]))
     ratios = [theirs / ours for theirs, ours in zip(times[form], times[""], strict=True)]
