@@ -146,9 +146,9 @@ def is_neutral(operator: Operator, value: Number, dtype: DType) -> bool:
             return value == 0
         case Operator.MULTIPLY:
             return value == 1
-        case Operator.MINIMUM:
+        case Operator.MINIMUM | Operator.PSEUDO_MINIMUM:
             return value == _bound(dtype, largest=True)
-        case Operator.MAXIMUM:
+        case Operator.MAXIMUM | Operator.PSEUDO_MAXIMUM:
             return value == _bound(dtype, largest=False)
         case Operator.BIT_AND | Operator.BIT_OR | Operator.BIT_XOR:
             return value == neutral_element(operator, dtype).value

@@ -44,6 +44,10 @@ def lowest_subscript(footprint: isl.Map, position: int, tile_names: tuple[str, .
     function = column.dim_min(0).gist(column.domain()).coalesce()
     if function.n_piece() > 1:
         hull = isl.Map.from_basic_map(column.simple_hull()).intersect_domain(column.domain())
+        # The hull of pieces without a common bound has none.
+        tile_dimensions = column.dim(isl.dim_type.in_)
+        if not hull.wrap().dim_has_lower_bound(isl.dim_type.set, tile_dimensions):
+            return named(function, tile_names)
         bound = hull.dim_min(0).gist(column.domain()).coalesce()
         largest = greatest(_offsets(column, function), 0)
         if (

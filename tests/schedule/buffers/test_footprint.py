@@ -52,3 +52,10 @@ def test_tiles_that_begin_apart_keep_their_cases() -> None:
     lowest = lowest_subscript(footprint, 0, ("b",))
     assert lowest.n_piece() == 2
     assert str(extent(footprint, lowest, 0, "unbounded")) == "4"
+
+
+def test_pieces_without_a_common_lower_bound_keep_their_cases() -> None:
+    footprint = isl.Map("[n] -> { [i] -> [x] : 0 <= i < n and (x = i or x = n + 2 - i) }")
+    lowest = lowest_subscript(footprint, 0, ("i",))
+    assert lowest.n_piece() == 2
+    assert str(extent(footprint, lowest, 0, "unbounded")) == "(n + 3)"
