@@ -12,11 +12,11 @@ from polysched.autoscheduler.cost import Cost
 from polysched.autoscheduler.driver import Optimized
 from polysched.autoscheduler.facts import StatementFacts, statement_facts
 from polysched.autoscheduler.program_cost import program_costs
-from polysched.autoscheduler.thread_costs import LEAST_CYCLES, LEAST_REGION
 from polysched.html import preformatted, titled
 from polysched.ir.core.tree import Loop, LoopKind, loops
 from polysched.legality.reports.loop_properties import LoopReport, Obstacle, explain_loops
 from polysched.legality.reports.loop_reports import FREE_THE_ORDER, format_obstacle, keeps_order
+from polysched.machine.costs import Costs
 from polysched.machine.description import Machine
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import format_step
@@ -163,7 +163,9 @@ def report_of(
             loop,
             trips[loop.statements[0], loop.name],
             missing,
-            _why_no_threads(loop, facts, costs, missing) if is_asked else "one thread is requested",
+            _why_no_threads(loop, facts, costs, machine.costs, missing)
+            if is_asked
+            else "one thread is requested",
         )
         for properties, loop in zip(explain_loops(schedule), loops(program.tree), strict=True)
     )
@@ -216,17 +218,22 @@ def _why_scalar(properties: LoopReport, loop: Loop, missing: str) -> str | None:
 
 
 def _why_no_threads(
-    loop: Loop, facts: Mapping[str, StatementFacts], costs: Mapping[str, Cost], missing: str
+    loop: Loop,
+    facts: Mapping[str, StatementFacts],
+    costs: Mapping[str, Cost],
+    machine_costs: Costs,
+    missing: str,
 ) -> str:
     """Return why a loop that may run on threads does not, where threads are requested."""
-    if sum(cost.cycles for cost in costs.values()) < LEAST_CYCLES:
-        return f"{missing}: the program takes less than {LEAST_CYCLES:.0e} cycles"
+    if sum(cost.cycles for cost in costs.values()) < machine_costs.threaded_program:
+        return f"{missing}: the program takes less than {machine_costs.threaded_program:.0e} cycles"
     cycles = sum(costs[name].cycles for name in loop.statements)
     one = facts[loop.statements[0]]
     outside = [other.name for other in one.loops].index(loop.name)
     entries = math.prod(max(1.0, other.trip) for other in one.loops[:outside])
-    if cycles / entries < LEAST_REGION:
-        return f"{missing}: less than {LEAST_REGION:.0e} cycles of work in each run of the loop"
+    least = machine_costs.shared_loop
+    if cycles / entries < least:
+        return f"{missing}: less than {least:.0e} cycles of work in each run of the loop"
     return missing
 
 

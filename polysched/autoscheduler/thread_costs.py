@@ -12,24 +12,6 @@ from polysched.autoscheduler.traffic import footprint
 from polysched.llvm.emit.regions import CHUNKS_A_THREAD
 from polysched.machine.description import Cache, Machine
 
-REGION_CYCLES = 6_000.0
-"""Cycles to start and to end a parallel region while the threads of the team are awake.
-
-Measured on Zen 4 with two threads, in a serial loop of regions: 1.0 to 1.3 us, 2.4 us if each
-thread reads megabytes that the other one has written.
-"""
-LEAST_REGION = 80_000.0
-"""Predicted cycles of each run of a loop from which threads share it, some 20 microseconds.
-
-Measured in the same loop, two threads over one: 0.73 for a region of 1.2 us, 1.0 for 2.4 us, 1.4
-for 6 us and 1.7 for 26 us.
-"""
-LEAST_CYCLES = 400_000.0
-"""Predicted cycles of a program from which it gets threads: a tenth of a millisecond.
-
-Waking a thread takes 15 to 60 us, so the team wakes none for shorter work (``team_sleep.py``).
-Calls of 98 us, one after the other, run at 0.96 of the speed of one thread.
-"""
 LEAST_THREADED_GAIN = 0.85
 """A loop becomes parallel only if its nest then takes at most this part of its cycles."""
 MEMORY_THREADS = 1.5
@@ -65,7 +47,9 @@ def least_shared(costs: Iterable[Cost], threads: int) -> float:
     return sum(cost.cycles / speedup(cost, threads) for cost in costs)
 
 
-def shared_cycles(costs: Iterable[Cost], threads: int, trip: float, regions: float) -> float:
+def shared_cycles(
+    costs: Iterable[Cost], threads: int, trip: float, regions: float, machine: Machine
+) -> float:
     """Predict the cycles of statements in a parallel loop.
 
     Args:
@@ -73,7 +57,7 @@ def shared_cycles(costs: Iterable[Cost], threads: int, trip: float, regions: flo
         regions: runs of the loop.
     """
     rounds = math.ceil(trip / threads - 1e-9) * threads / max(1.0, trip)
-    return least_shared(costs, threads) * rounds + regions * REGION_CYCLES
+    return least_shared(costs, threads) * rounds + regions * machine.costs.parallel_region
 
 
 def share_lines(facts: Iterable[StatementFacts], loop: str, threads: int) -> bool:

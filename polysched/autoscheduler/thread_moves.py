@@ -17,7 +17,7 @@ from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied, keeps_buffers, keeps_order
 from polysched.autoscheduler.program_cost import program_costs
 from polysched.autoscheduler.search import Context
-from polysched.autoscheduler.thread_costs import LEAST_REGION, scaled, share_lines, shared_cycles
+from polysched.autoscheduler.thread_costs import scaled, share_lines, shared_cycles
 from polysched.autoscheduler.thread_work import SharedForm, Work
 from polysched.ir.core.tree import Loop, LoopKind
 from polysched.schedule.primitives.parallel import Parallel
@@ -26,7 +26,7 @@ from polysched.schedule.primitives.reorder import Reorder
 
 def moved_outward(candidate: Candidate, work: Work, context: Context) -> Iterator[SharedForm]:
     """Yield the nest with a loop of its chain moved outside the others, and parallel."""
-    if work.cycles / work.entries < LEAST_REGION:
+    if not work.is_worth_regions(context.machine):
         return
     for position, loop in enumerate(work.chain()):
         if loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches:
@@ -34,7 +34,7 @@ def moved_outward(candidate: Candidate, work: Work, context: Context) -> Iterato
         trip = work.loop_facts(loop).trip
         if position > 0 and trip >= context.threads:
             around = work.chain()[:position]
-            cycles = shared_cycles(work.costs, context.threads, trip, work.entries)
+            cycles = shared_cycles(work.costs, context.threads, trip, work.entries, context.machine)
             made = partial(_made, candidate, work, loop, around, cycles, context)
             yield SharedForm(cycles, made)
 

@@ -22,7 +22,7 @@ from polysched.autoscheduler.nests import fresh_names
 from polysched.autoscheduler.operations import element_bits
 from polysched.autoscheduler.program_cost import program_costs
 from polysched.autoscheduler.search import Context
-from polysched.autoscheduler.thread_costs import LEAST_REGION, scaled, shared_cycles
+from polysched.autoscheduler.thread_costs import scaled, shared_cycles
 from polysched.autoscheduler.thread_work import SharedForm, Work
 from polysched.ir.core.kernel import Order
 from polysched.ir.core.tree import path
@@ -44,11 +44,11 @@ ms, 24 parts 12.6 ms, one thread 19.3 ms.
 def parts_of_sums(candidate: Candidate, work: Work, context: Context) -> Iterator[SharedForm]:
     """Yield the nest with the sums that its outermost loop carries cut into parts."""
     parts = PARTS_A_THREAD * context.threads
-    if work.trip < 2 * parts or work.cycles / work.entries < LEAST_REGION:
+    if work.trip < 2 * parts or not work.is_worth_regions(context.machine):
         return
     sums = _sums(candidate, work, context)
     if sums:
-        cycles = shared_cycles(work.costs, context.threads, parts, work.entries)
+        cycles = shared_cycles(work.costs, context.threads, parts, work.entries, context.machine)
         yield SharedForm(cycles, lambda: _made(candidate, work, sums, parts, cycles, context))
 
 

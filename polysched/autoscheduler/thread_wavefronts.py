@@ -23,8 +23,6 @@ from polysched.autoscheduler.program_cost import program_costs
 from polysched.autoscheduler.proof import keeps_full_tiles
 from polysched.autoscheduler.search import Context
 from polysched.autoscheduler.thread_costs import (
-    LEAST_REGION,
-    REGION_CYCLES,
     least_shared,
     scaled,
 )
@@ -70,7 +68,7 @@ def wavefronts(candidate: Candidate, work: Work, context: Context) -> Iterator[S
     for outer, inner in pairwise(work.chain()):
         if any(one.kind is not LoopKind.SEQUENTIAL or one.prefetches for one in (outer, inner)):
             break
-        pair = _pair(work, outer, inner, outside, context.threads)
+        pair = _pair(work, outer, inner, outside, context)
         pairs += [] if pair is None else [pair]
         outside *= max(1.0, work.loop_facts(outer).trip)
     if pairs:
@@ -97,7 +95,7 @@ def _made(
     return best
 
 
-def _pair(work: Work, outer: Loop, inner: Loop, entries: float, threads: int) -> _Pair | None:
+def _pair(work: Work, outer: Loop, inner: Loop, entries: float, context: Context) -> _Pair | None:
     """Return two loops with the shapes of tiles that may gain; None if there are none."""
     facts = [work.loop_facts(outer), work.loop_facts(inner)]
     trips = [one.trip for one in facts]
@@ -106,7 +104,7 @@ def _pair(work: Work, outer: Loop, inner: Loop, entries: float, threads: int) ->
         (cycles, factors)
         for factors in product(FACTORS, FACTORS)
         if all(f == 1 or 2 * f <= trip for f, trip in zip(factors, trips, strict=True))
-        for cycles in [_cycles(work, trips, factors, entries, threads, is_triangle)]
+        for cycles in [_cycles(work, trips, factors, entries, context, is_triangle=is_triangle)]
         if cycles is not None
     ]
     if not shapes:
@@ -126,20 +124,22 @@ def _cycles(
     trips: list[float],
     factors: tuple[int, int],
     entries: float,
-    threads: int,
+    context: Context,
+    *,
     is_triangle: bool,
 ) -> float | None:
     """Predict the cycles of a wavefront; None if its tiles are too small or too few."""
+    threads, machine_costs = context.threads, context.machine.costs
     counts = [math.ceil(trip / factor - 1e-9) for trip, factor in zip(trips, factors, strict=True)]
     tiles = math.prod(counts)
     # The inner loop of a triangle has twice its average trip count at most.
     diagonals = counts[0] + (2 if is_triangle else 1) * counts[1]
-    if min(counts) < threads or work.cycles / entries / diagonals < LEAST_REGION:
+    if min(counts) < threads or work.cycles / entries / diagonals < machine_costs.shared_loop:
         return None
     # On average, half of the threads find no tile at the end of a diagonal.
     rounds = tiles / threads + diagonals * (threads - 1) / (2 * threads)
     together = least_shared(work.costs, threads)
-    return together * rounds * threads / tiles + entries * diagonals * REGION_CYCLES
+    return together * rounds * threads / tiles + entries * diagonals * machine_costs.parallel_region
 
 
 def _best_shape(

@@ -10,6 +10,7 @@ from polysched.autoscheduler.candidate import Candidate
 from polysched.autoscheduler.cost import Cost
 from polysched.autoscheduler.facts import LoopFacts, StatementFacts, statement_facts
 from polysched.ir.core.tree import Loop, path
+from polysched.machine.description import Machine
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,10 @@ class Work:
     def reference(self) -> str:
         """The unambiguous name of the loop."""
         return self.reference_to(self.loop)
+
+    def is_worth_regions(self, machine: Machine) -> bool:
+        """Whether each run of the loop is long enough for a parallel region of its own."""
+        return self.cycles / self.entries >= machine.costs.shared_loop
 
     def loop_facts(self, loop: Loop) -> LoopFacts:
         """Return the facts of a loop around the statement with most cycles."""

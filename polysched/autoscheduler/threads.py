@@ -22,8 +22,6 @@ from polysched.autoscheduler.legal import applied, keeps_buffers, keeps_order
 from polysched.autoscheduler.nests import outer_nests
 from polysched.autoscheduler.search import Context
 from polysched.autoscheduler.thread_costs import (
-    LEAST_CYCLES,
-    LEAST_REGION,
     LEAST_THREADED_GAIN,
     least_shared,
     moved_cycles,
@@ -54,7 +52,7 @@ class _Way:
 
 def with_threads(candidate: Candidate, context: Context) -> Candidate:
     """Make loops parallel where that is legal and predicted to gain."""
-    if context.threads == 1 or candidate.cycles < LEAST_CYCLES:
+    if context.threads == 1 or candidate.cycles < context.machine.costs.threaded_program:
         return candidate
     for nest in tuple(outer_nests(candidate.schedule.program.tree)):
         candidate = _shared(candidate, nest.statements[0], 0, context)
@@ -75,7 +73,7 @@ def _shared(
         in_chain: whether the loop is directly in another one, whose wavefronts include its own.
     """
     work = work_at(candidate, statement, depth, context.sizes)
-    if work.cycles < LEAST_REGION or work.loop.kind is not LoopKind.SEQUENTIAL:
+    if work.cycles < context.machine.costs.shared_loop or work.loop.kind is not LoopKind.SEQUENTIAL:
         return candidate
     best, most = candidate, candidate.cycles - (1.0 - LEAST_THREADED_GAIN) * work.cycles
     elsewhere = candidate.cycles - work.cycles
@@ -94,8 +92,8 @@ def _ways(candidate: Candidate, work: Work, context: Context, *, in_chain: bool)
     loop = work.loop
     if loop.prefetches or any(one.prefetches for one in work.around):
         return
-    if work.cycles / work.entries >= LEAST_REGION and work.trip >= threads:
-        cycles = shared_cycles(work.costs, threads, work.trip, work.entries)
+    if work.is_worth_regions(context.machine) and work.trip >= threads:
+        cycles = shared_cycles(work.costs, threads, work.trip, work.entries, context.machine)
         program = candidate.schedule.program
         facts = [statement_facts(program, name, context.sizes) for name in work.statements]
         if share_lines(facts, loop.name, threads):
@@ -155,8 +153,10 @@ def _least_inside(candidate: Candidate, node: Node, depth: int, context: Context
     for loop in loops:
         work = work_at(candidate, loop.statements[0], depth, context.sizes)
         outside += work.cycles
-        if work.cycles / work.entries >= LEAST_REGION:
-            shared = shared_cycles(work.costs, context.threads, context.threads, work.entries)
+        if work.is_worth_regions(context.machine):
+            shared = shared_cycles(
+                work.costs, context.threads, context.threads, work.entries, context.machine
+            )
             outside -= max(0.0, work.cycles - shared)
     return outside
 

@@ -3,11 +3,15 @@
 The judge of orders demands that all pairs of the declared kernel keep their order. The schedules
 here have partial sums and private buffers, which move pairs apart in memory; so their loops are
 interpreted, with the source of each read checked, and some run as machine code.
+
+Half of the seeds get threads for as little work as there is: random kernels are too small for those
+of a real machine.
 """
 
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import islpy as isl
 
@@ -19,7 +23,12 @@ from polysched.fuzz.kernels import random_sketch
 from polysched.fuzz.limits import machine_limits, plain_limits
 from polysched.fuzz.sketch import declare
 from polysched.fuzz.subject import Subject
+from polysched.machine.description import Machine
+from polysched.schedule.primitives.parallel import Parallel
 from polysched.schedule.schedule import Schedule
+
+THREADS = 2
+"""Threads of every second seed."""
 
 
 def explore_automatic(seed: int, judges: Judges) -> Explored:
@@ -41,12 +50,16 @@ def explore_automatic(seed: int, judges: Judges) -> Explored:
     if not judges.checker(start).is_legal:
         explored.counts["kernels not proved"] += 1
         return explored
+    threads = 1 + seed % THREADS
+    machine = with_free_regions(judges.machine) if threads > 1 else judges.machine
     try:
-        schedule = optimize_schedule(start, judges.machine).schedule
+        schedule = optimize_schedule(start, machine, threads=threads).schedule
     except (isl.Error, PolyschedError, *CRASHES) as error:
         explored.counts[Finding.CRASH.value] += 1
         explored.found.append(Found(seed, Case(sketch, (), mode), Finding.CRASH, shown(error)))
         return explored
+    has_threads = any(isinstance(step, Parallel) for step in schedule.steps)
+    explored.counts["schedules with threads"] += has_threads
     explored.counts["schedules with steps" if schedule.steps else "schedules as written"] += 1
     judgment = judged(Subject(start.kernel), schedule, mode, judges)
     count(explored, judgment)
@@ -54,3 +67,9 @@ def explore_automatic(seed: int, judges: Judges) -> Explored:
         case = Case(sketch, schedule.steps, mode)
         explored.found.append(Found(seed, case, judgment.finding, judgment.detail))
     return explored
+
+
+def with_free_regions(machine: Machine) -> Machine:
+    """Return a machine on which parallel regions cost next to nothing."""
+    free = replace(machine.costs, parallel_region=1, shared_loop=1, threaded_program=1)
+    return replace(machine, costs=free)
