@@ -49,14 +49,13 @@ def test_a_line_a_program(polysched: Polysched) -> None:
     ("options", "expected"),
     [
         ((), set()),
-        (("--auto",), {races.AUTO}),
         (("--threads", "2"), {races.AUTO, races.THREADED}),
     ],
 )
 def test_the_schedule_for_threads_races_with_the_one_for_one(
     options: tuple[str, ...], expected: set[str], polysched: Polysched
 ) -> None:
-    result = polysched(*QUICK, "trisolv", "--json", *options)
+    result = polysched(*QUICK, "jacobi_1d", "--json", *options)
     assert result.exit_code == 0
     records = [json.loads(line) for line in result.stdout.splitlines()]
     raced = {one["contestant"] for one in records if "fraction_of_peak" in one}
