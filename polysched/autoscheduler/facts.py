@@ -223,7 +223,7 @@ class StatementFacts:
 
         A tile has at least a quarter as many columns as lanes: on Zen 4 a tile of 4 by 16 takes 5
         cycles a vector, one of 16 by 16 takes 7. An array that the statement both reads and writes
-        has no tiles, since a copy may read what an earlier one writes.
+        has no tiles, since a copy may read an element that an earlier copy writes.
         """
         both = {one.array for one in self.accesses[1:]} & {self.target.array}
         is_row = access.stride(row) == access.bytes and 4 * copies >= lanes

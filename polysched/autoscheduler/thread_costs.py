@@ -1,4 +1,4 @@
-"""Cost model of threads: what a parallel region costs, and how much faster its work runs."""
+"""Cost model of threads: the overhead of a parallel region, and the speedup of its work."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def _made(
 
 
 def _pair(work: Work, outer: Loop, inner: Loop, entries: float, context: Context) -> _Pair | None:
-    """Return two loops with the shapes of tiles that may gain; None if there are none."""
+    """Return two loops with the tile shapes that may gain; None if no shape does."""
     facts = [work.loop_facts(outer), work.loop_facts(inner)]
     trips = [one.trip for one in facts]
     is_triangle = outer.name in facts[1].bounded_by and not facts[1].is_constant

@@ -4,7 +4,7 @@ For each nest the stage compares ways to share its work, and takes the cheapest 
 
 - its outermost loop, if the iterations are independent;
 - a loop inside it that may be moved outward (``thread_moves.py``);
-- the loops inside it, each run of which is a parallel region of its own: nests in a time loop;
+- the loops inside it, with a parallel region for each run: nests in a time loop;
 - a wavefront of tiles, if two loops of the nest carry dependences (``thread_wavefronts.py``);
 - parts of a sum whose order is free, each with its own partial results (``thread_parts.py``).
 """

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import click
 
@@ -18,9 +17,8 @@ from polysched.bench.attention import (
 from polysched.bench.matmul import ratios
 from polysched.bench.race import Outcome, joined, labeled, race
 from polysched.bench.speedup import OWN
-from polysched.bench.table import markdown_table
 from polysched.cli.bandwidth import end_race
-from polysched.cli.bench_matmul import ratio_table
+from polysched.cli.bench_matmul import print_race
 from polysched.cli.options import (
     NumbersType,
     Racing,
@@ -97,11 +95,6 @@ def attention(
             )
     outcome = joined(outcomes)
     speedups = ratios(outcome.results)
-    if as_records:
-        for record in (*map(asdict, outcome.results), *map(asdict, speedups)):
-            click.echo(json.dumps(record, allow_nan=False))
-    elif outcome.results:
-        click.echo(markdown_table(outcome.results))
-        click.echo(ratio_table(speedups))
+    print_race(outcome.results, speedups, (speedups,), as_records=as_records)
     print_peers(context, outcome.peers, as_records=as_records)
     end_race(context, outcome.withdrawn, lambda name: name == OWN)

@@ -20,7 +20,7 @@ from polysched.bench.matmul import (
     tolerance,
 )
 from polysched.bench.new_shapes import measured, random_sizes, summary
-from polysched.bench.race import Outcome, joined, labeled, race
+from polysched.bench.race import Outcome, Result, joined, labeled, race
 from polysched.bench.region import region_seconds
 from polysched.bench.speedup import OWN, Speedup, geometric_mean
 from polysched.bench.table import markdown_table
@@ -137,18 +137,11 @@ def matmul(
     outcome = joined(outcomes)
     speedups = ratios(outcome.results)
     region = region_seconds(host, threads) if threads > 1 else None
-    if as_records:
-        for result in outcome.results:
-            click.echo(result.as_json())
-        for ratio in speedups:
-            click.echo(json.dumps(asdict(ratio)))
-        if region is not None:
-            click.echo(json.dumps({"threads": threads, "region_microseconds": 1e6 * region}))
-    elif outcome.results:
-        click.echo(markdown_table(outcome.results))
-        click.echo(ratio_table(speedups))
-        if region is not None:
-            click.echo(f"a parallel region of {threads} threads: {1e6 * region:.1f} microseconds")
+    print_race(outcome.results, speedups, (speedups,), as_records=as_records)
+    if region is not None and as_records:
+        click.echo(json.dumps({"threads": threads, "region_microseconds": 1e6 * region}))
+    elif region is not None and outcome.results:
+        click.echo(f"a parallel region of {threads} threads: {1e6 * region:.1f} microseconds")
     print_peers(context, outcome.peers, as_records=as_records)
     end_race(context, outcome.withdrawn, lambda name: name == OWN)
 
@@ -170,6 +163,27 @@ def _random_shapes(count: int, seed: int, dtype: str, threads: int, *, as_record
         f"a first call takes {1e6 * summarized.overhead:.0f} microseconds more than a later one\n"
         f"all first calls: {summarized.total:.3f} s, numpy {summarized.numpy_total:.3f} s"
     )
+
+
+def print_race(
+    results: Sequence[Result],
+    speedups: Sequence[Speedup],
+    tables: Sequence[Sequence[Speedup]],
+    *,
+    as_records: bool,
+) -> None:
+    """Print results and speedups: as JSON lines, or as a table of the results and of ratios.
+
+    Args:
+        tables: the speedups of each table of ratios.
+    """
+    if as_records:
+        for record in (*map(asdict, results), *map(asdict, speedups)):
+            click.echo(json.dumps(record, allow_nan=False))
+    elif results:
+        click.echo(markdown_table(results))
+        for table in tables:
+            click.echo(ratio_table(table))
 
 
 def ratio_table(speedups: Sequence[Speedup]) -> str:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
-
 import click
 
 from polysched.bench.quantized_layers import (
@@ -20,9 +17,8 @@ from polysched.bench.quantized_layers import (
 )
 from polysched.bench.race import Outcome, joined, labeled, race
 from polysched.bench.speedup import OWN
-from polysched.bench.table import markdown_table
 from polysched.cli.bandwidth import end_race
-from polysched.cli.bench_matmul import ratio_table
+from polysched.cli.bench_matmul import print_race
 from polysched.cli.options import (
     NumbersType,
     Racing,
@@ -101,12 +97,7 @@ def quantized(
             )
     outcome = joined(outcomes)
     speedups = ratios(outcome.results)
-    if as_records:
-        for record in (*map(asdict, outcome.results), *map(asdict, speedups)):
-            click.echo(json.dumps(record, allow_nan=False))
-    elif outcome.results:
-        click.echo(markdown_table(outcome.results))
-        for peer in PEERS:
-            click.echo(ratio_table([speedup for speedup in speedups if speedup.over == peer]))
+    tables = [[speedup for speedup in speedups if speedup.over == peer] for peer in PEERS]
+    print_race(outcome.results, speedups, tables, as_records=as_records)
     print_peers(context, outcome.peers, as_records=as_records)
     end_race(context, outcome.withdrawn, lambda name: name in (OWN, EXACT))

@@ -115,7 +115,7 @@ def reshaped(
 
 
 def is_whole(array: ArrayValue) -> bool:
-    """Whether an array is a declared array as it lies in memory."""
+    """Whether an array is a whole declared array in its declared layout."""
     if array.base is None or array.place is None or array.rank != len(array.base.array.shape):
         return False
     indices = tuple(Index(f"place_{axis}") for axis in range(array.rank))

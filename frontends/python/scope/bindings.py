@@ -154,7 +154,7 @@ class Scope:
             where it began.
         names: the binding of each name.
         arguments: the bindings that the array arguments have at first.
-        contiguous: the arguments that are written, and of which numpy makes a view in another shape
+        contiguous: written arguments that numpy reshapes without a copy
             only if they are contiguous.
         guards: the data-dependent conditions of the enclosing branches.
         indices: the least and the greatest value of the index of every enclosing loop.

@@ -30,7 +30,7 @@ from polysched.frontends.scop.types.c_types import may_alias
 from polysched.ir.expr.dtypes import DType, i64
 
 ElementType = Callable[[str], DType | None]
-"""Returns the type of the elements of an array of numbers; None if a name is none."""
+"""Returns the element type of a named array of numbers; None for other names."""
 
 
 def with_entry_values(region: Region, element_type: ElementType, names: Names) -> Region:

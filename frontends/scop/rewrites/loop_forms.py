@@ -74,7 +74,7 @@ def _negated(cond: c_ast.Node) -> c_ast.Node:
 
 
 def _with_one_start(node: c_ast.For) -> tuple[list[c_ast.Node], c_ast.For]:
-    """Return what the header executes before the loop variable starts, and the loop."""
+    """Return the header statements ahead of the first value of the loop variable, and the loop."""
     init = node.init
     before: list[c_ast.Node] = []
     match init:

@@ -104,7 +104,7 @@ def _is_pure(node: c_ast.Node, settled: set[str]) -> bool:
 def _effects(node: c_ast.Node) -> _Effects | None:
     """Return the values that a statement gives to variables; None for a statement of another kind.
 
-    The values use the variables as they are before the statement.
+    The values refer to variables by their values before the statement.
     """
     match node:
         case c_ast.EmptyStatement():
@@ -141,7 +141,7 @@ def _effects(node: c_ast.Node) -> _Effects | None:
 
 
 def _in_order(items: Sequence[c_ast.Node]) -> _Effects | None:
-    """Return the values of statements of which none uses what another one changes."""
+    """Return the values of independent statements: none reads what another one assigns."""
     found: _Effects = {}
     for item in items:
         own = _effects(item)
