@@ -394,7 +394,9 @@ class _Machine:
             result += sum([index(variables, 0) * memory.strides[at] for at, index in scaled])
             if address.unit is vector.Unit.ELEMENT and result * size % access.alignment:
                 raise KernelError(f"{address} is not aligned to {access.alignment} bytes")
-            if access.is_private and not 0 <= result <= len(memory.elements) - count:
+            if (access.is_private or access.is_whole) and not 0 <= result <= len(
+                memory.elements
+            ) - count:
                 raise KernelError(f"{address} and its lanes are not inside the array")
             return int(result)
 

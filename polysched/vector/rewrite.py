@@ -97,7 +97,7 @@ def statement_values(node: Statement) -> Iterator[Value]:
         yield node.lanes.active.condition
 
 
-def map_statements(node: Node, function: Callable[[Statement], Statement]) -> Node:
+def map_statements(node: Node, function: Callable[[Statement], Node]) -> Node:
     """Rewrite every statement; unchanged nodes stay the same objects."""
     match node:
         case Sequence(nodes=nodes):
