@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -19,8 +19,7 @@ from polysched.bench.contestant import (
     warm,
 )
 from polysched.bench.peer_libraries import blas_kernels
-from polysched.bench.race import Result
-from polysched.bench.speedup import OWN, Speedup
+from polysched.bench.speedup import OWN
 from polysched.bench.torch_libraries import torch_kernels
 from polysched.errors import BenchError
 from polysched.ir.expr.dtypes import DType, as_dtype, bf16, f16
@@ -236,24 +235,3 @@ def prepare_onednn(data: MatmulData, threads: int) -> Runner:
         return array
 
     return warm(Runner(run, output))
-
-
-def ratios(results: Iterable[Result]) -> tuple[Speedup, ...]:
-    """The speedup of polysched over its fastest peer, for each product.
-
-    A product without a peer that is not held back is left out. If the fastest peer is held back, it
-    still counts, because the ratio to a slower peer would be larger.
-    """
-    by_kernel: dict[str, list[Result]] = {}
-    for result in results:
-        by_kernel.setdefault(result.kernel, []).append(result)
-    speedups = []
-    for kernel, group in by_kernel.items():
-        own = [result for result in group if result.contestant == OWN]
-        peers = [result for result in group if result.contestant != OWN]
-        if own and any(peer.held_back is None for peer in peers):
-            best = max(peers, key=lambda peer: peer.fraction_of_peak)
-            ratio = own[0].fraction_of_peak / best.fraction_of_peak
-            is_bound = best.held_back is not None
-            speedups.append(Speedup(kernel, best.contestant, ratio, is_bound=is_bound))
-    return tuple(speedups)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polysched.bench.contestant import Contestant, Runner, optional_module, warm
-from polysched.bench.race import Result
-from polysched.bench.speedup import OWN, Speedup
+from polysched.bench.speedup import OWN
 from polysched.bench.torch_libraries import torch_kernels
 from polysched.errors import BenchError
 from polysched.ir.expr.functions import cast
@@ -116,19 +114,6 @@ def contestants(data: LayerData, threads: int) -> tuple[Contestant, ...]:
         Contestant(EXACT, partial(prepare_own, data, threads, exact=True)),
         Contestant(DYNAMIC, partial(prepare_torch, data, threads, dynamic=True), torch_kernels),
         Contestant(FLOAT, partial(prepare_torch, data, threads, dynamic=False), torch_kernels),
-    )
-
-
-def ratios(results: Iterable[Result]) -> tuple[Speedup, ...]:
-    """polysched with rounded rows beside each of torch's layers; a bound if that is held back."""
-    by_name = {(result.kernel, result.contestant): result for result in results}
-    return tuple(
-        Speedup(
-            *(kernel, name, by_name[kernel, OWN].fraction_of_peak / result.fraction_of_peak),
-            is_bound=result.held_back is not None,
-        )
-        for (kernel, name), result in by_name.items()
-        if name in PEERS and (kernel, OWN) in by_name
     )
 
 

@@ -14,14 +14,12 @@ from rich.table import Table
 
 from polysched.bench.gallery import AUTO, PLAIN
 from polysched.bench.gallery_code import C_FLAGS, STRICT_FLAGS, CCompiler, peer_compilers
-from polysched.bench.peers import PeerKernels
 from polysched.bench.program_races import PROGRAMS, Comparison, Contest, programs_of, raced
-from polysched.bench.race import Withdrawn
+from polysched.bench.race import Outcome, joined
 from polysched.bench.speedup import Speedup, geometric_means
-from polysched.cli.bandwidth import end_race
 from polysched.cli.bench_gallery import compilers_option
 from polysched.cli.options import Racing, race_options
-from polysched.cli.peers import print_peers
+from polysched.cli.races import end_races
 from polysched.cli.terminal import output, progress
 from polysched.machine.load import as_machine, load_machine
 from polysched.machine.peak import PeakMeter
@@ -71,20 +69,18 @@ def programs(
     compilers = (*peer_compilers(flags), *(CCompiler(c.name, c.command, flags) for c in more))
     meter = PeakMeter(load_machine(), 64)
     contest = Contest(compilers, fast_math, as_machine(racing.machine), meter.burst)
-    withdrawn: list[Withdrawn] = []
+    outcomes: list[Outcome] = []
     comparisons: list[Comparison] = []
-    peers: list[PeerKernels] = []
     with progress() as tell:
         for program, sizes in programs_of(folder, names):
             tell(f"{program.name}: compiling")
             with tempfile.TemporaryDirectory() as code:
-                outcome, comparison = raced(program, sizes, contest, Path(code), racing.rules())
+                outcome, comparison = raced(program, sizes, contest, Path(code), racing.rules)
             if as_records:
                 record = {**asdict(comparison), BEST: comparison.over_best_compiler}
                 click.echo(json.dumps(record, allow_nan=False))
             comparisons.append(comparison)
-            peers += outcome.peers
-            withdrawn += outcome.withdrawn
+            outcomes.append(outcome)
     means = geometric_means(_speedups(comparisons))
     if as_records:
         for over, mean in means.items():
@@ -93,8 +89,7 @@ def programs(
         output().print(
             _table(comparisons, means, [PLAIN, *(c.name for c in compilers)]), soft_wrap=False
         )
-    print_peers(context, peers, as_records=as_records)
-    end_race(context, withdrawn, lambda name: name in {AUTO, PLAIN})
+    end_races(context, joined(outcomes), as_records=as_records)
 
 
 def _speedups(comparisons: Sequence[Comparison]) -> list[Speedup]:
