@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -24,7 +22,7 @@ from polysched.bench.race import Outcome, Result, Work, joined, race
 from polysched.bench.speedup import Speedup, geometric_means
 from polysched.cli.options import Racing, race_options
 from polysched.cli.races import end_races
-from polysched.cli.terminal import progress
+from polysched.cli.terminal import print_record, progress
 from polysched.errors import BenchError, suggestion
 from polysched.frontends.scop import load_c
 from polysched.machine.load import load_machine
@@ -136,15 +134,15 @@ def gallery(
             outcome = _raced(program, kind, compilers, meter, racing, threads)
             ratios = speedups(name, outcome.results)
             if as_records:
-                for record in (*map(asdict, outcome.results), *map(asdict, ratios)):
-                    click.echo(json.dumps(record, allow_nan=False))
+                for record in (*outcome.results, *ratios):
+                    print_record(record)
             else:
                 click.echo(_line(outcome.results, ratios))
             all_ratios += ratios
             outcomes.append(outcome)
     for over, mean in geometric_means(all_ratios).items():
         if as_records:
-            click.echo(json.dumps({"over": over, "geometric_mean": mean}))
+            print_record({"over": over, "geometric_mean": mean})
         else:
             click.echo(f"geometric mean: {mean:.2f} times {over}")
     end_races(context, joined(outcomes), as_records=as_records)

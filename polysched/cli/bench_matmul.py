@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from time import perf_counter
 from types import MappingProxyType
 
@@ -29,7 +27,7 @@ from polysched.cli.options import (
     threads_option,
 )
 from polysched.cli.races import print_outcome, run_races
-from polysched.cli.terminal import progress
+from polysched.cli.terminal import print_record, progress
 from polysched.ir.expr.dtypes import as_dtype
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
@@ -118,7 +116,7 @@ def matmul(
     if threads > 1:
         microseconds = 1e6 * region_seconds(host, threads)
         if as_records:
-            click.echo(json.dumps({"threads": threads, "region_microseconds": microseconds}))
+            print_record({"threads": threads, "region_microseconds": microseconds})
         else:
             click.echo(f"a parallel region of {threads} threads: {microseconds:.1f} microseconds")
     print_outcome(context, outcome, [over_fastest(outcome.results)], as_records=as_records)
@@ -146,9 +144,8 @@ def _random_shapes(count: int, seed: int, dtype: str, threads: int, *, as_record
         shapes = measured(sizes, as_dtype(dtype).numpy(), threads, perf_counter, tell)
     summarized = summary(shapes)
     if as_records:
-        for shape in shapes:
-            click.echo(json.dumps(asdict(shape)))
-        click.echo(json.dumps(asdict(summarized)))
+        for record in (*shapes, summarized):
+            print_record(record)
         return
     click.echo(
         f"generic kernels at {summarized.mean:.2f} of specialized code in the geometric mean of "

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import click
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from polysched.bench.gallery import AUTO, PLAIN
 from polysched.bench.gallery_code import C_FLAGS, STRICT_FLAGS, CCompiler, peer_compilers
@@ -20,7 +17,7 @@ from polysched.bench.speedup import Speedup, geometric_means
 from polysched.cli.bench_gallery import compilers_option
 from polysched.cli.options import Racing, race_options
 from polysched.cli.races import end_races
-from polysched.cli.terminal import output, progress
+from polysched.cli.terminal import print_record, print_table, progress
 from polysched.machine.load import as_machine, load_machine
 from polysched.machine.peak import PeakMeter
 
@@ -77,18 +74,17 @@ def programs(
             with tempfile.TemporaryDirectory() as code:
                 outcome, comparison = raced(program, sizes, contest, Path(code), racing.rules)
             if as_records:
-                record = {**asdict(comparison), BEST: comparison.over_best_compiler}
-                click.echo(json.dumps(record, allow_nan=False))
+                print_record({**asdict(comparison), BEST: comparison.over_best_compiler})
             comparisons.append(comparison)
             outcomes.append(outcome)
     means = geometric_means(_speedups(comparisons))
     if as_records:
         for over, mean in means.items():
-            click.echo(json.dumps({"over": over, "geometric_mean": mean}))
+            print_record({"over": over, "geometric_mean": mean})
     else:
-        output().print(
-            _table(comparisons, means, [PLAIN, *(c.name for c in compilers)]), soft_wrap=False
-        )
+        others = [PLAIN, *(compiler.name for compiler in compilers)]
+        rows = _rows(comparisons, means, others)
+        print_table(("program", *others, BEST, "seconds"), rows)
     end_races(context, joined(outcomes), as_records=as_records)
 
 
@@ -101,21 +97,14 @@ def _speedups(comparisons: Sequence[Comparison]) -> list[Speedup]:
     ]
 
 
-def _table(
+def _rows(
     comparisons: Sequence[Comparison], means: dict[str, float], others: Sequence[str]
-) -> Table:
-    table = Table(box=SIMPLE_HEAD)
-    longest = max((len(comparison.program) for comparison in comparisons), default=0)
-    table.add_column("program", min_width=longest)
-    for name in (*others, BEST, "seconds"):
-        table.add_column(name, justify="right")
+) -> Iterator[tuple[str, ...]]:
     for comparison in comparisons:
         ratios = [comparison.ratios.get(name) for name in others]
-        cells = [_number(ratio) for ratio in (*ratios, comparison.over_best_compiler)]
-        table.add_row(comparison.program, *cells, f"{comparison.seconds:.2f}")
-    cells = [_number(means.get(name)) for name in (*others, BEST)]
-    table.add_row("geometric mean", *cells, "")
-    return table
+        cells = map(_number, (*ratios, comparison.over_best_compiler))
+        yield (comparison.program, *cells, f"{comparison.seconds:.2f}")
+    yield ("geometric mean", *(_number(means.get(name)) for name in (*others, BEST)), "")
 
 
 def _number(ratio: float | None) -> str:

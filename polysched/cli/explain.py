@@ -10,7 +10,7 @@ import click
 from polysched.autoscheduler.driver import Optimized, optimize_schedule
 from polysched.autoscheduler.report import Report, loop_lines, report_of
 from polysched.cli.completion import files
-from polysched.cli.inputs import parsed_sizes
+from polysched.cli.inputs import sizes_option
 from polysched.cli.schedule_file import (
     Reading,
     load_scheduled_target,
@@ -31,14 +31,7 @@ from polysched.schedule.table import format_step
 @click.argument("loop", required=False)
 @reading_options
 @threads_option("The number of threads that the code may use.  [default: 1]")
-@click.option(
-    "--size",
-    "sizes",
-    multiple=True,
-    callback=parsed_sizes,
-    metavar="NAME=NUMBER",
-    help="The value of a parameter for which to predict costs; may be repeated.",
-)
+@sizes_option("The value of a parameter for which to predict costs; may be repeated.")
 def explain_command(target: str, loop: str | None, reading: Reading, sizes: dict[str, int]) -> None:
     """Explain what 'optimize' does with a LOOP of TARGET, and why a loop stays scalar or serial.
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from itertools import chain
 
 import click
 
 from polysched.bench.peers import PeerKernels
-from polysched.bench.race import Outcome, Result, Withdrawn, Work, joined, race
+from polysched.bench.race import Outcome, Withdrawn, Work, joined, race
 from polysched.bench.speedup import Speedup, geometric_mean
 from polysched.bench.table import markdown_table
 from polysched.cli.failures import ExitCode
 from polysched.cli.options import Racing
-from polysched.cli.terminal import errors, print_error, progress
+from polysched.cli.terminal import errors, print_error, print_record, progress
 from polysched.machine.detect import detect_host
 
 
@@ -48,9 +46,8 @@ def print_outcome(
         as_records: print JSON lines, not tables.
     """
     if as_records:
-        records: list[Result | Speedup] = [*outcome.results, *chain(*speedups)]
-        for record in records:
-            click.echo(json.dumps(asdict(record), allow_nan=False))
+        for record in (*outcome.results, *chain(*speedups)):
+            print_record(record)
     elif outcome.results:
         click.echo(markdown_table(outcome.results))
         for table in speedups:
@@ -92,8 +89,8 @@ def _print_peers(peers: Iterable[PeerKernels], cleared: Sequence[str], *, as_rec
         return
     if as_records:
         about = {"processor": host.name, "vector_bits": host.vector_bits, "cleared": cleared}
-        for record in (about, *map(asdict, distinct)):
-            click.echo(json.dumps(record))
+        for record in (about, *distinct):
+            print_record(record)
         return
     click.echo(f"processor: {host.name}, vectors of {host.vector_bits} bits")
     for peer in distinct:
