@@ -17,8 +17,8 @@ from polysched.llvm.emit.module import emit_module
 from polysched.loops.interpret.interpreter import interpret
 from polysched.loops.ir.nodes import Allocate, Block, For, If, LoopNode, LoopProgram
 from polysched.machine.load import load_machine
+from polysched.runtime.compiling import compile_kernel
 from polysched.runtime.jit import emit_assembly
-from polysched.runtime.kernel import compile_kernel
 from tests.loops.programs import array, assign, load, loop, program, vector
 from tests.support.differential import NO_CACHE, assert_equal
 

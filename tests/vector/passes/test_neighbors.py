@@ -18,7 +18,7 @@ from polysched.loops.interpret.interpreter import interpret
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
-from polysched.runtime.kernel import compile_kernel
+from polysched.runtime.compiling import compile_kernel
 from polysched.schedule.schedule import Schedule
 from polysched.vector.passes.neighbors import choose_loads
 from polysched.vector.values import Access, Address, Uniform
