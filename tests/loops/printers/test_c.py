@@ -69,7 +69,8 @@ X = {shift: load("x", i + shift, dtype=i32) for shift in (0, 1, 4)}
         "body, copied": [
             ([assign("x", (i,), load("y", i, dtype=i32))], False),
             ([own(i)], False),
-            ([own(2 * i // 2)], True),
+            ([own(2 * i // 2)], False),
+            ([own(5 * i // 4)], True),
             ([own(19 - i)], False),
             ([own(i // 2)], True),
             ([own(i - i)], True),
