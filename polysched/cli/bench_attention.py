@@ -7,6 +7,7 @@ from dataclasses import replace
 import click
 
 from polysched.bench.attention import (
+    PEER,
     SUITE,
     AttentionSize,
     contestants,
@@ -15,7 +16,7 @@ from polysched.bench.attention import (
     tolerance,
 )
 from polysched.bench.race import Work
-from polysched.bench.speedup import over_fastest
+from polysched.bench.speedup import over_each
 from polysched.cli.options import (
     NumbersType,
     Racing,
@@ -78,7 +79,7 @@ def attention(
         if causal is None or size.causal == causal
     )
     outcome = run_races(works, racing)
-    speedups = over_fastest(outcome.results)
+    speedups = over_each(outcome.results, (PEER,))
     print_outcome(context, outcome, [speedups], as_records=as_records)
 
 
