@@ -23,7 +23,6 @@ from polysched.bench.gallery_code import (
     compiler_kernels,
 )
 from polysched.bench.gallery_works import Make, uniform
-from polysched.bench.peers import PeerKernels
 from polysched.bench.race import Result
 from polysched.bench.speedup import OWN, Speedup
 from polysched.ir.core.kernel import Array, Role
@@ -89,7 +88,9 @@ class Calls:
     def call(self, library: ctypes.CDLL) -> partial[Any]:
         """Bind the function of a library to the arguments."""
         function = self.program.function
-        arguments = [self._argument(function, position) for position in _positions(function)]
+        arguments = [
+            self._argument(function, position) for position in range(len(function.arguments))
+        ]
         entry = library[function.name]
         entry.restype = None
         return partial(entry, *arguments)
@@ -108,10 +109,6 @@ class Calls:
         # numpy's stubs want to know which type it is.
         passed: Any = np.ctypeslib.as_ctypes_type(argument.dtype.numpy())  # type: ignore[arg-type]
         return passed(value)
-
-
-def _positions(function: CFunction) -> range:
-    return range(len(function.arguments))
 
 
 def prepared_calls(
@@ -245,11 +242,7 @@ def compiler_contestant(
     def prepare() -> Runner:
         return runner_of(calls, expected, compiled_by(compiler, calls.program.source, folder))
 
-    return Contestant(compiler.name, prepare, partial(_kernels, compiler))
-
-
-def _kernels(compiler: CCompiler, *_: object) -> PeerKernels:
-    return compiler_kernels(compiler)
+    return Contestant(compiler.name, prepare, lambda *_: compiler_kernels(compiler))
 
 
 def runner_of(calls: Calls, expected: Expected, library: ctypes.CDLL) -> Runner:

@@ -32,10 +32,6 @@ def _names(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     return tuple(name for name in map(str.strip, value.split(",")) if name)
 
 
-def _color(_context: click.Context, _parameter: click.Parameter, value: str) -> Color:
-    return Color(value)
-
-
 def _kinds(
     context: click.Context, parameter: click.Parameter, value: str
 ) -> tuple[DependenceKind, ...]:
@@ -115,7 +111,7 @@ def _parsed_values(
 @click.option(
     "--color",
     type=click.Choice([color.value for color in Color]),
-    callback=_color,
+    callback=lambda _, __, value: Color(value),
     default=Color.ORDER.value,
     show_default=True,
     help="The property that the color of a dot shows.",

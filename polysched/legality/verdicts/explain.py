@@ -85,13 +85,9 @@ def conservative(violation: Violation) -> str:
     verb = "depends" if len(subscripts) == 1 else "depend"
     noun = "subscript" if len(subscripts) == 1 else "subscripts"
     return (
-        f"Conservative: {noun} {_and(subscripts)} {verb} on data, so every value in the declared "
-        "range is taken for possible."
+        f"Conservative: {noun} {' and '.join(subscripts)} {verb} on data, so every value in the "
+        "declared range is taken for possible."
     )
-
-
-def _and(names: tuple[str, ...]) -> str:
-    return " and ".join(names)
 
 
 def _subject(violation: Violation) -> str:
