@@ -187,7 +187,7 @@ def prepare_code(data: PackingData, machine: Machine) -> Runner:
     """The machine code of that kernel, called with addresses."""
     run, out = _compiled(data.work, machine), _output(data)
     places = data.given.ctypes.data, out.ctypes.data
-    return warm(Runner(lambda: _called(run.native.call, *places), lambda: out))
+    return warm(Runner(partial(run.native.call, *places), lambda: out))
 
 
 def _compiled(work: BitcastWork, machine: Machine) -> CompiledKernel:
@@ -202,14 +202,10 @@ def prepare_strategy(data: PackingData, name: str, machine: Machine) -> Runner:
     entry = Entry("probe", 2, 1)
     function = compile_module(text, entry, machine, CompileOptions(), default_cache())
     places = data.given.ctypes.data, out.ctypes.data, work.count // LANES
-    return warm(Runner(lambda: _called(function.call, *places), lambda: out))
+    return warm(Runner(partial(function.call, *places), lambda: out))
 
 
-def _called(call: Callable[..., int], *arguments: int) -> None:
-    call(*arguments)
-
-
-def _llvm_kernels(machine: Machine, name: str, _: Callable[[], None]) -> PeerKernels:
+def _llvm_kernels(machine: Machine, name: str, _: Callable[[], object]) -> PeerKernels:
     """LLVM compiles for the machine that polysched's own code is for, so nothing holds it back."""
     version = ".".join(map(str, llvm.llvm_version_info))
     return PeerKernels(name, "LLVM", version, f"compiled for {machine.cpu}")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from polysched.bench.contestant import Contestant, Runner, optional_module, warm
 from polysched.bench.peer_libraries import blas_kernels
-from polysched.bench.torch_libraries import torch_kernels
+from polysched.bench.torch_libraries import torch_kernels, torch_on
 from polysched.errors import BenchError
 from polysched.ir.semantics.bit_packing import pack_bits
 from polysched.library.quantized import quantized_gemv_kernel, quantized_gemv_schedule
@@ -114,13 +114,8 @@ def prepare_numpy(data: GemvData) -> Runner:
 
 
 def prepare_torch(data: GemvData) -> Runner:
-    """``torch.mv``.
-
-    Raises:
-        UnavailableError: torch is not installed.
-    """
-    torch: Any = optional_module("torch")
-    torch.set_num_threads(1)
+    """``torch.mv``."""
+    torch = torch_on(1)
     out = _output(data)
     operands = torch.from_numpy(data.weights), torch.from_numpy(data.x)
     return warm(Runner(partial(torch.mv, *operands, out=torch.from_numpy(out)), lambda: out))

@@ -81,6 +81,6 @@ def test_onednn_races_products_of_float32() -> None:
 
 def test_a_torch_without_onednn_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = SimpleNamespace(__version__="9.9", ops=SimpleNamespace(mkldnn=None))
-    monkeypatch.setattr(matmul, "optional_module", lambda name: torch)
+    monkeypatch.setattr(matmul, "torch_on", lambda threads: torch)
     with pytest.raises(UnavailableError, match=r"torch 9\.9 has no inner product of oneDNN"):
         prepare_onednn(random_data(TINY), 1)
