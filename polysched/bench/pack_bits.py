@@ -18,7 +18,7 @@ from polysched.bench.speedup import OWN
 from polysched.errors import BenchError
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
-from polysched.ir.expr.dtypes import DType, as_dtype
+from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.functions import cast
 from polysched.ir.semantics.bit_packing import pack_bits
 from polysched.llvm.subbyte.contributions import contributions
@@ -83,16 +83,6 @@ def block_count(machine: Machine) -> int:
     cache = machine.cache(2) or machine.cache(1)
     size = (cache.bytes if cache else 1 << 20) // 2
     return max(1, size // (LANES * UNROLLED)) * LANES * UNROLLED
-
-
-def suite(machine: Machine) -> tuple[BitcastWork, ...]:
-    """Both directions, each type, a block in the L2 cache and 2**24 elements."""
-    return tuple(
-        BitcastWork(direction, as_dtype(name), count)
-        for count in (block_count(machine), LARGE)
-        for name in TYPES
-        for direction in Direction
-    )
 
 
 @dataclass(frozen=True)

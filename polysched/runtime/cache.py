@@ -147,9 +147,8 @@ def default_cache() -> ObjectCache:
     if chosen == OFF:
         return ObjectCache(None)
     path = chosen or platformdirs.user_cache_path("polysched") / "objects"
-    folder = Path(
-        os.path.expanduser(path)
-    )  # Path.expanduser raises an error if the home folder is unknown
+    # Path.expanduser raises an error if the home folder is unknown.
+    folder = Path(os.path.expanduser(path))
     if str(folder).startswith("~"):
         _log.debug("no cache on disk: the home folder of '%s' is not known", folder)
         return ObjectCache(None)

@@ -86,13 +86,6 @@ def _parts(begin: int, end: int, source_bits: int) -> Iterable[Contribution]:
         at += high - low
 
 
-def format_contributions(table: Contributions) -> str:
-    """Format a table, one line per target element: ``{ 0: b@[0..5) lshl: 0 }{ 1: b@[0..3) lshl: 5
-    }``.
-    """
-    return "\n".join("".join(map(str, parts)) for parts in table)
-
-
 def columns(table: Contributions) -> tuple[tuple[Contribution | None, ...], ...]:
     """Transpose a table: column k has the k-th contribution of every target.
 

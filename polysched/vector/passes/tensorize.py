@@ -233,9 +233,7 @@ class _Selection:
 
 
 def _incompleteness(nest: list[For], inner: LoopNode, form: Instruction) -> str | None:
-    """The reason why a nest is not a complete run of an instruction's loops; None if it is
-    complete.
-    """
+    """Why a nest is not a complete run of an instruction's loops; None if it is complete."""
     if not isinstance(inner, Assign):
         return f"the statement in loop '{nest[-1].loop}' runs under a condition"
     if len(nest) < len(form.extents):

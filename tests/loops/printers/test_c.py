@@ -12,7 +12,6 @@ from polysched.ir.core.tree import LoopKind
 from polysched.ir.expr.dtypes import f32, i32
 from polysched.ir.expr.expressions import Constant
 from polysched.ir.expr.functions import cast
-from polysched.loops.interpret.interpreter import interpret
 from polysched.loops.ir.nodes import Allocate, Block, For, If, LoopNode, LoopProgram
 from polysched.loops.printers.c import function_name, print_c
 from polysched.lower import lower
@@ -32,6 +31,7 @@ from tests.loops.programs import (
 )
 from tests.support import kernels, packed_kernels
 from tests.support.effort import covering
+from tests.support.interpreting import interpret
 
 
 def test_matmul_text(check_golden: Callable[[str, str], None]) -> None:
