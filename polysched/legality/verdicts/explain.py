@@ -262,7 +262,7 @@ def _single_sentence(violation: Violation, source: Occurrence) -> str:
                 f"{source.name} reads {source.touched}, which nothing has written into this memory."
             )
         case Cause.ADDED:
-            return f"The schedule runs {source.name}, which is no instance of the kernel."
+            return f"The schedule runs {source.name}, which is not an instance of the kernel."
         case _:
             return f"The schedule never runs {source.name}."
 

@@ -66,8 +66,8 @@ def contributions(
     total = count * source_bits
     if count < 0 or total % target_bits:
         raise LoweringError(
-            f"{count} elements of {source_bits} bits are {total} bits, which are no elements of "
-            f"{target_bits} bits; expected equal totals, {count} a multiple of "
+            f"{count} elements of {source_bits} bits are {total} bits, which are not "
+            f"whole elements of {target_bits} bits; expected equal totals, {count} a multiple of "
             f"{period(source_bits, target_bits)[0]}"
         )
     return tuple(

@@ -99,7 +99,7 @@ class _Selection:
         body: LoopNode,
         forms: tuple[Instruction, ...],
     ) -> LoopNode:
-        """The call of an instruction on tiles, or the nest as plain loops if it is no tile."""
+        """The call of an instruction on tiles, or the nest as plain loops if it is not a tile."""
         reason = incomplete_tile(nest, body)
         if reason is not None or not isinstance(body, Assign):
             self.incomplete.setdefault(mark, reason or "")
