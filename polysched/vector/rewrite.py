@@ -116,9 +116,7 @@ def map_statements(node: Node, function: Callable[[Statement], Node]) -> Node:
 
 
 def map_value(value: Value, rule: Rule) -> Value:
-    """Rewrite a value bottom-up, including subscripts of gathers; unchanged parts stay the same
-    objects.
-    """
+    """Rewrite a value bottom-up, and subscripts of gathers; unchanged parts stay the same."""
     match value:
         case Apply(operands=inner):
             rewritten = tuple([map_value(operand, rule) for operand in inner])

@@ -12,7 +12,6 @@ from polysched.ir.expr.dtypes import f32, i32
 from polysched.ir.expr.expressions import Constant, Index
 from polysched.ir.semantics.reference import run_reference
 from polysched.llvm.emit.module import emit_module
-from polysched.loops.interpret.interpreter import interpret
 from polysched.loops.ir.nodes import Allocate, If, LoopNode, LoopProgram, block
 from polysched.lower import lower
 from polysched.machine.load import load_machine
@@ -25,6 +24,7 @@ from tests.llvm.emit.test_nodes import assert_runs_as_interpreted
 from tests.loops.programs import array, assign, load, loop, program
 from tests.support import kernels
 from tests.support.differential import arguments, assert_agrees, assert_equal, spread
+from tests.support.interpreting import interpret
 
 
 def promoted(made: LoopProgram, budget: int = 32) -> LoopProgram:
