@@ -34,10 +34,12 @@ class Stored:
         is_transposed: whether it is stored as ``a[k, m]``, or ``b[n, k]``.
         strides: the strides of the stored array, in elements, such as ``(lda, 1)``; None for no
             gaps.
+        dtype: the element type if it is not that of the product: u8 in products of bytes.
     """
 
     is_transposed: bool = False
     strides: Strides | None = None
+    dtype: DType | None = None
 
     @property
     def has_gaps(self) -> bool:
