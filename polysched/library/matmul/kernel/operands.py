@@ -57,11 +57,13 @@ class ComputedOperand:
             depends on it, the values do not.
         is_inlined: whether the expression replaces the operand in the sums. Otherwise a statement
             ``produce_a`` or ``produce_b`` writes the operand into a temporary array.
+        reads_bits: whether an input has elements that share bytes.
     """
 
     producer: Producer
     is_transposed: bool = False
     is_inlined: bool = False
+    reads_bits: bool = False
 
 
 Origin: TypeAlias = Stored | ComputedOperand
@@ -130,7 +132,11 @@ class Recipe:
 
     def computed_operand(self, operand: str) -> ComputedOperand:
         """The kernel operand ``"a"`` or ``"b"`` that is computed by this recipe."""
-        return ComputedOperand(_Producer(self, operand), is_transposed=self.reads_columns)
+        return ComputedOperand(
+            _Producer(self, operand),
+            is_transposed=self.reads_columns,
+            reads_bits=any(source.dtype.is_odd_width for source in self.sources),
+        )
 
     @property
     def reads_columns(self) -> bool:
