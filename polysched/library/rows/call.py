@@ -23,9 +23,9 @@ from polysched.library.rows.kernels import (
 )
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
-from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE, fault_of_output
+from polysched.runtime.array_layout import IN_PLACE, fault_of_output
 from polysched.runtime.bound_call import no_workspace
-from polysched.runtime.memory import address, aligned_copy, share_memory
+from polysched.runtime.memory import addresses, aligned_copy, share_memory
 from polysched.runtime.tensors import returns_tensors
 from polysched.runtime.threads import number_of_threads, usable_threads
 from polysched.runtime.views import as_array
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from polysched.user import Schedule
 
 NumpyArray = np.ndarray[Any, Any]
-
-_IN_PLACE = ALIGNED | C_CONTIGUOUS | WRITEABLE
 
 
 @returns_tensors
@@ -142,11 +140,9 @@ def _run(
         return
     rows, columns = x.size // x.shape[-1], x.shape[-1]
     native, lanes = _chosen(name, dtype, rows, columns, threads)
-    addresses = [
-        address(array, array.flags.num & _IN_PLACE == _IN_PLACE) for array in (x, *further, out)
-    ]
-    first = (addresses[-1] // dtype.bytes % lanes,) if lanes else ()
-    if native.run(addresses, (rows, columns, *first), threads):
+    at = addresses((x, *further, out))
+    first = (at[-1] // dtype.bytes % lanes,) if lanes else ()
+    if native.run(at, (rows, columns, *first), threads):
         raise no_workspace(name)
 
 
@@ -304,7 +300,7 @@ def _require_output(
             f"{who}: out has shape {out.shape} and elements of type {out.dtype}; expected "
             f"{x.shape} and {x.dtype}, as 'x' has"
         )
-    if out.flags.num & _IN_PLACE != _IN_PLACE:
+    if out.flags.num & IN_PLACE != IN_PLACE:
         fault = fault_of_output(
             out.flags.num, out.shape, out.strides, out.itemsize, contiguous=True
         )
