@@ -41,6 +41,24 @@ def expected(a: AnyArray, b: AnyArray) -> AnyArray:
 
 
 @pytest.mark.parametrize(
+    ("types", "vnni"),
+    [
+        ((i8, u8), VnniLayout(4, u8)),
+        ((u8, i8), VnniLayout(4, i8)),
+        ((u8, u8), VnniLayout(4, i8, shift=-128)),
+    ],
+)
+def test_bytes_of_either_sign_are_multiplied_as_they_are(
+    types: tuple[DType, DType], vnni: VnniLayout
+) -> None:
+    a, b = (Stored(dtype=None if own == i8 else own) for own in types)
+    problem = Problem(ENOUGH, i8, a=a, b=b)
+    assert problem.types == types
+    assert vnni_layout_of(problem, MACHINES["zen4"]) == vnni
+    assert vnni_layout_of(problem, MACHINES["haswell-avx2"]) == VnniLayout(2, types[1])
+
+
+@pytest.mark.parametrize(
     ("dtype", "machine", "vnni"),
     [
         (i8, "zen4", FOUR),
