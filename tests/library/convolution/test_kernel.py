@@ -171,18 +171,18 @@ def test_a_depthwise_convolution_has_its_channels_in_lanes() -> None:
     assert (counts.spills, counts.gathers, counts.broadcasts, counts.masked) == (0, 0, 0, 0)
 
 
-@pytest.mark.parametrize(
-    "size",
-    [
+@covering(
+    1,
+    threads=[1, 2],
+    size=[
         Convolution(2, (20,), 6, 40, (3,), padding=((1, 1),)),
         Convolution(1, (9,), 8, 8, (4,), stride=2, groups=8, padding=((2, 1),)),
         Convolution(1, (3, 4, 9), 3, 20, (3, 2, 3), (2, 1, 1), (1, 2, 1), padding=((1, 1),) * 3),
         Convolution(2, (2, 3, 8), 8, 12, (2, 1, 2), groups=4, padding=((0, 1), (0, 0), (1, 0))),
     ],
 )
-def test_one_and_three_dimensions(size: Convolution) -> None:
-    for threads in (1, 2):
-        assert_right(size, bias=True, relu=True, threads=threads)
+def test_one_and_three_dimensions(size: Convolution, threads: int) -> None:
+    assert_right(size, bias=True, relu=True, threads=threads)
 
 
 @covering(1, groups=[1, 32], pixels=[(9000,), (6, 30, 30)])
