@@ -11,6 +11,7 @@ from types import MappingProxyType
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError
+from polysched.frontends.scop.affine.assumption import Assumption
 from polysched.frontends.scop.affine.bindings import ArrayBinding
 from polysched.frontends.scop.affine.enumerators import bind_enumerators
 from polysched.frontends.scop.affine.scope import Scope
@@ -54,7 +55,7 @@ from polysched.frontends.scop.rewrites.walks import (
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.source.pragmas import pragmas_of
-from polysched.frontends.scop.statements.assumptions import Assumption, inferred_assumptions
+from polysched.frontends.scop.statements.assumptions import inferred_assumptions
 from polysched.frontends.scop.statements.extents import inferred_shapes
 from polysched.frontends.scop.statements.translate import Statements
 from polysched.frontends.scop.types.c_types import declared_type
@@ -74,10 +75,12 @@ class Settings:
     Attributes:
         infers_sizes: whether sizes are excluded for which an access lies outside its array.
         may_overlap: whether arrays without ``restrict`` may overlap each other.
+        may_assume: whether sizes are excluded for which unsigned integers wrap around.
     """
 
     infers_sizes: bool = True
     may_overlap: bool = False
+    may_assume: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,14 +128,17 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
     found: list[Translation] = []
     region = with_values_around(parsed, region)
     plain = without_calls_and_structs(parsed, region)
-    for candidate in with_names_for_sizes(parsed, plain):
-        with contextlib.suppress(FrontendError):
-            translation = _without_walks(parsed, candidate, settings)
-            if translation.is_exact:
-                return translation
-            found.append(translation)
-    if found:
-        return min(found, key=lambda one: (not one.keeps_bounds, len(one.assumptions)))
+    candidates = with_names_for_sizes(parsed, plain)
+    for may_assume in (False, True):
+        for candidate in candidates:
+            with contextlib.suppress(FrontendError):
+                own = replace(settings, may_assume=may_assume)
+                translation = _without_walks(parsed, candidate, own)
+                if translation.is_exact:
+                    return translation
+                found.append(translation)
+        if found:
+            return min(found, key=lambda one: (not one.keeps_bounds, len(one.assumptions)))
     # The messages of the region as it stands say what the file has.
     return _without_walks(parsed, plain, settings)
 
@@ -232,6 +238,7 @@ class _Translator:
             functions,
             choices,
             leaves_loops=region.leaves_loops,
+            may_assume=settings.may_assume,
         )
         bind_enumerators(self.scope, (*parsed.tree.ext, *region.before), self.usage.used)
         self.undeclared = undeclared_extents(self.variables, self.usage, self.pragmas) - set(shapes)
@@ -269,7 +276,8 @@ class _Translator:
         assumptions: tuple[Assumption, ...] = ()
         keeps_bounds = True
         if self.settings.infers_sizes:
-            assumptions, keeps_bounds = inferred_assumptions(self.scope)
+            inferred, keeps_bounds = inferred_assumptions(self.scope)
+            assumptions = (*self.scope.assumptions, *inferred)
         for assumption in assumptions:
             self.build.assume(assumption.condition)
         location = self.parsed.source_map.location(self.region.node)

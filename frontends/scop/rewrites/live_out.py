@@ -15,8 +15,9 @@ leaves in variables of its own, and the code after its call puts it where it bel
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from enum import Enum, auto
 
 from pycparser import c_ast
 
@@ -24,6 +25,9 @@ from polysched.frontends.scop.rewrites.region import LiveOut, Region
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import LOOPS, Distance, names_in, substituted, walk
+
+_LEAVING = (c_ast.Break, c_ast.Continue, c_ast.Goto, c_ast.Return)
+_EMPTY = c_ast.EmptyStatement()
 
 
 def with_values_after(region: Region, original: Region) -> Region:
@@ -97,17 +101,50 @@ def _is_repeated(region: Region) -> bool:
 
 
 def _is_set_first(region: Region, name: str) -> bool:
-    """Whether a region sets a variable before it reads it."""
-    for item in region.items:
-        if name not in names_in(item):
+    """Whether a region sets a variable before it reads it, if it reads it at all."""
+    return _first_use(region.items, name) is not _Use.READ
+
+
+class _Use(Enum):
+    """First use of a variable in a run of statements, on every path that reaches the end."""
+
+    NONE = auto()
+    SET = auto()
+    READ = auto()
+
+
+def _first_use(nodes: Iterable[c_ast.Node | None], name: str) -> _Use:
+    """Return the first use of a variable by nodes that are evaluated in order."""
+    leaves = False
+    for node in nodes:
+        if node is None or name not in names_in(node):
+            leaves = leaves or any(isinstance(inner, _LEAVING) for inner in walk(node or _EMPTY))
             continue
-        match item:
-            case c_ast.For(init=c_ast.Assignment(rvalue=value) as init) if _sets(init, name):
-                return name not in names_in(value)
-            case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=own), rvalue=value) if own == name:
-                return name not in names_in(value)
-        return False
-    return False
+        use = _Use.READ if leaves else _own_first_use(node, name)
+        if use is not _Use.NONE:
+            return use
+        leaves = any(isinstance(inner, _LEAVING) for inner in walk(node))
+    return _Use.NONE
+
+
+def _own_first_use(node: c_ast.Node, name: str) -> _Use:
+    match node:
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=own), rvalue=value) if own == name:
+            return _Use.READ if name in names_in(value) else _Use.SET
+        case c_ast.Compound(block_items=items) | c_ast.ExprList(exprs=items):
+            return _first_use(items or (), name)
+        case c_ast.For():
+            first = _first_use((node.init, node.cond), name)
+            if first is not _Use.NONE:
+                return first
+            inside = _first_use((node.stmt, node.next), name)
+            return _Use.READ if inside is _Use.READ else _Use.NONE  # it may run no iteration
+        case c_ast.If(cond=cond, iftrue=one, iffalse=other):
+            sides = {_first_use((cond, side), name) for side in (one, other)}
+            if _Use.READ in sides:
+                return _Use.READ
+            return _Use.NONE if _Use.NONE in sides else _Use.SET
+    return _Use.READ
 
 
 def _declared_around(region: Region) -> Iterator[tuple[str, c_ast.Node]]:

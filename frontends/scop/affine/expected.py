@@ -1,0 +1,46 @@
+"""Conditions on the sizes that operations need: proved, or assumed with their reason."""
+
+from __future__ import annotations
+
+import islpy as isl
+from pycparser import c_ast
+
+from polysched.errors import KernelError
+from polysched.frontends.scop.affine.assumption import Assumption, is_simple
+from polysched.frontends.scop.affine.conditions import condition_text
+from polysched.frontends.scop.affine.scope import Scope
+from polysched.ir.core.limits import limited
+from polysched.ir.expr.affine import from_set
+from polysched.ir.expr.expressions import Expression
+
+
+def assumption(scope: Scope, node: c_ast.Node, sizes: isl.Set, otherwise: str) -> Assumption:
+    """Build an assumption about what happens at a node.
+
+    Raises:
+        ValueError: the condition has no text in C.
+    """
+    condition_text(sizes)
+    return Assumption(from_set(sizes), sizes, otherwise, scope.source_map.location(node))
+
+
+def expects(scope: Scope, node: c_ast.Node, condition: Expression, otherwise: str) -> bool:
+    """Whether a condition holds at every instance that reaches this point.
+
+    If it only holds for some sizes, and the translation may assume these, it holds from now on.
+    """
+    if scope.proves(condition):
+        return True
+    if not scope.may_assume:
+        return False
+    try:
+        with limited(KernelError, "too intricate"):
+            allowed = scope.sizes().subtract(scope.violations(condition).params()).coalesce()
+            gist = allowed.gist(scope.sizes()).coalesce()
+            if not is_simple(gist) or scope.instances().intersect_params(gist).is_empty():
+                return False
+            found = assumption(scope, node, gist, otherwise)
+    except (KernelError, ValueError, isl.Error):
+        return False
+    scope.assume_always(found)
+    return True
