@@ -3,7 +3,7 @@
 ========================================  ==========================================
 in C                                      becomes
 ========================================  ==========================================
-``*(p + e)``                              ``p[e]``
+``*(p + e)``, ``(p + e)[i]``               ``p[e]``, ``p[e + i]``
 ``__builtin_expect(e, v)``                ``(long)e``
 ``while`` and ``do`` loops that count     ``for`` loops
 ``i``, after a loop that counts it        a constant: :mod:`.after_loops`
@@ -69,6 +69,8 @@ def _normalized(node: c_ast.Node, in_order: _Block) -> c_ast.Node:
             return with_plain_header(node)
         case c_ast.UnaryOp(op="*", expr=c_ast.BinaryOp(op="+" | "-") as address):
             return _element(address, node)
+        case c_ast.ArrayRef(name=c_ast.BinaryOp(op="+" | "-") as address, subscript=index):
+            return _element(c_ast.BinaryOp("+", address, index, node.coord), node)
         case c_ast.FuncCall(
             name=c_ast.ID(name="__builtin_expect"), args=c_ast.ExprList(exprs=[value, _])
         ):

@@ -248,10 +248,15 @@ class Statements(Branches):
             self.scope.bind(node.name, EndedBinding(node, ctype.dtype))
         elif not self._constant(node, ctype.dtype):
             name = self._local(node, ctype.dtype, ())
-            self.unset[name] = self.scope.indices
-            if node.init is not None:
+            init = node.init
+            if init is None and node.name in self.usage.set_conditionally:
+                # An assignment that a condition on data skips keeps the value before it.
+                init = c_ast.Constant("int", "0", node.coord)
+            if init is not None:
                 target = c_ast.ID(node.name, node.coord)
-                self._assignment(node, target, "=", node.init, None, Order.EXACT)
+                self._assignment(node, target, "=", init, None, Order.EXACT)
+            if node.init is None:
+                self.unset[name] = self.scope.indices
 
     def index_variable(
         self, node: c_ast.Node, extent: Expression, *, is_optional: bool = False
