@@ -23,9 +23,12 @@ from polysched.frontends.scop.rewrites.hoisted_pointers import with_hoisted_poin
 from polysched.frontends.scop.rewrites.live_out import with_values_after
 from polysched.frontends.scop.rewrites.normalizing import normalized
 from polysched.frontends.scop.rewrites.own_parameters import with_own_parameters
+from polysched.frontends.scop.rewrites.pointer_tests import with_pointer_tests
+from polysched.frontends.scop.rewrites.pointer_values import with_pointer_values
 from polysched.frontends.scop.rewrites.region import Region
 from polysched.frontends.scop.rewrites.settled import with_settled_integers
 from polysched.frontends.scop.rewrites.structs import without_structs
+from polysched.frontends.scop.rewrites.walks import local_pointers
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.source.trees import LOOPS, names_in, walk
@@ -37,7 +40,11 @@ from polysched.ir.expr.dtypes import DType
 def without_calls_and_structs(parsed: ParsedSource, region: Region) -> Region:
     """Inline calls, rewrite early exits and remove structs."""
     plain = _without_calls(parsed, region)
-    return without_structs(parsed, plain, typedefs_of(parsed.tree, region.before))
+    plain = without_structs(parsed, plain, typedefs_of(parsed.tree, region.before))
+    taken = {name for item in plain.items for name in names_in(item)}
+    taken |= set(_local_names(plain)) | set(plain.members) | set(plain.derived)
+    pointers = [*parameters_of(plain)[1], *local_pointers(plain.before)]
+    return with_pointer_tests(plain, pointers, Names(frozenset(taken)))
 
 
 def with_names_for_sizes(parsed: ParsedSource, region: Region) -> list[Region]:
@@ -92,7 +99,7 @@ def _without_calls(parsed: ParsedSource, region: Region) -> Region:
     )
     functions = inlinable(parsed.tree, others, visible)
     expansion = Expansion(functions, names, visible, parsed.source_map)
-    items = expansion.items(region.items)
+    items = with_pointer_values(expansion.items(region.items), names)
     region = replace(region, leaves_loops=_leaves_loops(items))
     if not region.is_function:
         return replace(region, items=items)

@@ -15,7 +15,7 @@ from polysched.frontends.scop.declare.variables import Origin, Outside, Variable
 from polysched.frontends.scop.inline.choices import choices_of
 from polysched.frontends.scop.inline.value_calls import formulas_of
 from polysched.frontends.scop.rewrites.region import Region, find_region
-from polysched.frontends.scop.rewrites.size_values import DerivedSize
+from polysched.frontends.scop.rewrites.size_values import DerivedSize, PointerTest
 from polysched.frontends.scop.source.parse import ParsedSource, parse
 from polysched.frontends.scop.source.promises import NO_PROMISES, Promises
 from polysched.frontends.scop.source.text import (
@@ -122,6 +122,11 @@ class CProgram:
                 size.name: size.derived.value
                 for size in self.outside.sizes
                 if isinstance(size.derived, DerivedSize)
+            },
+            {
+                size.name: size.derived.pointer
+                for size in self.outside.sizes
+                if isinstance(size.derived, PointerTest)
             },
         )
 
