@@ -65,7 +65,10 @@ def _with_derived_sizes(parsed: ParsedSource, region: Region) -> Region:
     taken = {name for item in region.items for name in names_in(item)}
     taken |= set(_local_names(region)) | set(region.members) | set(region.derived)
     derived = DerivedSizes(
-        sizes_of(numbers, region.items), Names(frozenset(taken)), region.leaves_loops
+        sizes_of(numbers, region.items),
+        Names(frozenset(taken)),
+        region.leaves_loops,
+        not region.is_function,
     )
     items = derived.items(region.items)
     return replace(region, items=items, derived={**region.derived, **derived.found})
@@ -167,18 +170,25 @@ def with_values_around(parsed: ParsedSource, region: Region) -> Region:
     """Compute values before a part of a function, and let it leave others to what follows."""
     typedefs = typedefs_of(parsed.tree, region.before)
 
-    def element_type(name: str) -> DType | None:
-        arguments = region.function.decl.type.args
-        around = (*([] if arguments is None else arguments.params), *region.before)
-        for node in reversed(around):
-            if isinstance(node, c_ast.Decl) and node.name == name:
-                with contextlib.suppress(FrontendError):
-                    type_ = declared_type(node.type, typedefs, parsed.source_map, node)
-                    return type_.dtype if len(type_.dims) == 1 else None
-                return None
-        return None
-
     layouts = Layouts(parsed, typedefs)
+    arguments = region.function.decl.type.args
+    around = (*([] if arguments is None else arguments.params), *region.before)
+    declared = {node.name: node for node in around if isinstance(node, c_ast.Decl)}
+
+    def element_type(array: c_ast.Node) -> DType | None:
+        path: tuple[str, ...] = ()
+        while isinstance(array, c_ast.StructRef):
+            array, path = array.name, (array.field.name, *path)
+        node = declared.get(array.name) if isinstance(array, c_ast.ID) else None
+        if node is None:
+            return None
+        with contextlib.suppress(FrontendError):
+            if path:
+                type_ = layouts.member_type(node.type, path)
+            else:
+                type_ = declared_type(node.type, typedefs, parsed.source_map, node)
+            return type_.dtype if type_ is not None and len(type_.dims) == 1 else None
+        return None
 
     def has_bytes(type_: c_ast.Node) -> bool:
         inner = type_

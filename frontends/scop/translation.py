@@ -14,6 +14,7 @@ from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.affine.assumption import Assumption
 from polysched.frontends.scop.affine.bindings import ArrayBinding
 from polysched.frontends.scop.affine.enumerators import bind_enumerators
+from polysched.frontends.scop.affine.expected import UnprovedError
 from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.declare.declarations import (
     declare_outside,
@@ -130,15 +131,20 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
     plain = without_calls_and_structs(parsed, region)
     candidates = with_names_for_sizes(parsed, plain)
     for may_assume in (False, True):
+        errors: list[FrontendError] = []
         for candidate in candidates:
-            with contextlib.suppress(FrontendError):
+            try:
                 own = replace(settings, may_assume=may_assume)
                 translation = _without_walks(parsed, candidate, own)
                 if translation.is_exact:
                     return translation
                 found.append(translation)
+            except FrontendError as error:
+                errors.append(error)
         if found:
             return min(found, key=lambda one: (not one.keeps_bounds, len(one.assumptions)))
+        if not any(isinstance(error, UnprovedError) for error in errors):
+            break
     # The messages of the region as it stands say what the file has.
     return _without_walks(parsed, plain, settings)
 

@@ -5,13 +5,23 @@ from __future__ import annotations
 import islpy as isl
 from pycparser import c_ast
 
-from polysched.errors import KernelError
+from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.affine.assumption import Assumption, is_simple
 from polysched.frontends.scop.affine.conditions import condition_text
 from polysched.frontends.scop.affine.scope import Scope
 from polysched.ir.core.limits import limited
 from polysched.ir.expr.affine import from_set
 from polysched.ir.expr.expressions import Expression
+
+
+class UnprovedError(FrontendError):
+    """A condition on the sizes is not proved; a translation that may assume it may succeed."""
+
+
+def unproved(scope: Scope, node: c_ast.Node, reason: str) -> UnprovedError:
+    """Build an error that underlines a node."""
+    error = scope.error(node, reason)
+    return UnprovedError(str(error), error.reason, error.location)
 
 
 def assumption(scope: Scope, node: c_ast.Node, sizes: isl.Set, otherwise: str) -> Assumption:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.affine.expected import expects
+from polysched.frontends.scop.affine.expected import expects, unproved
 from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.types.c_types import c_name, type_range
 from polysched.ir.expr.dtypes import DType, i64
@@ -46,7 +46,8 @@ def in_range(scope: Scope, node: c_ast.Node, integer: Integer) -> Integer:
         and (integer.dtype.bits == 64 or expects(scope, node, integer.value <= greatest, wraps))
     )
     if not fits:
-        raise scope.error(
+        raise unproved(
+            scope,
             node,
             f"{shown} is {c_name(integer.dtype)} and may wrap around; use signed types, write it "
             "without subtraction, or promise what holds with '#pragma polysched assume ...'",
@@ -91,7 +92,8 @@ def in_type(scope: Scope, node: c_ast.Node, integer: Integer, dtype: DType) -> I
         and (dtype.bits == 64 or expects(scope, node, integer.value <= greatest, wraps))
     )
     if not fits:
-        raise scope.error(
+        raise unproved(
+            scope,
             node,
             f"{shown} may not fit {c_name(dtype)}; declare it with type "
             f"{c_name(dtype)}, or promise that it fits with '#pragma polysched assume ...'",

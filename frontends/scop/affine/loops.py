@@ -8,7 +8,7 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine.bindings import EndedBinding, IntegerBinding
-from polysched.frontends.scop.affine.expected import expects
+from polysched.frontends.scop.affine.expected import expects, unproved
 from polysched.frontends.scop.affine.expressions import affine, condition
 from polysched.frontends.scop.affine.integer_types import Integer, in_type, require_signed
 from polysched.frontends.scop.affine.integers import floor, minus, plus, with_offset
@@ -245,7 +245,8 @@ class _Ends:
         shown = f"'{self.scope.source_map.text(side)}'"
         negative = f"{shown} is negative and compared as an unsigned number"
         if not expects(self.scope, side, least >= 0, negative):
-            raise self.scope.error(
+            raise unproved(
+                self.scope,
                 side,
                 f"{shown} may be negative and is compared as an unsigned number; use signed types, "
                 "or promise what holds with '#pragma polysched assume ...'",
@@ -350,7 +351,8 @@ def _require_no_wrap(
         ends, holds = False, (last >= least) | (start.first <= end)
         limit = least
     if not (ends or expects(scope, node.cond, holds, wraps)):
-        raise scope.error(
+        raise unproved(
+            scope,
             node.cond,
             f"'{start.name}' is {c_name(start.dtype)} and may wrap around past {limit} before the "
             "loop ends; use a signed type, or another bound",

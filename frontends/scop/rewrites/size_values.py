@@ -128,6 +128,9 @@ def _in_long(node: c_ast.Node) -> str:
             return _in_long(inner)
         case c_ast.UnaryOp(op=operator, expr=inner):
             return f"({operator}{_in_long(inner)})"
+        case c_ast.BinaryOp(op="/" | "%" as operator, left=left, right=right) if names_in(right):
+            divisor = _in_long(right)  # the loops that divide may not run
+            return f"({divisor} ? {_in_long(left)} {operator} {divisor} : 0)"
         case c_ast.BinaryOp(op=operator, left=left, right=right):
             return f"({_in_long(left)} {operator} {_in_long(right)})"
         case c_ast.TernaryOp(cond=cond, iftrue=one, iffalse=other):
