@@ -27,6 +27,7 @@ from polysched.frontends.scop.rewrites.pointer_tests import with_pointer_tests
 from polysched.frontends.scop.rewrites.pointer_values import with_pointer_values
 from polysched.frontends.scop.rewrites.region import Region
 from polysched.frontends.scop.rewrites.settled import with_settled_integers
+from polysched.frontends.scop.rewrites.string_loops import with_string_lengths
 from polysched.frontends.scop.rewrites.structs import without_structs
 from polysched.frontends.scop.rewrites.walks import local_pointers
 from polysched.frontends.scop.source.names import Names
@@ -208,6 +209,8 @@ def with_values_around(parsed: ParsedSource, region: Region) -> Region:
     names = Names(frozenset(taken | set(_local_names(region))))
     changed = with_hoisted_pointers(region, layouts.struct, has_bytes, names)
     changed = with_entry_values(changed, element_type, names)
+    if not changed.is_function:
+        changed = with_string_lengths(changed, element_type, names)
     return with_values_after(changed, region)
 
 
