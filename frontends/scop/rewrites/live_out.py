@@ -48,9 +48,12 @@ def with_values_after(region: Region, original: Region) -> Region:
     ended = frozenset(name for name in declared if not leaves_value(original, name))
     region = replace(region, ended=ended)
     for name, type_ in declared.items():
-        if name not in changed or name in ended:
+        if name not in changed:
             continue
-        if isinstance(type_, c_ast.PtrDecl):
+        if name in ended:  # the forms of loops that count start with the value of a variable
+            if name in counters and isinstance(type_, c_ast.TypeDecl) and _in_do_loop(region, name):
+                region, _, _ = _copied(region, name, type_, names)
+        elif isinstance(type_, c_ast.PtrDecl):
             region = _with_distance(region, name, names)
         elif isinstance(type_, c_ast.TypeDecl) and name in counters:
             region = _with_copy(region, name, type_, names)
@@ -59,7 +62,7 @@ def with_values_after(region: Region, original: Region) -> Region:
 
 def leaves_value(region: Region, name: str) -> bool:
     """Whether the value of a variable after a region may be read, also by the region itself."""
-    is_repeated = _is_repeated(region)
+    is_repeated = _is_repeated(region, name)
     uses = uses_outside(region.function.body, name, set(map(id, region.items)))
     is_used = any(is_repeated or _is_after(use, region) for use in uses)
     return is_used or (is_repeated and not _is_set_first(region, name))
@@ -92,12 +95,23 @@ def _sets(init: c_ast.Node | None, name: str) -> bool:
     return False
 
 
-def _is_repeated(region: Region) -> bool:
-    """Whether a region is inside a loop of its function, or may be reached by a ``goto``."""
+def _is_repeated(region: Region, name: str) -> bool:
+    """Whether a region is inside a loop that does not declare a variable, or a ``goto`` exists."""
     if any(isinstance(one, c_ast.Goto) for one in walk(region.function.body)):
         return True
     loops = (one for one in walk(region.function.body) if isinstance(one, LOOPS))
-    return any(node is region.node for loop in loops for node in walk(loop) if node is not loop)
+    inside = ([*walk(loop)][1:] for loop in loops)
+    return any(
+        any(node is region.node for node in nodes)
+        and not any(_declares(node, name) for node in nodes)
+        for nodes in inside
+    )
+
+
+def _declares(node: c_ast.Node, name: str) -> bool:
+    """Whether a node declares a variable that is a new one each time."""
+    is_own = isinstance(node, c_ast.Decl) and node.name == name
+    return is_own and "static" not in (node.storage or ())
 
 
 def _is_set_first(region: Region, name: str) -> bool:
@@ -179,16 +193,31 @@ def _counters(region: Region) -> Iterator[str]:
 
 
 def _with_copy(region: Region, name: str, type_: c_ast.TypeDecl, names: Names) -> Region:
-    """Let a region count with a variable of its own."""
-    own, after = names.fresh(f"{name}_own"), names.fresh(f"{name}_after")
+    """Let a region count with a variable of its own, and store its last value."""
+    region, own, coord = _copied(region, name, type_, names)
+    after = names.fresh(f"{name}_after")
+    store = c_ast.Assignment("=", c_ast.ID(after, coord), c_ast.ID(own, coord), coord)
+    result = LiveOut(after, c_ast.TypeDecl(after, [], None, type_.type, coord), name, "=")
+    return _with_result(region, store, result)
+
+
+def _copied(
+    region: Region, name: str, type_: c_ast.TypeDecl, names: Names
+) -> tuple[Region, str, c_ast.Node]:
+    """Let a region count with a variable of its own; return its name and place too."""
+    own = names.fresh(f"{name}_own")
     coord = region.items[0].coord
     first = None if _is_set_first(region, name) else c_ast.ID(name, coord)
     renamed = c_ast.TypeDecl(own, [], None, type_.type, coord)
     copy = c_ast.Decl(own, [], [], [], [], renamed, first, None, coord)
     items = [substituted(item, {name: c_ast.ID(own, coord)}) for item in region.items]
-    store = c_ast.Assignment("=", c_ast.ID(after, coord), c_ast.ID(own, coord), coord)
-    result = LiveOut(after, c_ast.TypeDecl(after, [], None, type_.type, coord), name, "=")
-    return _with_result(replace(region, items=(copy, *items)), store, result)
+    return replace(region, items=(copy, *items)), own, coord
+
+
+def _in_do_loop(region: Region, name: str) -> bool:
+    """Whether the condition of a ``do`` loop of a region uses a variable."""
+    nodes = (node for item in region.items for node in walk(item))
+    return any(isinstance(node, c_ast.DoWhile) and name in names_in(node.cond) for node in nodes)
 
 
 def _with_distance(region: Region, name: str, names: Names) -> Region:

@@ -77,9 +77,13 @@ def _to_the_end(node: c_ast.Node) -> _ToTheEnd | None:
         case c_ast.UnaryOp(op="*", expr=c_ast.ID(name=str(name))):
             step = _last(node.stmt) if isinstance(node, c_ast.While) else node.next
             moves = [one for one in walk(node) if _changes(one, name)]
-            is_plain = getattr(node, "init", None) is None and moves == [step]
-            if is_plain and _is_increment(step, name):
-                return _ToTheEnd(name, c_text(cond))
+            start = getattr(node, "init", None)
+            begun = name
+            match start:
+                case c_ast.DeclList(decls=[c_ast.Decl(name=own, init=c_ast.ID(name=str(begun)))]):
+                    start = None if own == name else start
+            if start is None and moves == [step] and _is_increment(step, name):
+                return _ToTheEnd(begun, c_text(cond) if begun == name else None)
         case c_ast.Assignment(
             op="=",
             lvalue=c_ast.ID(name=str(target)) as own,
@@ -115,11 +119,12 @@ def _counted(
     zero = c_ast.Constant("int", "0", coord)
     start = c_ast.Decl(own.name, [], [], [], [], type_, zero, None, coord)
     steps = [node.next] if isinstance(node, c_ast.For) else []
+    before = node.init.decls if isinstance(node, c_ast.For) and node.init is not None else []
     body = c_ast.Compound([*found.before, node.stmt, *steps], coord)
     bound = c_ast.BinaryOp("<", own, length, coord)
     step = c_ast.UnaryOp("p++", own, coord)
     loop = c_ast.For(c_ast.DeclList([start], coord), bound, step, body, coord)
-    return loop, *found.after
+    return *before, loop, *found.after
 
 
 def _nonzero(cond: c_ast.Node | None) -> c_ast.Node | None:
