@@ -65,7 +65,7 @@ def leaves_value(region: Region, name: str) -> bool:
     is_repeated = _is_repeated(region, name)
     uses = uses_outside(region.function.body, name, set(map(id, region.items)))
     is_used = any(is_repeated or _is_after(use, region) for use in uses)
-    return is_used or (is_repeated and not _is_set_first(region, name))
+    return is_used or (is_repeated and _first_use(region.items, name) is _Use.READ)
 
 
 def _is_after(node: c_ast.Node, region: Region) -> bool:
@@ -114,13 +114,8 @@ def _declares(node: c_ast.Node, name: str) -> bool:
     return is_own and "static" not in (node.storage or ())
 
 
-def _is_set_first(region: Region, name: str) -> bool:
-    """Whether a region sets a variable before it reads it, if it reads it at all."""
-    return _first_use(region.items, name) is not _Use.READ
-
-
 class _Use(Enum):
-    """First use of a variable in a run of statements, on every path that reaches the end."""
+    """First use of a variable by statements: none on some path, a value set, or its value read."""
 
     NONE = auto()
     SET = auto()
@@ -207,7 +202,8 @@ def _copied(
     """Let a region count with a variable of its own; return its name and place too."""
     own = names.fresh(f"{name}_own")
     coord = region.items[0].coord
-    first = None if _is_set_first(region, name) else c_ast.ID(name, coord)
+    is_set = _first_use(region.items, name) is _Use.SET
+    first = None if is_set else c_ast.ID(name, coord)
     renamed = c_ast.TypeDecl(own, [], None, type_.type, coord)
     copy = c_ast.Decl(own, [], [], [], [], renamed, first, None, coord)
     items = [substituted(item, {name: c_ast.ID(own, coord)}) for item in region.items]
