@@ -27,6 +27,7 @@ from polysched.frontends.scop.rewrites.pointer_tests import with_pointer_tests
 from polysched.frontends.scop.rewrites.pointer_values import with_pointer_values
 from polysched.frontends.scop.rewrites.region import Region
 from polysched.frontends.scop.rewrites.settled import with_settled_integers
+from polysched.frontends.scop.rewrites.stepped_loops import with_counted_steps
 from polysched.frontends.scop.rewrites.string_loops import with_string_lengths
 from polysched.frontends.scop.rewrites.structs import without_structs
 from polysched.frontends.scop.rewrites.walks import local_pointers
@@ -65,13 +66,10 @@ def _with_derived_sizes(parsed: ParsedSource, region: Region) -> Region:
                 numbers[name] = dtype
     taken = {name for item in region.items for name in names_in(item)}
     taken |= set(_local_names(region)) | set(region.members) | set(region.derived)
-    derived = DerivedSizes(
-        sizes_of(numbers, region.items),
-        Names(frozenset(taken)),
-        region.leaves_loops,
-        not region.is_function,
-    )
-    items = derived.items(region.items)
+    names = Names(frozenset(taken))
+    sizes = sizes_of(numbers, region.items)
+    derived = DerivedSizes(sizes, names, region.leaves_loops, not region.is_function)
+    items = derived.items(with_counted_steps(region.items, sizes, names))
     return replace(region, items=items, derived={**region.derived, **derived.found})
 
 
