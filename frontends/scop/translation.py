@@ -115,6 +115,11 @@ class Translation:
     numbers: tuple[str, ...]
 
     @property
+    def has_unknown_extents(self) -> bool:
+        """Whether data decide which elements of an array are accessed."""
+        return any(shape.is_unknown for shape in self.shapes.values())
+
+    @property
     def is_exact(self) -> bool:
         """Whether all accesses lie inside their arrays for all sizes."""
         return self.keeps_bounds and not self.assumptions
@@ -136,15 +141,22 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
             try:
                 own = replace(settings, may_assume=may_assume)
                 translation = _without_walks(parsed, candidate, own)
-                if translation.is_exact:
+                if translation.is_exact and not translation.has_unknown_extents:
                     return translation
                 found.append(translation)
             except FrontendError as error:
                 errors.append(error)
-        if found:
-            return min(found, key=lambda one: (not one.keeps_bounds, len(one.assumptions)))
-        if not any(isinstance(error, UnprovedError) for error in errors):
+        is_limited = any(not one.has_unknown_extents for one in found)
+        may_help = found or any(isinstance(error, UnprovedError) for error in errors)
+        if is_limited or not may_help:
             break
+    if found:
+        return min(
+            found,
+            key=lambda one: (
+                not one.keeps_bounds, one.has_unknown_extents, len(one.assumptions)
+            ),
+        )  # fmt: skip
     # The messages of the region as it stands say what the file has.
     return _without_walks(parsed, plain, settings)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import islpy as isl
 from pycparser import c_ast
 
@@ -45,12 +47,14 @@ def expects(scope: Scope, node: c_ast.Node, condition: Expression, otherwise: st
         return False
     try:
         with limited(KernelError, "too intricate"):
-            allowed = scope.sizes().subtract(scope.violations(condition).params()).coalesce()
-            gist = allowed.gist(scope.sizes()).coalesce()
-            if not is_simple(gist) or scope.instances().intersect_params(gist).is_empty():
-                return False
-            found = assumption(scope, node, gist, otherwise)
-    except (KernelError, ValueError, isl.Error):
-        return False
-    scope.assume_always(found)
-    return True
+            excluded = scope.violations(condition).params()
+            # Without divisions more sizes are excluded than need be.
+            for sizes in (excluded, excluded.remove_divs()):
+                with contextlib.suppress(ValueError):
+                    gist = scope.sizes().subtract(sizes).coalesce().gist(scope.sizes()).coalesce()
+                    if is_simple(gist) and not scope.instances().intersect_params(gist).is_empty():
+                        scope.assume_always(assumption(scope, node, gist, otherwise))
+                        return True
+    except (KernelError, isl.Error):
+        pass
+    return False
