@@ -53,7 +53,7 @@ _SNIPPETS = (
     # a loop down, whose variable is read
     "{{ int d; for (d = ({size}) - 1; d > 0; d--) {name}[d] = {name}[d - 1]; probe(d); }}",
     # loops to the end of a string
-    "{{ const char *s = \"x+y*\", *p; int c; long h = {size}; probe(4); "
+    '{{ const char *s = "x+y*", *p; int c; long h = {size}; probe(4); '
     "while ((c = *s++)) h = h * 31 + c; probe(h); s -= 3; while (*s) {{ h += *s == 'y'; s++; }} "
     "probe(h); for (c = 0; s[c]; c++) h--; for (p = s - 4; *p != 0; ++p) h ^= *p; probe(h + c); }}",
     # unsigned numbers that may wrap around

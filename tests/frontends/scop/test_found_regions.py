@@ -375,6 +375,22 @@ static int filled(const double *x, const double *bias, int n)
     return total;
 }
 
+static void decimated(const double *x, double *y, int n, int by, int from)
+{
+    for (int i = from; i < n; i += by) y[i] += x[i] * i;
+    for (int b = 0; b + by <= n; b += by)
+        for (int k = 1; k < by; k++) y[b + k] += y[b];
+}
+
+static void smoothed(double *a, double *b, int n, int steps)
+{
+    for (int t = 0; t < steps; t++) {
+        const double *from = (t & 1) ? b : a;
+        double *to = (t & 1) ? a : b;
+        for (int i = 1; i < n - 1; i++) to[i] = 0.25 * (from[i - 1] + 2 * from[i] + from[i + 1]);
+    }
+}
+
 static void show(const char *name, const double *x, int n)
 {
     printf("%s", name);
@@ -401,6 +417,8 @@ int main(void)
     printf(" %u\\n", heads(x + 16, 0)), show("heads", x, N);
     printf("%a\\n", means(x, 2, 12, 3, y)), printf("%a\\n", means(x, 0, 5, 2, y));
     printf("%a\\n", means(x, 3, 7, 2, y + 4)), show("means", y, N);
+    decimated(x, y, 30, 7, 2), decimated(x, y, 5, 9, 3), decimated(x, y, 0, 1, 0);
+    smoothed(x, y, 20, 5), smoothed(x, y, 20, 0), show("steps", x, N), show("steps", y, N);
     printf("%d %d %d\\n", filled(x, y, 20), filled(x, NULL, 20), filled(x, x, 0));
     return 0;
 }
@@ -411,7 +429,7 @@ int main(void)
 def test_forms_of_loops_and_pointers_print_the_same(tmp_path: Path) -> None:
     counts = {
         "hashed": 1, "upper": 1, "spaces": 2, "overtaken": 0, "multiply": 1, "lags": 1, "heads": 1,
-        "means": 1, "filled": 1,
+        "means": 1, "filled": 1, "decimated": 1, "smoothed": 1,
     }  # fmt: skip
     assert_rewritten_prints_the_same(FORMS, tmp_path, counts, has_object=True)
 
