@@ -24,11 +24,11 @@ from polysched.autoscheduler.facts import (
 )
 from polysched.autoscheduler.legal import applied
 from polysched.autoscheduler.nests import fresh_names
+from polysched.autoscheduler.private_arrays import fresh_array, privatized
 from polysched.autoscheduler.program_cost import shared_facts
 from polysched.autoscheduler.recipes.outer_lanes import (
     from_zero,
     lanes_are_legal,
-    privatized,
     vector_lanes,
 )
 from polysched.autoscheduler.recipes.written_out import LARGEST_BODY, copies_of, loops_inside
@@ -232,7 +232,9 @@ def _steps(
         schedule, buffer_steps = buffered
         steps += buffer_steps
     made = schedule.program.arrays.keys() - program.arrays.keys()
-    steps += privatized(schedule, lane, nest.reference(lane), below, made)
+    steps += privatized(
+        schedule, nest.reference(lane), below, "lanes", own=f"each_{lane}", shared=made
+    )
     return (*steps, Vectorize(nest.reference(lane), lanes))
 
 
@@ -250,10 +252,7 @@ def _buffered(
     dimensions = program.arrays[array].dimensions
     remaining = [name for at, name in enumerate(dimensions) if at not in (along, row)]
     order = (*remaining, dimensions[row], dimensions[along])
-    into, number = f"{array}_lanes", 1
-    while into in program.arrays or into in program.statements:
-        number += 1
-        into = f"{array}_lanes{number}"
+    into = fresh_array(program, f"{array}_lanes")
     is_written = any(program.statements[name].target.array == array for name in below)
     first: Step = (
         Promote(array, block, into=into, order=order)

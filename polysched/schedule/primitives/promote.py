@@ -8,7 +8,7 @@ from math import prod
 import islpy as isl
 
 from polysched.dependence.relations import Dependence, DependenceKind
-from polysched.dependence.values import overwritten, value_flows
+from polysched.dependence.values import overwritten, value_flows_of
 from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Role, Statement
 from polysched.ir.core.tree import Loop, LoopKind, Node
@@ -206,8 +206,7 @@ def _read_later(program: Program, plan: Buffering) -> isl.Set:
         if plan.array.role in (Role.OUTPUT, Role.INOUT):
             visible.append(redirect.range())
             continue
-        of_array = tuple(d for d in program.dependences if d.array == plan.array.name)
-        for flow in value_flows(of_array):
+        for flow in value_flows_of(plan.array.name, program.dependences):
             if flow.source == write:
                 outside = _leaving_tile(plan, flow).domain()
                 visible.append(redirect.intersect_domain(outside).range())
