@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import TypeVar
 
 import islpy as isl
@@ -26,6 +26,7 @@ from polysched.errors import ScheduleError, suggestion
 from polysched.ir.core.kernel import Array, Role, access_relation
 from polysched.ir.core.tree import Loop, statements
 from polysched.ir.expr.expressions import Constant, Expression
+from polysched.ir.isl.shared_results import equal_values, remembered
 from polysched.schedule.buffers.delinearize import tile_coordinates
 from polysched.schedule.buffers.footprint import (
     element_column,
@@ -100,21 +101,32 @@ class Buffering:
 
     def same_tile(self, dependence: Dependence) -> isl.Map:
         """Return the pairs of a dependence between redirected references that lie in one tile."""
-        return reduce(
-            lambda left, ends: left.intersect(ends[0].eq_map(ends[1])),
-            self._ends(dependence),
-            dependence.relation,
+        ends = self._ends(dependence)
+        same = (dependence.relation, *(value for pair in ends for value in pair))
+        return remembered(
+            partial(_with_equal, dependence.relation, ends), Buffering.same_tile, same
         )
 
     def other_tile(self, dependence: Dependence) -> isl.Map:
         """Return the pairs of a dependence between redirected references that lie in two tiles."""
-        return dependence.relation.subtract(self.same_tile(dependence))
+        same_tile = self.same_tile(dependence)
+        whole = dependence.relation
+        return remembered(
+            partial(isl.Map.subtract, whole, same_tile), isl.Map.subtract, (whole, same_tile)
+        )
 
     def _ends(self, dependence: Dependence) -> list[tuple[isl.PwAff, isl.PwAff]]:
         """Return the coordinates of the source's and the sink's tile, as pairs."""
         source = self.tile_coordinates[dependence.source.statement]
         sink = self.tile_coordinates[dependence.sink.statement]
         return list(zip(source, sink, strict=True))
+
+
+def _with_equal(relation: isl.Map, ends: Sequence[tuple[isl.PwAff, isl.PwAff]]) -> isl.Map:
+    """Return the pairs of a relation whose coordinates are equal."""
+    for source, sink in ends:
+        relation = relation.intersect(equal_values(source, sink))
+    return relation
 
 
 def plan_buffer(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import islpy as isl
 
@@ -87,15 +88,20 @@ def _moved(
             result.append(dependence)
             continue
         source_in, sink_in = dependence.source in plan.redirect, dependence.sink in plan.redirect
+        ends = [dependence.source] * source_in + [dependence.sink] * sink_in
+        copies = [copy_in if end.position else copy_out for end in ends]
         outside = dependence
         if source_in and sink_in:
             parts = _in_parts(plan, dependence, known_parts)
             result.append(replace(dependence, array=plan.buffer.name, relation=parts.inside))
-            outside = replace(dependence, relation=parts.outside)
+            if None not in copies:
+                outside = replace(dependence, relation=parts.outside)
+        if None in copies:  # without a copy, the end has no pairs outside the tile
+            continue
         if source_in:
-            outside = _at_copy(plan, outside, copy_in, copy_out, source=True)
+            outside = _at_copy(plan, outside, copies[0], source=True)
         if sink_in:
-            outside = _at_copy(plan, outside, copy_in, copy_out, source=False)
+            outside = _at_copy(plan, outside, copies[-1], source=False)
         result.append(outside)
     return result
 
@@ -104,9 +110,16 @@ def _moved(
 class _Parts:
     """The pairs of a dependence that lie in one tile, and those that lie in two."""
 
+    plan: Buffering
     dependence: Dependence
-    inside: isl.Map
-    outside: isl.Map
+
+    @cached_property
+    def inside(self) -> isl.Map:
+        return self.plan.same_tile(self.dependence)
+
+    @cached_property
+    def outside(self) -> isl.Map:
+        return self.dependence.relation.subtract(self.inside)
 
 
 def _in_parts(plan: Buffering, dependence: Dependence, known: list[_Parts]) -> _Parts:
@@ -114,29 +127,18 @@ def _in_parts(plan: Buffering, dependence: Dependence, known: list[_Parts]) -> _
 
     A reduction's read and write give three dependences with the same relation; ``known`` caches it.
     """
-    relation = dependence.relation
     for parts in known:
-        if relation.plain_is_equal(parts.dependence.relation):
+        if dependence.relation.plain_is_equal(parts.dependence.relation):
             return parts
-    inside = plan.same_tile(dependence)
-    parts = _Parts(dependence, inside, relation.subtract(inside))
-    known.append(parts)
-    return parts
+    known.append(_Parts(plan, dependence))
+    return known[-1]
 
 
 def _at_copy(
-    plan: Buffering,
-    dependence: Dependence,
-    copy_in: Statement | None,
-    copy_out: Statement | None,
-    *,
-    source: bool,
+    plan: Buffering, dependence: Dependence, copy: Statement, *, source: bool
 ) -> Dependence:
     """Move one end of a dependence to the copy that stands for it outside the tile."""
     end = dependence.source if source else dependence.sink
-    copy = copy_in if end.position else copy_out
-    if copy is None:
-        return replace(dependence, relation=dependence.relation.subtract(dependence.relation))
     to_copy = named_copy(plan.redirect[end], copy)
     reference = Reference(copy.name, 1 if end.position else 0)
     if source:
