@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from polysched.autoscheduler.candidate import Decision
-from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied, keeps_buffers, keeps_order
 from polysched.autoscheduler.private_arrays import privatized
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.errors import PolyschedError
 from polysched.ir.core.kernel import Array, Order, Role
 from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, loops

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied, keeps_order
 from polysched.autoscheduler.nests import fresh_names
 from polysched.autoscheduler.operations import element_bits
 from polysched.autoscheduler.private_arrays import privatized, temporaries
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.tree import Loop, LoopKind, loops
 from polysched.schedule.primitives.shift import Shift
 from polysched.schedule.primitives.split import Split

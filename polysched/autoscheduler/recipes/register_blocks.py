@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied
 from polysched.autoscheduler.nests import fresh_names
 from polysched.autoscheduler.private_arrays import privatized
@@ -25,6 +24,7 @@ from polysched.autoscheduler.recipes.outer_lanes import (
     lanes_are_legal,
     vector_lanes,
 )
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, loops
 from polysched.schedule.primitives.distribute import Distribute
 from polysched.schedule.primitives.reorder import Reorder
