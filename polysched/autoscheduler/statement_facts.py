@@ -10,6 +10,7 @@ from functools import partial
 import islpy as isl
 
 from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts
+from polysched.autoscheduler.instance_count import instance_count
 from polysched.autoscheduler.operations import count_operations, element_bits
 from polysched.autoscheduler.sizes import with_parameters
 from polysched.autoscheduler.subscripts import (
@@ -33,6 +34,8 @@ from polysched.vector.passes.lookup import is_lookup
 
 SAMPLES = 8
 """Iterations at which trip counts are taken where the middle one is not the average."""
+INSTANCES_ALIKE = 1.02
+"""Factor between both within which trip counts stay as they are: they are mostly exact then."""
 INSTANCES_OFF = 1.5
 """Factor between the product of the trip counts and the instances that is still accepted."""
 
@@ -111,13 +114,17 @@ def _trips(times: isl.Map, statement: Statement, sizes: Mapping[str, int]) -> li
     reached = with_parameters(times.range(), sizes)
     middle = _walk(reached, 0)
     instances = remembered(
-        partial(_instances, statement.domain, sizes), _instances, (statement.domain, sizes)
+        partial(instance_count, statement.domain, sizes), instance_count, (statement.domain, sizes)
     )
     share = math.prod(middle) / instances
-    if 1 / INSTANCES_OFF < share < INSTANCES_OFF:
+    if len(middle) > len(statement.indices):
         # Partial vectors and tiles cost more than their instances, but nothing costs less.
+        share = min(1.0, share)
+    if 1 / INSTANCES_ALIKE < share < INSTANCES_ALIKE:
+        return middle
+    if 1 / INSTANCES_OFF < share < INSTANCES_OFF:
         longest = middle.index(max(middle)) if middle else 0
-        return [trip / min(1.0, share) if at == longest else trip for at, trip in enumerate(middle)]
+        return [trip / share if at == longest else trip for at, trip in enumerate(middle)]
     walks = [middle, *(_walk(reached, number) for number in range(1, SAMPLES))]
     trips = []
     for position in range(len(middle)):
@@ -128,11 +135,6 @@ def _trips(times: isl.Map, statement: Statement, sizes: Mapping[str, int]) -> li
     widest = spreads.index(max(spreads))
     trips[widest] = max(1.0, trips[widest] * instances / math.prod(trips))
     return trips
-
-
-def _instances(domain: isl.Set, sizes: Mapping[str, int]) -> float:
-    """Return the product of the trip counts of the indices, in the middle of the domain."""
-    return math.prod(_walk(with_parameters(domain, sizes), 0))
 
 
 def _walk(reached: isl.Set, number: int) -> list[float]:
