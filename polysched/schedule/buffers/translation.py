@@ -89,14 +89,16 @@ def _moved(
             continue
         source_in, sink_in = dependence.source in plan.redirect, dependence.sink in plan.redirect
         ends = [dependence.source] * source_in + [dependence.sink] * sink_in
-        copies = [copy_in if end.position else copy_out for end in ends]
+        wanted = [copy_in if end.position else copy_out for end in ends]
+        copies = [copy for copy in wanted if copy is not None]
+        has_copies = len(copies) == len(ends)
         outside = dependence
         if source_in and sink_in:
             parts = _in_parts(plan, dependence, known_parts)
             result.append(replace(dependence, array=plan.buffer.name, relation=parts.inside))
-            if None not in copies:
+            if has_copies:
                 outside = replace(dependence, relation=parts.outside)
-        if None in copies:  # without a copy, the end has no pairs outside the tile
+        if not has_copies:  # an end without a copy has no pairs outside the tile
             continue
         if source_in:
             outside = _at_copy(plan, outside, copies[0], source=True)
