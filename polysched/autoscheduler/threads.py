@@ -27,6 +27,7 @@ from polysched.autoscheduler.thread_costs import (
     share_lines,
     shared_cycles,
 )
+from polysched.autoscheduler.thread_cuts import cut_loops
 from polysched.autoscheduler.thread_moves import moved_outward
 from polysched.autoscheduler.thread_parts import parts_of_sums
 from polysched.autoscheduler.thread_wavefronts import wavefronts
@@ -99,7 +100,7 @@ def _ways(candidate: Candidate, work: Work, context: Context, *, in_chain: bool)
             _least_inside(candidate, loop.body, work.depth + 1, context),
             lambda: _inside(candidate, loop.body, work.depth + 1, context),
         )
-    forms = [*parts_of_sums(candidate, work, context)]
+    forms = [*parts_of_sums(candidate, work, context), *cut_loops(candidate, work, context)]
     if not in_chain:
         forms += [
             *moved_outward(candidate, work, context),
