@@ -18,6 +18,7 @@ from polysched.autoscheduler.recipes import FALLBACK, RECIPES
 from polysched.autoscheduler.row_blocks import row_blocked
 from polysched.autoscheduler.row_fusion import row_fused
 from polysched.autoscheduler.search import LEAST_GAIN, Context, searched, start
+from polysched.autoscheduler.shared_sums import with_shared_sums
 from polysched.autoscheduler.simplification import with_simplification
 from polysched.autoscheduler.sizes import LONG_SIZES, model_sizes
 from polysched.autoscheduler.stride_order import stride_ordered
@@ -172,7 +173,8 @@ def _better(
     plain = replace(start(schedule, context), decisions=first) if first else written
     schedule, decisions = normalized(schedule, context.sizes)
     schedule, ordered = stride_ordered(schedule, context.sizes)
-    decisions += ordered
+    schedule, shared = with_shared_sums(schedule, context.sizes)
+    decisions += ordered + shared
     starts = [plain]
     if decisions:
         starts.insert(0, replace(start(schedule, context), decisions=(*first, *decisions)))

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from polysched.autoscheduler.cost import least_arithmetic, overlapped
-from polysched.autoscheduler.facts import StatementFacts, statement_facts
+from polysched.autoscheduler.facts import StatementFacts
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.autoscheduler.traffic import OTHER_LEVELS, footprint
 from polysched.machine.description import Machine
 from polysched.schedule.core.program import Program

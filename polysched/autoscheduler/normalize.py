@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from polysched.autoscheduler.candidate import Decision
-from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied, keeps_buffers, keeps_order
+from polysched.autoscheduler.private_arrays import privatized
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.errors import PolyschedError
 from polysched.ir.core.kernel import Array, Order, Role
 from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, loops
 from polysched.ir.semantics.memory import concrete_shape
-from polysched.schedule.buffers.lifetime import references_to
 from polysched.schedule.core.program import Program
 from polysched.schedule.primitives.distribute import Distribute
-from polysched.schedule.primitives.privatize import Privatize
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import Step
 
@@ -94,12 +94,19 @@ def _attempts(schedule: Schedule, loop: Loop, sizes: Mapping[str, int]) -> Itera
         cuts += [Distribute(reference, after) for after in ends]
     for cut in cuts:
         yield Decision((cut,), loop.statements, _reason(loop, ()))
-    privatized, names = _privatized(schedule, loop, reference, sizes)
+    own = privatized(
+        schedule,
+        reference,
+        set(loop.statements),
+        "private",
+        accepts=partial(_is_affordable, sizes=sizes),
+    )
     if all(isinstance(child, Leaf) for child in loop.body.children):
         # A recurrence of several statements keeps its temporaries in registers.
         cuts = cuts[:1]
-    for cut in cuts if privatized else ():
-        yield Decision((*privatized, cut), loop.statements, _reason(loop, names))
+    for cut in cuts if own else ():
+        names = tuple(step.array for step in own)
+        yield Decision((*own, cut), loop.statements, _reason(loop, names))
 
 
 def _is_shared_sum(program: Program, loop: Loop) -> bool:
@@ -145,36 +152,6 @@ def _are_sums(program: Program, loop: Loop, sizes: Mapping[str, int]) -> bool:
 def _reason(loop: Loop, privatized: tuple[str, ...]) -> str:
     own = f" once it has its own {', '.join(privatized)}" if privatized else ""
     return f"loop {loop.name} is distributed, so that each part gets its own loop order{own}"
-
-
-def _privatized(
-    schedule: Schedule, loop: Loop, reference: str, sizes: Mapping[str, int]
-) -> tuple[tuple[Step, ...], tuple[str, ...]]:
-    """Return the steps that privatize the temporaries of a loop, and their names."""
-    steps: list[Step] = []
-    names: list[str] = []
-    below = set(loop.statements)
-    for name, array in schedule.program.arrays.items():
-        users = {reference.statement for reference in references_to(schedule.program, array)}
-        if array.role is not Role.TEMPORARY or not users & below:
-            continue
-        step = Privatize(name, reference, _free_name(schedule.program, name))
-        changed = applied(schedule, [step])
-        if changed is None or not _is_affordable(changed.program, step.into or "", sizes):
-            continue
-        schedule = changed
-        steps.append(step)
-        names.append(name)
-    return tuple(steps), tuple(names)
-
-
-def _free_name(program: Program, array: str) -> str:
-    name = f"{array}_private"
-    number = 1
-    while name in program.arrays or name in program.statements:
-        number += 1
-        name = f"{array}_private{number}"
-    return name
 
 
 def _is_affordable(program: Program, name: str, sizes: Mapping[str, int]) -> bool:

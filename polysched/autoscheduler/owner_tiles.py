@@ -30,10 +30,10 @@ from itertools import islice, product
 
 from polysched.autoscheduler.alignment import aligned
 from polysched.autoscheduler.candidate import Decision
-from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied, keeps_order
 from polysched.autoscheduler.nests import Nest, nest_at, outer_nests
 from polysched.autoscheduler.program_cost import program_costs
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.kernel import Access
 from polysched.ir.core.tree import Loop, LoopKind, Sequence, loops, path
 from polysched.ir.expr.expressions import Expression, Index

@@ -17,7 +17,8 @@ from functools import cache, partial
 from polysched.autoscheduler.body import FARTHEST_INTERLEAVED
 from polysched.autoscheduler.carried_chains import carried_chain
 from polysched.autoscheduler.cost import Cost, statement_cost
-from polysched.autoscheduler.facts import AccessFacts, StatementFacts, statement_facts
+from polysched.autoscheduler.facts import AccessFacts, StatementFacts
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.autoscheduler.sum_starts import with_sum_starts
 from polysched.autoscheduler.traffic import footprint
 from polysched.ir.core.tree import Loop, LoopKind, path

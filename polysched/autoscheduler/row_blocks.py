@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from polysched.autoscheduler.candidate import Decision
-from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied
 from polysched.autoscheduler.nests import Nest, fresh_names, inner_nests, outer_nests
 from polysched.autoscheduler.normalize import normalized
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.tree import Loop, LoopKind, Sequence, loops, path
 from polysched.machine.description import Machine
 from polysched.schedule.primitives.shift import Shift

@@ -18,9 +18,10 @@ from dataclasses import dataclass, replace
 
 from polysched.autoscheduler.alignment import aligned
 from polysched.autoscheduler.candidate import Decision
-from polysched.autoscheduler.facts import AccessFacts, StatementFacts, statement_facts
+from polysched.autoscheduler.facts import AccessFacts, StatementFacts
 from polysched.autoscheduler.legal import applied, keeps_order
 from polysched.autoscheduler.nests import Nest, fresh_names, outer_nests
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.autoscheduler.traffic import footprint
 from polysched.ir.core import tree
 from polysched.ir.core.tree import Loop, LoopKind, Node, path

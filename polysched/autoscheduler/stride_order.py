@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterator, Mapping
 
 from polysched.autoscheduler.candidate import Decision
-from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied, keeps_order
 from polysched.autoscheduler.nests import Nest, inner_nests, outer_nests
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.tree import LoopKind, Node
 from polysched.schedule.core.program import Program
 from polysched.schedule.primitives.reorder import Reorder

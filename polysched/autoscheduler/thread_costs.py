@@ -12,39 +12,15 @@ from polysched.autoscheduler.traffic import footprint
 from polysched.llvm.emit.regions import CHUNKS_A_THREAD
 from polysched.machine.description import Cache, Machine
 
-LEAST_THREADED_GAIN = 0.85
-"""A loop becomes parallel only if its nest then takes at most this part of its cycles."""
-MEMORY_THREADS = 1.5
-"""As many threads at most draw lines from memory at full speed.
 
-Measured on Zen 4 with two threads: 1.5 to 1.8 for sums over 288 MB, 1.8 to 2.1 for
-``y[i] = 2 * x[i]`` over 512 MB, but 1.0 with other tenants on the machine.
-"""
-
-SHORTEST_PART = 256
-"""Bytes of each row that a thread writes in a chunk of iterations, at least.
-
-With parts of one vector, two threads write to most cache lines in turn. Measured on Zen 4: a
-stencil in three dimensions, whose rows of 15 vectors are shared so, takes 2.4 times as long as on
-one thread.
-"""
-MOVED_LINE = 6.0
-"""Cycles of a cache line that another thread has used in the region before.
-
-Chunks go to whichever thread is free, so about half of the lines lie in the caches of another core.
-Not measured by itself: with it, a loop inside the tiles of a time-tiled stencil, whose data stay in
-the second-level cache of one core, is not shared.
-"""
-
-
-def speedup(cost: Cost, threads: float) -> float:
+def speedup(cost: Cost, threads: float, machine: Machine) -> float:
     """Return how many times faster threads run a statement if all of them are busy."""
-    return min(threads, MEMORY_THREADS) if cost.bound == "memory" else threads
+    return min(threads, machine.costs.memory_threads) if cost.bound == "memory" else threads
 
 
-def least_shared(costs: Iterable[Cost], threads: int) -> float:
+def least_shared(costs: Iterable[Cost], threads: int, machine: Machine) -> float:
     """Return the cycles of statements with all threads busy: no form of the nest takes fewer."""
-    return sum(cost.cycles / speedup(cost, threads) for cost in costs)
+    return sum(cost.cycles / speedup(cost, threads, machine) for cost in costs)
 
 
 def shared_cycles(
@@ -57,17 +33,18 @@ def shared_cycles(
         regions: runs of the loop.
     """
     rounds = math.ceil(trip / threads - 1e-9) * threads / max(1.0, trip)
-    return least_shared(costs, threads) * rounds + regions * machine.costs.parallel_region
+    return least_shared(costs, threads, machine) * rounds + regions * machine.costs.parallel_region
 
 
-def share_lines(facts: Iterable[StatementFacts], loop: str, threads: int) -> bool:
+def share_lines(facts: Iterable[StatementFacts], loop: str, threads: int, machine: Machine) -> bool:
     """Whether threads write parts of rows that are too short for cache lines of their own."""
+    least = machine.costs.thread_row_bytes
     for one in facts:
         trip, stride = one.loop(loop).trip, one.target.stride(loop)
         inside = one.loops[[other.name for other in one.loops].index(loop) + 1 :]
-        has_rows = any(abs(one.target.stride(other.name) or 0) > SHORTEST_PART for other in inside)
+        has_rows = any(abs(one.target.stride(other.name) or 0) > least for other in inside)
         chunk = trip / min(trip, CHUNKS_A_THREAD * threads)
-        if stride and has_rows and abs(stride) * chunk < SHORTEST_PART:
+        if stride and has_rows and abs(stride) * chunk < least:
             return True
     return False
 
@@ -92,7 +69,9 @@ def moved_cycles(
             touched = footprint(access, one.loops[depth:], own.line)
             lines[access.array] = max(lines.get(access.array, 0.0), touched)
     used = sum(lines.values())
-    return MOVED_LINE * used * regions / threads if used * own.line <= own.bytes else 0.0
+    return (
+        machine.costs.moved_line * used * regions / threads if used * own.line <= own.bytes else 0.0
+    )
 
 
 def _size(cache: Cache) -> int:

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from polysched.autoscheduler.candidate import Candidate, Decision
-from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied, keeps_buffers, keeps_order
 from polysched.autoscheduler.program_cost import program_costs
 from polysched.autoscheduler.search import Context
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.autoscheduler.thread_costs import scaled, share_lines, shared_cycles
 from polysched.autoscheduler.thread_work import SharedForm, Work
 from polysched.ir.core.tree import Loop, LoopKind
@@ -56,7 +56,7 @@ def _made(
         return None
     program = schedule.program
     facts = [statement_facts(program, name, context.sizes) for name in work.statements]
-    if share_lines(facts, loop.name, context.threads):
+    if share_lines(facts, loop.name, context.threads, context.machine):
         return None
     costs = program_costs(program, work.statements, context.machine, context.sizes)
     cycles *= max(1.0, sum(cost.cycles for cost in costs.values()) / work.cycles)

@@ -16,12 +16,12 @@ import math
 from collections.abc import Iterator
 
 from polysched.autoscheduler.candidate import Candidate, Decision
-from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied, keeps_buffers, keeps_order
 from polysched.autoscheduler.nests import fresh_names
 from polysched.autoscheduler.operations import element_bits
 from polysched.autoscheduler.program_cost import program_costs
 from polysched.autoscheduler.search import Context
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.autoscheduler.thread_costs import scaled, shared_cycles
 from polysched.autoscheduler.thread_work import SharedForm, Work
 from polysched.ir.core.kernel import Order

@@ -138,7 +138,7 @@ def _cycles(
         return None
     # On average, half of the threads find no tile at the end of a diagonal.
     rounds = tiles / threads + diagonals * (threads - 1) / (2 * threads)
-    together = least_shared(work.costs, threads)
+    together = least_shared(work.costs, threads, context.machine)
     return together * rounds * threads / tiles + entries * diagonals * machine_costs.parallel_region
 
 

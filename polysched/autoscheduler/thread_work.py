@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from polysched.autoscheduler.candidate import Candidate
 from polysched.autoscheduler.cost import Cost
-from polysched.autoscheduler.facts import LoopFacts, StatementFacts, statement_facts
+from polysched.autoscheduler.facts import LoopFacts, StatementFacts
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.tree import Loop, path
 from polysched.machine.description import Machine
 

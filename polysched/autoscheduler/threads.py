@@ -17,18 +17,17 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from polysched.autoscheduler.candidate import Candidate, Decision
-from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied, keeps_buffers, keeps_order
 from polysched.autoscheduler.nests import outer_nests
 from polysched.autoscheduler.search import Context
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.autoscheduler.thread_costs import (
-    LEAST_THREADED_GAIN,
-    least_shared,
     moved_cycles,
     scaled,
     share_lines,
     shared_cycles,
 )
+from polysched.autoscheduler.thread_cuts import cut_loops
 from polysched.autoscheduler.thread_moves import moved_outward
 from polysched.autoscheduler.thread_parts import parts_of_sums
 from polysched.autoscheduler.thread_wavefronts import wavefronts
@@ -59,11 +58,6 @@ def with_threads(candidate: Candidate, context: Context) -> Candidate:
     return candidate
 
 
-def least_threaded(candidate: Candidate, threads: int) -> float:
-    """Return a lower bound of the cycles of a candidate on threads."""
-    return least_shared(candidate.costs.values(), threads)
-
-
 def _shared(
     candidate: Candidate, statement: str, depth: int, context: Context, *, in_chain: bool = False
 ) -> Candidate:
@@ -73,9 +67,10 @@ def _shared(
         in_chain: whether the loop is directly in another one, whose wavefronts include its own.
     """
     work = work_at(candidate, statement, depth, context.sizes)
-    if work.cycles < context.machine.costs.shared_loop or work.loop.kind is not LoopKind.SEQUENTIAL:
+    costs = context.machine.costs
+    if work.cycles < costs.shared_loop or work.loop.kind is not LoopKind.SEQUENTIAL:
         return candidate
-    best, most = candidate, candidate.cycles - (1.0 - LEAST_THREADED_GAIN) * work.cycles
+    best, most = candidate, candidate.cycles - (1.0 - costs.threaded_part) * work.cycles
     elsewhere = candidate.cycles - work.cycles
     ways = _ways(candidate, work, context, in_chain=in_chain)
     for way in sorted(ways, key=attrgetter("cycles")):
@@ -96,7 +91,7 @@ def _ways(candidate: Candidate, work: Work, context: Context, *, in_chain: bool)
         cycles = shared_cycles(work.costs, threads, work.trip, work.entries, context.machine)
         program = candidate.schedule.program
         facts = [statement_facts(program, name, context.sizes) for name in work.statements]
-        if share_lines(facts, loop.name, threads):
+        if share_lines(facts, loop.name, threads, context.machine):
             cycles = math.inf
         cycles += moved_cycles(facts, work.depth, work.entries, threads, context.machine)
         yield _Way(cycles, lambda: _parallel(candidate, work, cycles, context))
@@ -105,7 +100,7 @@ def _ways(candidate: Candidate, work: Work, context: Context, *, in_chain: bool)
             _least_inside(candidate, loop.body, work.depth + 1, context),
             lambda: _inside(candidate, loop.body, work.depth + 1, context),
         )
-    forms = [*parts_of_sums(candidate, work, context)]
+    forms = [*parts_of_sums(candidate, work, context), *cut_loops(candidate, work, context)]
     if not in_chain:
         forms += [
             *moved_outward(candidate, work, context),

@@ -17,10 +17,11 @@ from itertools import product
 from polysched.autoscheduler.alignment import Alignment, aligned
 from polysched.autoscheduler.candidate import Decision
 from polysched.autoscheduler.cost import statement_cost
-from polysched.autoscheduler.facts import StatementFacts, statement_facts
+from polysched.autoscheduler.facts import StatementFacts
 from polysched.autoscheduler.legal import applied, keeps_order
 from polysched.autoscheduler.nests import fresh_names, outer_nests
 from polysched.autoscheduler.operations import element_bits
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, nest_depth, path
 from polysched.legality.checks.order import demanded
 from polysched.machine.description import Machine

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from polysched.autoscheduler.driver import optimize_schedule
-from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.sizes import model_sizes
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.bench.contestant import Contestant, Runner
 from polysched.bench.gallery import (
     AUTO,

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import product
 
 import islpy as isl
@@ -25,6 +25,7 @@ import islpy as isl
 from polysched.dependence.relations import Dependence, DependenceKind, Reference
 from polysched.dependence.table import DependenceTable, renamed
 from polysched.ir.core.kernel import Statement
+from polysched.ir.isl.shared_results import remembered
 
 _Numbered = tuple[Dependence, int]
 """A record and the number of its pattern."""
@@ -86,6 +87,12 @@ def value_flows(dependences: Sequence[Dependence]) -> tuple[Dependence, ...]:
         if not values.is_empty():
             value_based.append(replace(flow, relation=values))
     return tuple(value_based)
+
+
+def value_flows_of(array: str, dependences: Sequence[Dependence]) -> tuple[Dependence, ...]:
+    """Return the value-based flows of one array; a search derives them once."""
+    of_array = tuple(dependence for dependence in dependences if dependence.array == array)
+    return remembered(partial(value_flows, of_array), value_flows, of_array)
 
 
 def _is_may_output(dependence: Dependence) -> bool:

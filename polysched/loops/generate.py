@@ -9,7 +9,7 @@ import islpy as isl
 
 from polysched.errors import KernelError, LoweringError
 from polysched.ir.core.limits import limited
-from polysched.ir.core.tree import executed
+from polysched.ir.core.tree import executed, path
 from polysched.ir.expr.linear_form import Interval
 from polysched.ir.isl.budget import SAFETY_SECONDS, time_budget
 from polysched.ir.isl.extrema import greatest, least
@@ -24,7 +24,7 @@ from polysched.loops.isl_ast.schedule_tree import isl_ast, iterator_names
 from polysched.loops.scan.scanning import scan
 from polysched.loops.scan.time_sets import NotScannedError, time_sets
 from polysched.loops.separation import separate_tiles
-from polysched.schedule.core.program import Program
+from polysched.schedule.core.program import Program, prefix_map
 
 DEFAULT_QUOTA = 4_000_000
 """Operations that isl may spend on one program; they take a few seconds."""
@@ -70,7 +70,7 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
         try:
             with _limit(way, quota // 2, len(program.statements)):
                 body = _read_back(program, way)
-                wrong = miscovered(body, program.statements, kernel.context)
+                wrong = miscovered(body, program.statements, kernel.context, _times(program))
         except NotScannedError:
             continue
         except (isl.Error, QuotaExceededError, KernelError, LoweringError) as error:
@@ -95,6 +95,14 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
         f"Full and partial tiles apart: {reasons[0]}. Conditions in simple loops: {reasons[-1]}. "
         "Take other factors or another order of loops"
     )
+
+
+def _times(program: Program) -> dict[str, isl.Map]:
+    """Return for each statement the map from its instances to the values of the loops around it."""
+    return {
+        name: prefix_map(statement, path(program.tree, name), [])
+        for name, statement in program.statements.items()
+    }
 
 
 def _limit(way: _Way, operations: int, statements: int) -> AbstractContextManager[None]:

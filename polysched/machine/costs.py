@@ -78,6 +78,35 @@ class Costs:
     1.4 for 6 us and 1.7 for 26 us.
     """
 
+    threaded_part: float = 0.85
+    """Share a nest among threads if it then takes at most this part of its cycles.
+
+    A smaller gain is within the error of the model, and is lost if another process needs a core.
+    """
+
+    memory_threads: float = 1.5
+    """Threads that draw lines from memory at full speed, at most.
+
+    Measured on Zen 4 with two threads: 1.5 to 1.8 for sums over 288 MB, 1.8 to 2.1 for
+    ``y[i] = 2 * x[i]`` over 512 MB, but 1.0 with other tenants on the machine.
+    """
+
+    thread_row_bytes: int = 256
+    """Bytes of each row that a thread writes in a chunk of iterations, at least.
+
+    With parts of one vector, two threads write to most cache lines in turn. Measured on Zen 4: a
+    stencil in three dimensions, whose rows of 15 vectors are shared so, takes 2.4 times as long as
+    on one thread.
+    """
+
+    moved_line: float = 6.0
+    """Cycles of a cache line that another thread has used in the region before.
+
+    Chunks go to whichever thread is free, so about half of the lines lie in the caches of another
+    core. Not measured by itself: with it, a loop inside the tiles of a time-tiled stencil, whose
+    data stay in the second-level cache of one core, is not shared.
+    """
+
     threaded_program: int = 400_000
     """Give threads to programs of at least so many cycles: a tenth of a millisecond.
 

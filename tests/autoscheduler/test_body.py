@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polysched.autoscheduler.body import Body
-from polysched.autoscheduler.facts import statement_facts
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.frontends.scop import parse_c
 from polysched.ir.core.tree import LoopKind
 from polysched.machine.presets import PRESETS

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched.autoscheduler.cost import core_cost
-from polysched.autoscheduler.facts import LoopFacts, StatementFacts, statement_facts
+from polysched.autoscheduler.facts import LoopFacts, StatementFacts
 from polysched.autoscheduler.program_cost import program_costs
 from polysched.autoscheduler.recipes.plan import Plan
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.frontends.scop import parse_c
 from polysched.machine.presets import PRESETS
 from polysched.schedule.schedule import Schedule

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polysched.autoscheduler.cost import core_cost, statement_cost
-from polysched.autoscheduler.facts import statement_facts
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.frontends.scop import parse_c
 from polysched.machine.presets import PRESETS
 from polysched.schedule.schedule import Schedule

@@ -9,7 +9,8 @@ import pytest
 import polysched as ps
 from polysched.autoscheduler.cost import statement_cost
 from polysched.autoscheduler.driver import optimize_schedule
-from polysched.autoscheduler.facts import StatementFacts, statement_facts
+from polysched.autoscheduler.facts import StatementFacts
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.dtypes import f32, f64
 from polysched.ir.semantics.memory import concrete_shape

@@ -10,6 +10,7 @@ import pytest
 
 from polysched.autoscheduler.driver import Optimized, optimize_schedule
 from polysched.autoscheduler.report import report_of
+from polysched.autoscheduler.thread_cuts import FAR
 from polysched.frontends.scop import parse_c
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.core.tree import Loop, LoopKind, loops, path
@@ -19,6 +20,7 @@ from polysched.machine.load import as_machine
 from polysched.machine.presets import PRESETS
 from polysched.schedule.primitives.rfactor import Rfactor
 from polysched.schedule.primitives.skew import Skew
+from polysched.schedule.primitives.split import Split
 from polysched.schedule.schedule import Schedule
 from tests.support.differential import assert_agrees
 from tests.support.effort import sampled
@@ -116,12 +118,25 @@ ALTERNATING = Case(
     """,
     {"T": 10, "n": 1000},
 )
+SHORTEST_PATHS = Case(
+    """
+    void shortest_paths(int n, int d[restrict n][n])
+    {
+        for (int k = 0; k < n; k++)
+            for (int i = 0; i < n; i++)
+                for (int j = 0; j < n; j++)
+                    d[i][j] = d[i][k] + d[k][j] < d[i][j] ? d[i][k] + d[k][j] : d[i][j];
+    }
+    """,
+    {"n": 1000},
+)
 CASES = {
     "alternating": ALTERNATING,
     "rows and columns": ROWS_AND_COLUMNS,
     "line": LINE,
     "sweeps": SWEEPS,
     "elimination": ELIMINATION,
+    "shortest paths": SHORTEST_PATHS,
 }
 
 
@@ -199,6 +214,14 @@ def test_a_loop_with_independent_iterations_is_moved_outward() -> None:
     around = path(optimized.schedule.program.tree, shared.statements[0])
     assert around.index(shared) == 0
     assert "t" in {loop.name for loop in around}
+
+
+def test_rows_before_and_after_the_row_of_a_step_are_shared() -> None:
+    optimized = SHORTEST_PATHS.optimized()
+    (shared,) = parallel_loops(optimized)
+    around = path(optimized.schedule.program.tree, shared.statements[0])
+    assert around.index(shared) > 0
+    assert any(isinstance(step, Split) and step.factor == FAR for step in optimized.schedule.steps)
 
 
 def test_the_machine_code_computes_the_same() -> None:

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts, statement_facts
+from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts
 from polysched.autoscheduler.operations import Operations
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.autoscheduler.traffic import Stream, memory_cycles, stream_footprint
 from polysched.frontends.scop import parse_c
 from polysched.ir.core.tree import LoopKind

@@ -75,9 +75,9 @@ MUTANTS = (
         "wrong-copy",
         "the sink of a dependence counts at the copy into the buffer, a write too",
         TRANSLATION,
-        "_at_copy",
+        "_moved",
         "copy_in if end.position else copy_out",
-        "copy_out if source else copy_in",
+        "copy_out if end is dependence.source else copy_in",
         (
             "tests/schedule/primitives/test_pack.py::test_the_array_must_not_be_written_before_its_tile_is_copied",
         ),
@@ -284,8 +284,8 @@ MUTANTS = (
         "pairs in one tile count as pairs of two tiles",
         "polysched.schedule.buffers.buffering",
         "Buffering.other_tile",
-        "dependence.relation.subtract(self.same_tile(dependence))",
-        "dependence.relation",
+        "partial(isl.Map.subtract, whole, same_tile)",
+        "lambda: whole",
         ("tests/schedule/buffers/test_buffering.py",),
     ),
     Mutant(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polysched.autoscheduler.candidate import Situation
-from polysched.autoscheduler.facts import AccessFacts, StatementFacts, statement_facts
+from polysched.autoscheduler.facts import AccessFacts, StatementFacts
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.kernel import Access, Statement
 from polysched.ir.core.tree import Leaf, LoopKind, Sequence, path
 from polysched.ir.expr.expressions import Index

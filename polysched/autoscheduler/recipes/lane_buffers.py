@@ -16,22 +16,18 @@ import islpy as isl
 from polysched.autoscheduler.body import FARTHEST_INTERLEAVED
 from polysched.autoscheduler.candidate import Proposal, Situation
 from polysched.autoscheduler.cost import core_cost
-from polysched.autoscheduler.facts import (
-    NEAR_ITERATIONS,
-    AccessFacts,
-    StatementFacts,
-    statement_facts,
-)
+from polysched.autoscheduler.facts import NEAR_ITERATIONS, AccessFacts, StatementFacts
 from polysched.autoscheduler.legal import applied
 from polysched.autoscheduler.nests import fresh_names
+from polysched.autoscheduler.private_arrays import fresh_array, privatized
 from polysched.autoscheduler.program_cost import shared_facts
 from polysched.autoscheduler.recipes.outer_lanes import (
     from_zero,
     lanes_are_legal,
-    privatized,
     vector_lanes,
 )
 from polysched.autoscheduler.recipes.written_out import LARGEST_BODY, copies_of, loops_inside
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.kernel import access_relation
 from polysched.ir.core.tree import LoopKind, loops, path
 from polysched.schedule.core.program import Program, prefix_map
@@ -232,7 +228,9 @@ def _steps(
         schedule, buffer_steps = buffered
         steps += buffer_steps
     made = schedule.program.arrays.keys() - program.arrays.keys()
-    steps += privatized(schedule, lane, nest.reference(lane), below, made)
+    steps += privatized(
+        schedule, nest.reference(lane), below, "lanes", own=f"each_{lane}", shared=made
+    )
     return (*steps, Vectorize(nest.reference(lane), lanes))
 
 
@@ -250,10 +248,7 @@ def _buffered(
     dimensions = program.arrays[array].dimensions
     remaining = [name for at, name in enumerate(dimensions) if at not in (along, row)]
     order = (*remaining, dimensions[row], dimensions[along])
-    into, number = f"{array}_lanes", 1
-    while into in program.arrays or into in program.statements:
-        number += 1
-        into = f"{array}_lanes{number}"
+    into = fresh_array(program, f"{array}_lanes")
     is_written = any(program.statements[name].target.array == array for name in below)
     first: Step = (
         Promote(array, block, into=into, order=order)

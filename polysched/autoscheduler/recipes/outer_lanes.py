@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 
 from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied, keeps_order
 from polysched.autoscheduler.nests import fresh_names
 from polysched.autoscheduler.operations import element_bits
-from polysched.ir.core.kernel import Role
+from polysched.autoscheduler.private_arrays import privatized, temporaries
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.tree import Loop, LoopKind, loops
-from polysched.schedule.buffers.lifetime import references_to
-from polysched.schedule.core.program import Program
-from polysched.schedule.primitives.privatize import Privatize
 from polysched.schedule.primitives.shift import Shift
 from polysched.schedule.primitives.split import Split
 from polysched.schedule.primitives.vectorize import LARGEST_LANES, Vectorize
@@ -74,7 +71,7 @@ def _proposal(
         elif not lanes_are_legal(split, inside, lanes, below):
             return None
         else:
-            own = (*own, *privatized(split, inner, inside, below))
+            own = (*own, *privatized(split, inside, below, "lanes", own=f"each_{inner}"))
             reference, into = inside, f"{inner}v"
     vectorize = Vectorize(reference, lanes, None if into == f"{loop.name}v" else into)
     reason = (
@@ -100,14 +97,6 @@ def from_zero(situation: Situation, loop: str) -> tuple[Step, ...]:
     return (Shift(nest.reference(loop), -start),) if start else ()
 
 
-def temporaries(program: Program, below: set[str]) -> Iterator[str]:
-    """Yield the temporary arrays that some statements use."""
-    for name, array in program.arrays.items():
-        users = {use.statement for use in references_to(program, array)}
-        if array.role is Role.TEMPORARY and users & below:
-            yield name
-
-
 def lanes_are_legal(schedule: Schedule, loop: str, lanes: int, below: set[str]) -> bool:
     """Whether lanes keep the order of dependences, except those of arrays that they may privatize.
 
@@ -118,37 +107,3 @@ def lanes_are_legal(schedule: Schedule, loop: str, lanes: int, below: set[str]) 
     return changed is not None and keeps_order(
         changed.program, below, frozenset(temporaries(changed.program, below))
     )
-
-
-def privatized(
-    schedule: Schedule,
-    loop: str,
-    reference: str,
-    below: set[str],
-    buffers: Set[str] = frozenset(),
-) -> tuple[Step, ...]:
-    """Return the steps that give each iteration of a loop its own temporaries, side by side.
-
-    Args:
-        buffers: arrays that the iterations share.
-    """
-    steps: list[Step] = []
-    for name in [one for one in temporaries(schedule.program, below) if one not in buffers]:
-        array = schedule.program.arrays[name]
-        stored = array.dimensions[array.tile :]
-        own = f"each_{loop}"
-        order = (*stored, own) if own not in stored else None
-        step = Privatize(name, reference, _free(schedule.program, name), order)
-        changed = applied(schedule, [step])
-        if changed is not None:
-            schedule = changed
-            steps.append(step)
-    return tuple(steps)
-
-
-def _free(program: Program, array: str) -> str:
-    name, number = f"{array}_lanes", 1
-    while name in program.arrays or name in program.statements:
-        number += 1
-        name = f"{array}_lanes{number}"
-    return name

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from polysched.autoscheduler.candidate import Proposal, Situation
 from polysched.autoscheduler.cost import core_cost
-from polysched.autoscheduler.facts import StatementFacts, statement_facts
+from polysched.autoscheduler.facts import StatementFacts
 from polysched.autoscheduler.legal import applied
 from polysched.autoscheduler.nests import fresh_names
 from polysched.autoscheduler.recipes.plan import Plan
 from polysched.autoscheduler.recipes.steady_start import starts_at_one_value, steady_start
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.kernel import Order
 from polysched.ir.core.tree import Leaf, LoopKind, Sequence, path
 from polysched.schedule.core.program import Program, largest_extent

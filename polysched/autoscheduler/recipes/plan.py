@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 
 from polysched.autoscheduler.body import FARTHEST_INTERLEAVED
 from polysched.autoscheduler.candidate import Situation
-from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts, statement_facts
+from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts
 from polysched.autoscheduler.nests import fresh_names
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.tree import LoopKind
 from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.shift import Shift

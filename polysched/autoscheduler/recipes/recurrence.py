@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.facts import StatementFacts, statement_facts
+from polysched.autoscheduler.facts import StatementFacts
 from polysched.autoscheduler.nests import fresh_names
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.tree import LoopKind, loops
 from polysched.ir.expr.dtypes import boolean
 from polysched.schedule.primitives.shift import Shift

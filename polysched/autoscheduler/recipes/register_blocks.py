@@ -16,15 +16,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied
 from polysched.autoscheduler.nests import fresh_names
+from polysched.autoscheduler.private_arrays import privatized
 from polysched.autoscheduler.recipes.outer_lanes import (
     from_zero,
     lanes_are_legal,
-    privatized,
     vector_lanes,
 )
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, loops
 from polysched.schedule.primitives.distribute import Distribute
 from polysched.schedule.primitives.reorder import Reorder
@@ -64,7 +64,8 @@ def register_blocks(situation: Situation) -> Iterator[Proposal]:
         after = applied(schedule, steps)
         if after is None or not lanes_are_legal(after, reference, lanes, below):
             return
-        steps = (*steps, *privatized(after, inner, reference, below), Distribute(reference))
+        private = privatized(after, reference, below, "lanes", own=f"each_{inner}")
+        steps = (*steps, *private, Distribute(reference))
         for statement, around in inside:
             own = f"{statement}.{inner}"
             order = (*(f"{statement}.{one}" for one in around), own)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied, keeps_order
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.tree import Loop, LoopKind
 from polysched.schedule.primitives.shift import Shift
 from polysched.schedule.primitives.skew import Skew

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from polysched.autoscheduler.alignment import aligned
 from polysched.autoscheduler.candidate import Proposal, Situation
 from polysched.autoscheduler.cost import statement_cost
-from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.nests import fresh_names
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.tree import LoopKind
 from polysched.legality.checks.order import demanded
 from polysched.schedule.primitives.reorder import Reorder

@@ -13,10 +13,11 @@ from dataclasses import replace
 from itertools import pairwise
 
 from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied
 from polysched.autoscheduler.nests import fresh_names, nest_at
-from polysched.autoscheduler.recipes.outer_lanes import from_zero, privatized, vector_lanes
+from polysched.autoscheduler.private_arrays import privatized
+from polysched.autoscheduler.recipes.outer_lanes import from_zero, vector_lanes
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.tree import Loop, LoopKind, Node, Sequence, loops
 from polysched.schedule.core.program import Program, largest_extent
 from polysched.schedule.primitives.collapse import Collapse
@@ -149,7 +150,8 @@ def _proposal(situation: Situation, loop: Loop, vectors: int, *, is_moved: bool)
     )
     split = applied(situation.schedule, steps)
     if split is not None:
-        steps = (*steps, *privatized(split, inner, inside, set(loop.statements)))
+        own = privatized(split, inside, set(loop.statements), "lanes", own=f"each_{inner}")
+        steps = (*steps, *own)
     steps = (*steps, Vectorize(inside, lanes), *([Unroll(inside)] if vectors > 1 else []))
     short = tuple(dict.fromkeys(loops_inside(nest.chain[-1] if is_moved else loop)))
     side = f"{vectors} vectors" if vectors > 1 else "one vector"

@@ -92,10 +92,15 @@ class Array:
     def lane_dimension(self) -> int:
         """The dimension with stride 1, counted from the end (-1 is the last dimension).
 
-        If no dimension has stride 1, the last dimension.
+        If no dimension has stride 1, the last dimension. Without strides, the last dimension with
+        more than one element.
         """
-        strides = self.strides or ()
-        return strides.index(Constant(1)) - len(strides) if Constant(1) in strides else -1
+        if self.strides is not None or self.is_packed:
+            strides = self.strides or ()
+            return strides.index(Constant(1)) - len(strides) if Constant(1) in strides else -1
+        extents = self.stored_shape
+        longer = (-at for at in range(1, len(extents) + 1) if extents[-at] != Constant(1))
+        return next(longer, -1)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, TypeVar
+
+import islpy as isl
 
 _Result = TypeVar("_Result")
 
@@ -51,3 +54,8 @@ def remembered(
     if key not in results:
         results[key] = (same, compute())
     return results[key][1]  # type: ignore[no-any-return]
+
+
+def equal_values(source: isl.PwAff, sink: isl.PwAff) -> isl.Map:
+    """Return the pairs for which two functions have equal values; a search derives them once."""
+    return remembered(partial(isl.PwAff.eq_map, source, sink), isl.PwAff.eq_map, (source, sink))

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import partial, reduce
 from typing import TypeVar
 
 import islpy as isl
@@ -26,6 +26,7 @@ from polysched.errors import ScheduleError, suggestion
 from polysched.ir.core.kernel import Array, Role, access_relation
 from polysched.ir.core.tree import Loop, statements
 from polysched.ir.expr.expressions import Constant, Expression
+from polysched.ir.isl.shared_results import equal_values, remembered
 from polysched.schedule.buffers.delinearize import tile_coordinates
 from polysched.schedule.buffers.footprint import (
     element_column,
@@ -100,36 +101,32 @@ class Buffering:
 
     def same_tile(self, dependence: Dependence) -> isl.Map:
         """Return the pairs of a dependence between redirected references that lie in one tile."""
-        inside, _ = self._parts(dependence)
-        return inside
+        ends = self._ends(dependence)
+        same = (dependence.relation, *(value for pair in ends for value in pair))
+        return remembered(
+            partial(_with_equal, dependence.relation, ends), Buffering.same_tile, same
+        )
 
     def other_tile(self, dependence: Dependence) -> isl.Map:
         """Return the pairs of a dependence between redirected references that lie in two tiles."""
-        _, outside = self._parts(dependence)
-        return outside
+        same_tile = self.same_tile(dependence)
+        whole = dependence.relation
+        return remembered(
+            partial(isl.Map.subtract, whole, same_tile), isl.Map.subtract, (whole, same_tile)
+        )
 
-    def _parts(self, dependence: Dependence) -> tuple[isl.Map, isl.Map]:
-        """Return the pairs in one tile, and those in two.
-
-        They are kept: every step of buffering asks for them, and a reduction's read and write give
-        three dependences with the same relation.
-        """
-        relation = dependence.relation
-        for known, parts in self._known_parts:
-            if relation.plain_is_equal(known):
-                return parts
+    def _ends(self, dependence: Dependence) -> list[tuple[isl.PwAff, isl.PwAff]]:
+        """Return the coordinates of the source's and the sink's tile, as pairs."""
         source = self.tile_coordinates[dependence.source.statement]
         sink = self.tile_coordinates[dependence.sink.statement]
-        inside = relation
-        for first, second in zip(source, sink, strict=True):
-            inside = inside.intersect(first.eq_map(second))
-        parts = inside, relation.subtract(inside)
-        self._known_parts.append((relation, parts))
-        return parts
+        return list(zip(source, sink, strict=True))
 
-    @cached_property
-    def _known_parts(self) -> list[tuple[isl.Map, tuple[isl.Map, isl.Map]]]:
-        return []
+
+def _with_equal(relation: isl.Map, ends: Sequence[tuple[isl.PwAff, isl.PwAff]]) -> isl.Map:
+    """Return the pairs of a relation whose coordinates are equal."""
+    for source, sink in ends:
+        relation = relation.intersect(equal_values(source, sink))
+    return relation
 
 
 def plan_buffer(

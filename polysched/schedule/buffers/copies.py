@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import islpy as isl
 
@@ -13,6 +13,7 @@ from polysched.ir.expr.affine import from_pw_aff, literal, named, to_pw_aff
 from polysched.ir.expr.expressions import Expression, Index, Load
 from polysched.ir.expr.linear import simplify
 from polysched.ir.expr.traversal import loads, transform
+from polysched.ir.isl.shared_results import remembered
 from polysched.schedule.buffers.buffering import Buffering
 from polysched.schedule.core.program import Program, prefix_map
 
@@ -46,7 +47,13 @@ def redirected_statement(plan: Buffering, statement: Statement) -> Statement:
     zero = literal(space, 0)
     if plan.first is not None:
         tiles[-1] = offset(tiles[-1], plan.first)
-    tile = [expression(column) for column in tiles]
+    indices = statement.indices
+    tile = [
+        remembered(
+            partial(expression, value), redirected_statement, (value, statement.domain), indices
+        )
+        for value in tiles
+    ]
 
     @cache  # an update reads and writes one element
     def subscripts(given: tuple[Expression, ...]) -> tuple[Expression, ...]:

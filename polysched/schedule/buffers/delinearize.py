@@ -89,9 +89,11 @@ def _dimensions(functions: Sequence[tuple[isl.PwAff, isl.Set]]) -> list[_Dimensi
 
     None if there are fewer than two dimensions, or if the strides differ.
     """
+    if not functions or len(list(_summands(functions[0][0]))) < 2:
+        return None
     sums = [list(_summands(function)) for function, _ in functions]
     strides = [[stride for stride, _ in terms] for terms in sums]
-    if not strides or len(strides[0]) < 2 or any(other != strides[0] for other in strides):
+    if any(other != strides[0] for other in strides):
         return None
     dimensions: list[_Dimension] = []
     low = high = 0  # the range of the sum of all terms further inside

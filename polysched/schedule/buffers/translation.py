@@ -86,32 +86,31 @@ def _moved(
             result.append(dependence)
             continue
         source_in, sink_in = dependence.source in plan.redirect, dependence.sink in plan.redirect
+        ends = [dependence.source] * source_in + [dependence.sink] * sink_in
+        wanted = [copy_in if end.position else copy_out for end in ends]
+        copies = [copy for copy in wanted if copy is not None]
+        has_copies = len(copies) == len(ends)
         outside = dependence
         if source_in and sink_in:
             inside = plan.same_tile(dependence)
             result.append(replace(dependence, array=plan.buffer.name, relation=inside))
-            outside = replace(dependence, relation=plan.other_tile(dependence))
+            if has_copies:
+                outside = replace(dependence, relation=plan.other_tile(dependence))
+        if not has_copies:  # an end without a copy has no pairs outside the tile
+            continue
         if source_in:
-            outside = _at_copy(plan, outside, copy_in, copy_out, source=True)
+            outside = _at_copy(plan, outside, copies[0], source=True)
         if sink_in:
-            outside = _at_copy(plan, outside, copy_in, copy_out, source=False)
+            outside = _at_copy(plan, outside, copies[-1], source=False)
         result.append(outside)
     return result
 
 
 def _at_copy(
-    plan: Buffering,
-    dependence: Dependence,
-    copy_in: Statement | None,
-    copy_out: Statement | None,
-    *,
-    source: bool,
+    plan: Buffering, dependence: Dependence, copy: Statement, *, source: bool
 ) -> Dependence:
     """Move one end of a dependence to the copy that stands for it outside the tile."""
     end = dependence.source if source else dependence.sink
-    copy = copy_in if end.position else copy_out
-    if copy is None:
-        return replace(dependence, relation=dependence.relation.subtract(dependence.relation))
     to_copy = named_copy(plan.redirect[end], copy)
     reference = Reference(copy.name, 1 if end.position else 0)
     if source:

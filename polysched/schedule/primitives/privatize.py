@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from polysched.dependence.relations import Dependence
-from polysched.dependence.values import value_flows
+from polysched.dependence.values import value_flows_of
 from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Order, Role
 from polysched.ir.isl.smallest import SmallPoint, smallest_pair
@@ -109,8 +109,7 @@ def _require_own_values(program: Program, plan: Buffering, step: Privatize) -> N
 
 def _shared(program: Program, plan: Buffering) -> Iterator[Dependence]:
     """Yield the values that flow between iterations, or between the loop and code outside it."""
-    of_array = tuple(d for d in program.dependences if d.array == plan.array.name)
-    for flow in value_flows(of_array):
+    for flow in value_flows_of(plan.array.name, program.dependences):
         relation = flow.relation
         if flow.source in plan.redirect and flow.sink in plan.redirect:
             relation = relation.subtract(plan.same_tile(flow))

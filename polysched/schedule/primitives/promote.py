@@ -8,7 +8,7 @@ from math import prod
 import islpy as isl
 
 from polysched.dependence.relations import Dependence, DependenceKind
-from polysched.dependence.values import overwritten, value_flows
+from polysched.dependence.values import overwritten, value_flows_of
 from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Role, Statement
 from polysched.ir.core.tree import Loop, LoopKind, Node
@@ -202,9 +202,8 @@ def _read_later(program: Program, plan: Buffering) -> isl.Set:
     spread = next(iter(plan.redirect.values())).range()
     if plan.array.role in (Role.OUTPUT, Role.INOUT):
         return _union([plan.redirect[write].range() for write in plan.writes], spread)
-    of_array = tuple(d for d in program.dependences if d.array == plan.array.name)
     visible = []
-    for flow in value_flows(of_array):
+    for flow in value_flows_of(plan.array.name, program.dependences):
         if flow.source in plan.writes:
             outside = _leaving_tile(plan, flow).domain()
             visible.append(plan.redirect[flow.source].intersect_domain(outside).range())

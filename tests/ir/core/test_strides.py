@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product as every
 from typing import Any
 
@@ -14,7 +15,7 @@ from polysched.ir.core.kernel import Array
 from polysched.ir.core.printing import format_array
 from polysched.ir.core.strides import are_apart, closest_strides, concrete_strides, elements_spanned
 from polysched.ir.declare.builder import KernelBuilder
-from polysched.ir.expr.expressions import Expression
+from polysched.ir.expr.expressions import Constant, Expression
 
 
 def declared(
@@ -41,6 +42,13 @@ def test_a_leading_dimension() -> None:
     assert array.lane_dimension == -1
     assert concrete_strides(array, (3, 5), {"lda": 8}) == (8, 1)
     assert closest_strides(array, (3, 5)) == (5, 1)
+
+
+def test_lanes_skip_dimensions_of_one_element() -> None:
+    strided = declared(matrix, lambda m, k, lda, lds: (1, lda), lambda m, k, lda, lds: lda >= m)
+    column = replace(strided, strides=None)
+    for shape, dimension in {(7, 5): -1, (7, 1): -2, (1, 1): -1}.items():
+        assert replace(column, shape=tuple(map(Constant, shape))).lane_dimension == dimension
 
 
 def test_columns_one_after_the_other() -> None:

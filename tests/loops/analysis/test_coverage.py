@@ -29,8 +29,13 @@ def loop(lower: Expression | int, upper: Expression | int, body: LoopNode, step:
     return For("i", "i", *ends, step, LoopKind.SEQUENTIAL, body)
 
 
+TILES = isl.Map("{ S[i] -> [floor(i/4), i mod 4] : 0 <= i < 12 }")
+
+
 def verdict(body: LoopNode) -> str | None:
+    """The verdict on loops, which is the same by instances and by the values of two loops."""
     wrong = miscovered(body, DOMAIN, CONTEXT)
+    assert miscovered(body, DOMAIN, CONTEXT, {"S": TILES}) == wrong
     return None if wrong is None else f"{wrong.statement}: {wrong.what}"
 
 
@@ -68,6 +73,13 @@ def test_an_instance_run_twice_by_one_loop() -> None:
 def test_a_statement_that_is_nowhere() -> None:
     assert verdict(block([])) is not None
     assert miscovered(block([]), statement("{ S[i] : false }"), CONTEXT) is None
+
+
+def test_times_that_several_instances_share_prove_nothing() -> None:
+    rows = isl.Map("{ S[i] -> [floor(i/4)] : 0 <= i < 12 }")
+    lost = miscovered(loop(0, N - 1, run(INDEX)), DOMAIN, CONTEXT, {"S": rows})
+    assert lost is not None
+    assert lost.what == "do not run { S[11] }"
 
 
 def test_literal_bounds_cut_nothing_off() -> None:

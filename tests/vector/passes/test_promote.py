@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from polysched.frontends.scop import parse_c
 from polysched.inspect.assembly import hot_loop, parse
 from polysched.ir.core.kernel import Kernel, Role
 from polysched.ir.declare.builder import KernelBuilder
@@ -45,6 +46,21 @@ def test_vector_accumulators() -> None:
     made = line(loop("k", 0, 9, lanes(add(v, v + k)), lanes(add(v + 8, v + 2 * k))))
     assert registers(made) == 2
     assert_runs_as_interpreted(made)
+
+
+def test_lanes_beside_a_dimension_of_one_element() -> None:
+    program = parse_c(
+        """
+        void sums(int n, const double x[restrict n][n], double y[restrict n][1])
+        {
+            for (int j = 0; j < n; j++)
+                for (int i = 0; i < n; i++) y[j][0] = y[j][0] + x[i][j];
+        }
+        """
+    )
+    schedule = Schedule(program.kernel).vectorize("j", 8).reorder("j", "i", "jv")
+    assert registers(lower(schedule)) > 0
+    assert_agrees(schedule, {"n": 21})
 
 
 def test_loop_that_may_not_run() -> None:
