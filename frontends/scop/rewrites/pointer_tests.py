@@ -19,7 +19,7 @@ from polysched.frontends.scop.rewrites.region import Region
 from polysched.frontends.scop.rewrites.size_values import PointerTest
 from polysched.frontends.scop.rewrites.usage import changed_by
 from polysched.frontends.scop.source.names import Names
-from polysched.frontends.scop.source.trees import StandIn, mapped, walk
+from polysched.frontends.scop.source.trees import StandIn, mapped, names_in, walk
 
 _NULL = ("NULL", "nullptr")
 
@@ -47,6 +47,10 @@ def with_pointer_tests(region: Region, pointers: Collection[str], names: Names) 
     }
     tests = _Tests(texts, names)
     items = tuple(map(tests.replaced, region.items))
+    left = {name for item in items for name in names_in(item)}
+    unread = {one.pointer for one in tests.found.values()} & set(region.members) - left
+    if unread:  # the entry reads only the members that are accessed
+        return with_pointer_tests(region, [name for name in texts if name not in unread], names)
     return replace(region, items=items, derived={**region.derived, **tests.found})
 
 

@@ -171,8 +171,11 @@ def _extents(
     match size:
         case c_ast.UnaryOp(op="sizeof", expr=c_ast.ID(name=name)):
             whole = scope.find(name)
-            is_array = isinstance(whole, ArrayBinding) and whole.is_object
-            if is_array and whole.array.shape == own and whole.dtype == row.dtype:
+            if (
+                isinstance(whole, ArrayBinding)
+                and whole.is_object
+                and (whole.array.shape, whole.dtype) == (own, row.dtype)
+            ):
                 return [_as_node(scope, extent, target) for extent in own]
     inner = own[1:]
     number, factors = _count(scope, size, row.dtype)

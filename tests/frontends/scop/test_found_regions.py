@@ -382,6 +382,16 @@ static void decimated(const double *x, double *y, int n, int by, int from)
         for (int k = 1; k < by; k++) y[b + k] += y[b];
 }
 
+static int kept(double *x, int rows, int n)
+{
+    int i = 5, j;
+    printf("kept\\n");
+    for (int r = 0; r < rows; r++)
+        for (i = 0; i < n; i++)
+            for (j = 0; j < 2; j++) x[2 * i + j] += r;
+    return i;
+}
+
 static void smoothed(double *a, double *b, int n, int steps)
 {
     for (int t = 0; t < steps; t++) {
@@ -418,6 +428,7 @@ int main(void)
     printf("%a\\n", means(x, 2, 12, 3, y)), printf("%a\\n", means(x, 0, 5, 2, y));
     printf("%a\\n", means(x, 3, 7, 2, y + 4)), show("means", y, N);
     decimated(x, y, 30, 7, 2), decimated(x, y, 5, 9, 3), decimated(x, y, 0, 1, 0);
+    printf("%d ", kept(x, 0, 3)), printf("%d\\n", kept(x, 3, 7));
     smoothed(x, y, 20, 5), smoothed(x, y, 20, 0), show("steps", x, N), show("steps", y, N);
     printf("%d %d %d\\n", filled(x, y, 20), filled(x, NULL, 20), filled(x, x, 0));
     return 0;
