@@ -29,6 +29,7 @@ from polysched.frontends.python.scope.array_values import (
 from polysched.frontends.python.scope.bindings import ComputedLearnedError
 from polysched.frontends.python.scope.periodic import assumed_remainders
 from polysched.frontends.python.source.changed_nodes import NodeT, with_fields
+from polysched.frontends.python.source.stored_names import assigned
 from polysched.frontends.python.statements.assignments import Assigner
 from polysched.frontends.python.values.value import Value, bare
 from polysched.ir.core.data_dependent import is_bounded
@@ -99,8 +100,8 @@ class ComputedSubscripts:
                     conditions = (*conditions, _inverse(parts[-1]) if is_or else parts[-1])
                 same = all(one is other for one, other in zip(parts, values, strict=True))
                 return node if same else with_fields(node, values=parts)
-            case ast.Tuple(ctx=ast.Store()):
-                return node  # its targets may change what their subscripts read
+            case ast.Tuple(ctx=ast.Store()) if _changes_subscripts(node):
+                return node
         changed: dict[str, object] = {}
         for name, value in ast.iter_fields(node):
             if isinstance(value, ast.AST):
@@ -249,6 +250,13 @@ class ComputedSubscripts:
 
 def _inverse(node: ast.expr) -> ast.expr:
     return ast.copy_location(ast.UnaryOp(ast.Not(), node), node)
+
+
+def _changes_subscripts(target: ast.Tuple) -> bool:
+    """Whether one of several targets may change what the subscript of another one reads."""
+    parts = [one for one in target.elts if isinstance(one, ast.Subscript)]
+    read = {name.id for one in parts for name in ast.walk(one.slice) if isinstance(name, ast.Name)}
+    return bool(read & assigned([ast.Assign([target], ast.Constant(0))]))
 
 
 def _is_plain(part: ast.expr) -> bool:

@@ -20,6 +20,7 @@ import numpy as np
 
 from polysched.frontends.python.expressions.translate import Reader
 from polysched.frontends.python.scope.array_values import ArrayValue, always, require_same
+from polysched.frontends.python.scope.bindings import array_of
 from polysched.frontends.python.source.changed_nodes import with_fields
 from polysched.frontends.python.source.stored_names import assigned, rebound
 from polysched.frontends.python.statements.literal_loops import written_out
@@ -49,10 +50,44 @@ def as_range_loops(reader: Reader, node: ast.stmt) -> list[ast.stmt]:
         items = written_out(reader, node)
         if items is not None:
             return items
+        rows = _rows(reader, node)
+        if rows is not None:
+            return [rows]
         made: list[ast.stmt] = []
         node = with_fields(node, iter=_named(reader, node.iter, made))
         return [*made, node] if made else [_over_range(reader, node)]
     return [node]
+
+
+def _rows(reader: Reader, node: ast.For) -> ast.For | None:
+    """``for v in x.ravel():`` as loops over the rows of ``x`` and their elements.
+
+    None if it is another loop, or if its body uses the array, which may change what is read.
+    """
+    match node.iter:
+        case ast.Call(func=ast.Attribute(attr="ravel" | "flatten") as part, args=[], keywords=[]):
+            owner = part.value
+        case ast.Attribute(value=owner, attr="flat"):
+            pass
+        case _:
+            return None
+    if not isinstance(owner, ast.Name):
+        return None
+    names = reader.scope.names
+    array = array_of(names.get(owner.id))
+    if array is None or reader.array(owner).rank < 2:
+        return None
+    used = {part.id for one in node.body for part in ast.walk(one) if isinstance(part, ast.Name)}
+    if any(array_of(names.get(name)) is array for name in used):
+        return None
+    text = _Text(node.iter)
+    row = reader.scope.variable("row")
+    elements = text.name(row)
+    if reader.array(owner).rank > 2:
+        elements = text.at(ast.Call(text.at(ast.Attribute(elements, "ravel", ast.Load())), [], []))
+    inner = with_fields(node, iter=elements)
+    target = text.at(ast.Name(row, ast.Store()))
+    return with_fields(node, target=target, iter=owner, body=[inner])
 
 
 def _named(reader: Reader, node: ast.expr, made: list[ast.stmt]) -> ast.expr:

@@ -79,6 +79,8 @@ def stores(writer: Picker) -> list[str]:
             "x[x > 1] = np.minimum(x[x > 1], y[x > 1]) + abs(y[x > 1])",
             f"for {value} in (x * 2)[::-1]:\n    y[0] += {value}",
             f"for {name}, {value} in zip(a.ravel(), x + y):\n    y[1] += {name} * {value}",
+            f"for {value} in a.ravel():\n    y[2] += {value}",
+            "x[0] = a[b > 0].max()\ny[0] = x[x < y].sum()",
             f"if x.dtype == {value}.dtype:\n    x[0] = 1\nelse:\n    y[0] = 2".replace(value, "b"),
             "x[1] = x[0] if y.dtype in (np.float32, np.int32) else y[0]",
             "x[0] = np.logical_and(x[0] > 1, y[0] > 1)",

@@ -295,11 +295,13 @@ def masked_calls(x, y):
     large = np.abs(x) > 1
     x[large] = np.sign(x[large]) * np.minimum(np.abs(y[large]), 2)
     y[~large] = abs(y[~large]) + 1
-    return np.sum(large)
+    return np.sum(large), y[large].max(), np.min(x[~large])
 
 
 def loops_over_results(x, y, a):
     total = 0.0
+    for value in a.ravel():
+        total = 0.5 * total + value
     for value in abs(a[1]):
         total += value
     for i, (first, second) in enumerate(zip(x * 2, y[::-1] - x, strict=True)):
@@ -307,6 +309,16 @@ def loops_over_results(x, y, a):
     for value in np.linspace(0.0, 1.0, 5):
         total += value * y[0]
     return total
+
+
+def pivoted(x, a):
+    for k in range(len(a)):
+        p = k
+        for i in range(k, len(a)):
+            if abs(a[i, 0]) > abs(a[p, 0]):
+                p = i
+        x[k], x[p] = x[p], x[k]
+        a[k, 1], a[p, 1] = a[p, 1], a[k, 1] + 1
 
 
 def by_type(x, k):
