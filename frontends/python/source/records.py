@@ -36,6 +36,10 @@ class Record:
         return f"({', '.join(self.names)})"
 
 
+class RecordValue(ast.Name):
+    """The argument of a value: functions that are inlined have no variable of this name."""
+
+
 class RecordTree(ast.expr):
     """A record in a syntax tree, where only its values can be used."""
 
@@ -44,7 +48,7 @@ class RecordTree(ast.expr):
     def __init__(self, record: Record) -> None:
         super().__init__()
         self.record = record
-        self.elts: list[ast.expr] = [ast.Name(name, ast.Load()) for name in record.names]
+        self.elts: list[ast.expr] = [RecordValue(name, ast.Load()) for name in record.names]
 
     def value(self, keys: tuple[Hashable, ...], key: Hashable) -> ast.expr | None:
         """The value of an attribute or a subscript; None if the record has none."""

@@ -27,7 +27,10 @@ class Box(NamedTuple):
 
 
 def scaled(settings, x):
-    return settings.factor * x
+    settings_factor = 1.0  # the name of the argument that holds the factor
+    for _ in range(2):
+        settings_factor *= 0.5
+    return settings.factor * x * settings_factor
 
 
 def moved(x, settings, box=Box(-1.0, 1.0)):  # noqa: B008
