@@ -237,6 +237,8 @@ def test_sizes_of_another_magnitude_get_code_of_their_own() -> None:
     for rows in (20, 64, 65, 1000):
         compile_for(function, rows, 3, 4)
     assert len(function.signatures) == 2
+    compile_for(function, 2**16, 3, 4)  # beyond the second-level cache
+    assert function.signatures[2].endswith("with more than 131072 elements")
 
 
 def test_small_arrays_alone_have_no_literals() -> None:
