@@ -84,7 +84,7 @@ def as_number(value: float, dtype: DType, subject: str) -> np.ndarray[Any, Any]:
     else:
         fits = dtype.is_float
     if not fits:
-        raise CallError(f"{subject} is {value!r}, which is no number of type {dtype}")
+        raise CallError(f"{subject} is {value!r}, which is not a number of type {dtype}")
     try:
         with np.errstate(over="ignore"):  # a float too large is infinity, as in numpy's conversion
             return np.array(value, dtype.numpy())
@@ -103,6 +103,11 @@ def _from_dlpack(value: DLPackTensor, subject: str) -> np.ndarray[Any, Any]:
         raise CallError(
             f"{subject} is a DLPack tensor on a device of type {device}; expected "
             "one in the memory of the CPU (type 1): copy it there first"
+        )
+    if getattr(value, "is_neg", bool)():  # torch exports the memory, whose signs are not applied
+        raise CallError(
+            f"{subject} is a tensor whose elements are negated when they are read, such as the "
+            "imaginary part of a conjugate; pass its .resolve_neg()"
         )
     try:
         return _bfloat16(value) if _is_bfloat16(value) else np.from_dlpack(value)
