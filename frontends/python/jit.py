@@ -15,45 +15,29 @@ reason; it never runs in Python instead. ``function.python(...)`` is the origina
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import sys
-import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import islpy as isl
 import numpy as np
 
-from polysched.errors import CallError, FrontendError, PolyschedError
-from polysched.frontends.python.calls.chosen_schedule import ScheduleRequest, schedule_request
-from polysched.frontends.python.calls.compiled_function import CompiledCall, bound
+from polysched.errors import CallError, FrontendError
+from polysched.frontends.python.calls.compiled_function import bound
 from polysched.frontends.python.calls.repeated_calls import RepeatedCalls
 from polysched.frontends.python.calls.signatures import (
-    LARGEST_LITERAL,
-    CallTypes,
-    arguments_for,
-    call_types,
-    names_in,
     shared_arguments,
-    sizes_of,
 )
-from polysched.frontends.python.decorator import read_kernel
-from polysched.frontends.python.reading import Given
-from polysched.frontends.python.scope.inferred_bounds import with_inferred_bounds
-from polysched.frontends.python.source.annotations import Argument
-from polysched.frontends.python.source.function_source import FunctionSource, function_source
-from polysched.frontends.reciprocals import with_reciprocals
+from polysched.frontends.python.source.records import Record, with_records
+from polysched.frontends.python.specializations import Specialization, Specializations
 from polysched.html import Text
 from polysched.ir.core.conditions import conditions_of
-from polysched.ir.core.kernel import Kernel, Order, Role
+from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.affine import instance_space, to_set
-from polysched.ir.expr.evaluate import evaluate
 from polysched.ir.expr.expressions import Parameter
-from polysched.lower import compile
 from polysched.runtime.tensors import as_given
 from polysched.runtime.views import as_array
 from polysched.signature_errors import with_signature_errors
@@ -61,27 +45,6 @@ from polysched.user import Schedule
 
 ArgumentsP = ParamSpec("ArgumentsP")
 ResultT = TypeVar("ResultT")
-
-
-@dataclass(frozen=True)
-class Specialization:
-    """The function compiled for one kind of arguments.
-
-    Attributes:
-        types: the kind of arguments.
-        request: the request for the schedule.
-        schedule: the schedule by which it runs.
-        call: the compiled code.
-        kernel: the kernel, with the conditions on sizes.
-        arguments: its arguments.
-    """
-
-    types: CallTypes
-    request: ScheduleRequest
-    schedule: Schedule
-    call: CompiledCall
-    kernel: Kernel
-    arguments: tuple[Argument, ...]
 
 
 LARGEST_EXTENT = 2**47
@@ -98,6 +61,10 @@ def _beyond_extents(kernel: Kernel) -> isl.Set:
             for known in (parameter >= 1, parameter <= LARGEST_EXTENT):
                 context = context.gist(to_set(known, space).params())
     return context
+
+
+_PASSED = (bool, int, float, complex, np.generic, str, type(None), tuple, list, Record)
+"""Arguments that are passed as they are; others become arrays."""
 
 
 class JitFunction(Generic[ArgumentsP, ResultT]):
@@ -123,17 +90,13 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
         self.python = function
         self.fastmath = fastmath
         self.threads = threads
-        self._source: FunctionSource = function_source(function)
-        self._names = names_in(self._source)
+        self._code = Specializations(function, fastmath=fastmath, threads=threads)
         self._signature = inspect.signature(function)
         self._positional = function.__code__.co_varnames[: function.__code__.co_argcount]
         self._defaults = function.__defaults__ or ()
         self._repeated = RepeatedCalls()
-        self._made: dict[CallTypes, Specialization] = {}
-        self._with_literals: set[CallTypes] = set()
-        self._by_numbers: set[CallTypes] = set()
+        self._has_flags = False
         self._latest: Specialization | None = None
-        self._lock = threading.Lock()
         functools.update_wrapper(self, function)
 
     def __call__(self, *arguments: ArgumentsP.args, **named: ArgumentsP.kwargs) -> ResultT:
@@ -151,76 +114,38 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
             if 0 < missing <= len(self._defaults):
                 defaults = self._defaults[-missing:]
                 passed = arguments = (*arguments, *defaults)  # type: ignore[assignment]
-        result = self._repeated.run(names, *passed)
+        # The table compares names, layouts and integers; truth values are part of the code.
+        flags = (value for value in passed if value is True or value is False)
+        key: tuple[Any, ...] = (*names, *flags) if self._has_flags else names
+        result = self._repeated.run(key, *passed)
         if result is not NotImplemented:
             return result  # type: ignore[no-any-return]
         given = bound(self._signature, self.python.__name__, arguments, named)
+        flat = with_records(given, self._code.names)
+        has_records = len(flat) > len(given)
+        given = flat
         values = {name: self._value(name, value) for name, value in given.items()}
         specialization = self.specialized(values)
         shared = shared_arguments(values, specialization.call.written)
         if shared:
             specialization = self.specialized(values, shared)
         result, plan = specialization.call.run(values, self.threads, given)
-        if plan is not None and not shared:  # repeated calls compare layouts, not addresses
+        # Repeated calls compare layouts of arguments, not addresses and not values of records.
+        if plan is not None and not shared and not has_records:
             order = (*self._positional[: len(arguments)], *names)
             call = specialization.call.repeated(plan, order, self.threads)
-            self._repeated.add(names, passed, call)
+            if any(isinstance(value, bool) for value in passed) and not self._has_flags:
+                self._has_flags = True
+            else:
+                self._repeated.add(key, passed, call)
         return as_given(given.values(), result)  # type: ignore[no-any-return]
 
     def specialized(
         self, values: Mapping[str, Any], shared: Mapping[str, str] | None = None
     ) -> Specialization:
-        """The compiled code for the types of some arguments; the first call with them compiles it.
-
-        Args:
-            values: the arguments by name.
-            shared: those that are the same array as another one: see `shared_arguments`.
-
-        Raises:
-            FrontendError: the function cannot be compiled for them.
-        """
-        try:
-            found = self._for_types(values, shared)
-            self._require(found.kernel, sizes_of(found.kernel, found.arguments, values))
-        except PolyschedError as error:
-            exact = call_types(self._source, self._names, values, shared=shared, exact=True)
-            found = self._exactly(exact, values, error)
-        self._latest = found
-        return found
-
-    def _for_types(
-        self, values: Mapping[str, Any], shared: Mapping[str, str] | None
-    ) -> Specialization:
-        types = call_types(self._source, self._names, values, shared=shared)
-        if types in self._by_numbers:
-            types = call_types(self._source, self._names, values, shared=shared, numbers=True)
-        found = self._made.get(types)
-        if found is None:
-            with self._lock:
-                found = self._made.get(types)
-                if found is None:
-                    found = self._specialized(types, values)
-                    if types not in self._by_numbers:  # else it is code for these integers only
-                        self._made[types] = found
-        return found
-
-    def _exactly(
-        self, types: CallTypes, values: Mapping[str, Any], error: PolyschedError
-    ) -> Specialization:
-        """Code for the sizes of one call, if code for all sizes does not take them.
-
-        So a slice ``x[:3]`` of two elements ends at the last one, and all shapes can be joined.
-
-        Raises:
-            PolyschedError: this fails too; it is the error about all sizes.
-        """
-        with self._lock:
-            if types not in self._made:
-                try:
-                    self._made[types] = self._compiled(types, values)
-                except PolyschedError:
-                    raise error from None
-            return self._made[types]
+        """The compiled code for the types of some arguments: see `Specializations.found`."""
+        self._latest = self._code.found(values, shared)
+        return self._latest
 
     @property
     def schedule(self) -> Schedule:
@@ -230,7 +155,7 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
     @property
     def signatures(self) -> tuple[str, ...]:
         """The kinds of arguments for which the function has been compiled."""
-        return tuple(dict.fromkeys(str(one.types) for one in self._made.values()))
+        return tuple(dict.fromkeys(str(one.types) for one in self._code))
 
     def report(self) -> str:
         """Report of the latest call: its types, the conditions on sizes, the schedule's report.
@@ -255,17 +180,7 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
 
     def inspect_llvm(self) -> dict[str, str]:
         """The LLVM IR of each kind of arguments for which the function has been compiled."""
-        return {str(one.types): one.call.compiled.llvm for one in self._made.values()}
-
-    def _require(self, kernel: Kernel, sizes: Mapping[str, int]) -> None:
-        """Check that the sizes of a call fit the function, before its schedule is searched."""
-        for condition in conditions_of(kernel.context):
-            if not evaluate(condition.expression, sizes):
-                shown = ", ".join(f"{name} = {value}" for name, value in sizes.items())
-                raise CallError(
-                    f"function '{self.python.__name__}{self._signature}' requires "
-                    f"{condition.text}; got {shown} (x_n1 is x.shape[1])"
-                )
+        return {str(one.types): one.call.compiled.llvm for one in self._code}
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         name = self.python.__qualname__
@@ -285,82 +200,9 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
         return self._latest
 
     def _value(self, name: str, value: Any) -> Any:
-        if isinstance(value, bool | int | float | complex | np.generic | str | None | tuple | list):
+        if isinstance(value, _PASSED):
             return value
         return as_array(value, f"function '{self.python.__name__}': argument '{name}'")
-
-    def _specialized(self, types: CallTypes, values: Mapping[str, Any]) -> Specialization:
-        """Code for the first literals of a kind of call; for other literals, code for all sizes."""
-        general = call_types(self._source, self._names, values, shared=types.shared, literals=False)
-        if general == types:
-            return self._general(types, values)
-        if general not in self._with_literals:
-            self._with_literals.add(general)
-            with contextlib.suppress(FrontendError):
-                return self._compiled(types, values)
-            return self._compiled(types, values, products=True)
-        if general not in self._made:
-            try:
-                self._made[general] = self._compiled(general, values)
-            except FrontendError:  # such as a subscript i*k, which only a literal k makes affine
-                with contextlib.suppress(FrontendError):
-                    return self._compiled(types, values)
-                self._made[general] = self._compiled(general, values, products=True)
-        return self._made[general]
-
-    def _general(self, types: CallTypes, values: Mapping[str, Any]) -> Specialization:
-        """Code for all sizes, or for the integers of this call if only literals are affine."""
-        try:
-            return self._compiled(types, values)
-        except FrontendError:
-            numbers = call_types(
-                self._source,
-                self._names,
-                values,
-                shared=types.shared,
-                literals=False,
-                numbers=True,
-            )
-            if numbers != types:
-                with contextlib.suppress(PolyschedError):
-                    made = self._made[numbers] = self._compiled(numbers, values)
-                    self._by_numbers.add(types)
-                    return made
-            return self._compiled(types, values, products=True)
-
-    def _compiled(
-        self, types: CallTypes, values: Mapping[str, Any], *, products: bool = False
-    ) -> Specialization:
-        """Compile the function.
-
-        Args:
-            types: the kind of arguments.
-            values: the arguments.
-            products: whether a subscript may be a product of sizes and indices, which is computed
-                and checked when the code runs.
-        """
-        arguments = arguments_for(self._source, types)
-        order = Order.ANY if self.fastmath else None
-        given = Given(arguments, types.static, products, types.shared)
-        kernel = read_kernel(self.python, order, given)
-        sizes = sizes_of(kernel, arguments, values)
-        restricted = with_inferred_bounds(kernel, self._source, sizes)
-        restricted = replace(restricted, fp_contract=self.fastmath)
-        self._require(restricted, sizes)
-        if self.fastmath:
-            restricted = with_reciprocals(restricted)
-        is_typical = max(sizes.values(), default=0) > LARGEST_LITERAL  # else it may be a trial
-        request = schedule_request(
-            restricted, threads=self.threads, sizes=sizes if is_typical else None
-        )
-        schedule = request.schedule()
-        compiled = compile(schedule)
-        arrays = tuple(
-            array for array in compiled.signature.arrays if array.role is not Role.OUTPUT
-        )
-        axes = {one.name: one.axes for one in types.arrays if one.axes is not None}
-        call = CompiledCall(compiled, arrays, axes, kernel.returns)
-        return Specialization(types, request, schedule, call, restricted, arguments)
 
 
 def _jit_again(

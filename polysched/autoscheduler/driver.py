@@ -65,6 +65,7 @@ class Optimized:
         sizes: the values of the parameters for which costs are predicted.
         stopped: the seconds after which the time limit ended the search; None if it was finished.
         threads: the number of threads that the code may use.
+        is_searched: whether more than vectors in innermost loops was tried.
     """
 
     start: Schedule
@@ -78,6 +79,7 @@ class Optimized:
     sizes: Mapping[str, int]
     stopped: float | None = None
     threads: int = 1
+    is_searched: bool = True
 
 
 def optimize_schedule(
@@ -87,11 +89,14 @@ def optimize_schedule(
     threads: int = 1,
     sizes: Mapping[str, int] | None = None,
     seconds: float | None = None,
+    worth_cycles: float = 0.0,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Optimized:
     """Find a better schedule that begins with the given steps, and prove it.
 
     Args:
+        worth_cycles: a program that is predicted to take fewer cycles with vectors in its innermost
+            loops is not searched.
         tell: is called with a line of text as the search proceeds.
 
     Raises:
@@ -113,11 +118,15 @@ def optimize_schedule(
         skipped: list[Candidate] = []
         fallbacks = [written]
         is_late = seconds == 0
+        is_searched = False
         if not is_late:
+            simple = searched(written, replace(context, recipes=FALLBACK, answers={}))
+            fallbacks.insert(0, simple)
+            is_searched = simple.cycles >= worth_cycles
+        if is_searched:
             with part_of_time(SEARCH_PART):
                 better, skipped = _better(written, context, long_context, tell)
                 is_late = is_out_of_time()
-            fallbacks.insert(0, searched(written, replace(context, recipes=FALLBACK)))
         tell("proving")
         most_cycles = LEAST_GAIN * written.cycles
         with part_of_time(PROOF_PART):
@@ -144,6 +153,7 @@ def optimize_schedule(
         chosen,
         stopped,
         threads,
+        is_searched or is_late,
     )
 
 

@@ -24,6 +24,8 @@ from polysched.schedule.table import format_step
 
 _THREADS_ARE_LEGAL = "threads are legal, but "
 
+NOT_WORTH_IT = "the program is too short to be worth a search"
+
 _SMALL = 0.01
 """Share of the predicted cycles below which a statement is counted, not shown ..."""
 _FEW = 3
@@ -88,6 +90,7 @@ class Report:
         decisions: steps with the reason for them.
         dropped: steps that were left out since the checker did not prove them, with its reason.
         stopped: the seconds after which the time limit ended the search; None if it was finished.
+        is_searched: whether more than vectors in innermost loops was tried.
     """
 
     kernel: str
@@ -100,6 +103,7 @@ class Report:
     loops: tuple[LoopEntry, ...]
     statements: tuple[StatementEntry, ...]
     stopped: float | None = None
+    is_searched: bool = True
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
@@ -154,9 +158,11 @@ def report_of(
     facts = {name: statement_facts(program, name, sizes) for name in program.tree.statements}
     costs = program_costs(program, facts, machine, sizes)
     trips = {(name, loop.name): loop.trip for name, one in facts.items() for loop in one.loops}
-    untried = "the time limit ended the search"
-    gainless = "not predicted to gain"
-    missing = untried if optimized is not None and optimized.stopped is not None else gainless
+    missing = "not predicted to gain"
+    if optimized is not None and optimized.stopped is not None:
+        missing = "the time limit ended the search"
+    elif optimized is not None and not optimized.is_searched:
+        missing = NOT_WORTH_IT
     is_asked = optimized is None or optimized.threads > 1
     entries = tuple(
         _entry(
@@ -181,6 +187,7 @@ def report_of(
         entries,
         tuple(_statement_entry(name, cost) for name, cost in costs.items()),
         None if optimized is None else optimized.stopped,
+        optimized is None or optimized.is_searched,
     )
 
 
@@ -296,7 +303,9 @@ def _lines(report: Report) -> Iterator[str]:
     yield "decisions:"
     for decision in report.decisions:
         yield f"  {', '.join(decision.statements)}: {decision.reason}"
-    if not report.decisions and report.stopped is None:
+    if not report.is_searched:
+        yield f"  {NOT_WORTH_IT}: only vectors in innermost loops were tried"
+    elif not report.decisions and report.stopped is None:
         yield "  none: no change is predicted to gain"
     elif not report.decisions:
         yield "  none found and proved in this time"

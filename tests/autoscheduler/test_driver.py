@@ -14,6 +14,7 @@ from polysched.autoscheduler import driver
 from polysched.autoscheduler.candidate import Candidate
 from polysched.autoscheduler.driver import optimize_schedule
 from polysched.autoscheduler.recipes import RECIPES
+from polysched.autoscheduler.report import report_of
 from polysched.autoscheduler.search import Context, searched
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.dtypes import DType, bf16, f32, f64, i32, i64
@@ -176,6 +177,20 @@ def test_a_carried_loop_gets_no_lanes_but_its_iterations_are_written_out() -> No
     assert "vectorize" not in schedule.trace()
     assert "unroll" in schedule.trace()
     assert "flow on" in str(schedule.report())
+
+
+def test_a_short_program_is_not_searched() -> None:
+    start = ps.Schedule(kernels.matmul())
+    sizes = {"m": 8, "n": 8, "k": 8}
+    short = optimize_schedule(start, AVX512, sizes=sizes, worth_cycles=1e5)
+    assert short.verdict.is_legal
+    assert short.stopped is None
+    assert "only vectors in innermost loops were tried" in str(
+        report_of(short.schedule, AVX512, sizes, short)
+    )
+    long = optimize_schedule(start, AVX512, sizes=sizes, worth_cycles=1.0)
+    assert "were tried" not in str(report_of(long.schedule, AVX512, sizes, long))
+    assert long.after.cycles < short.after.cycles
 
 
 def test_the_report_says_why_requested_threads_are_not_used() -> None:

@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from operator import and_, or_
 from typing import Protocol
 
@@ -120,12 +120,24 @@ class ArrayStores:
         """A view of a new array; see `declare`."""
         return whole(self.declare(node, hint, dtype, shape), shape)
 
-    def declare(self, node: ast.AST, hint: str, dtype: DType, shape: Subscripts) -> ArrayHandle:
-        """A new array, large enough for a shape at every index of the enclosing loops."""
+    def declare(
+        self,
+        node: ast.AST,
+        hint: str,
+        dtype: DType,
+        shape: Subscripts,
+        *,
+        values: tuple[Expression, Expression] | None = None,
+    ) -> ArrayHandle:
+        """A new array, large enough for a shape at every index of the enclosing loops.
+
+        Args:
+            values: the ends of the range of its elements, if they are subscripts.
+        """
         reader, scope = self.reader, self.reader.scope
         name = scope.fresh(hint)
         is_output = name == hint and name in scope.results and scope.index_arrays is None
-        make = reader.build.output if is_output else reader.build.temporary
+        make = reader.build.output if is_output else partial(reader.build.temporary, values=values)
         try:
             extents = tuple(_at_least_none(self._largest(extent)) for extent in shape)
             for extent in extents:
@@ -228,6 +240,8 @@ class ArrayStores:
         with self.loops(target.shape, "earlier") as first:
             written = base[place(first)].subscripts
             read = self._read(name, value, first)
+            if read and _is_scattered(written, first):
+                return True
             if not any(subscripts != written for subscripts in read):
                 return False
             if any(loads(part) for subscripts in (written, *read) for part in subscripts):
@@ -271,6 +285,12 @@ def _at_least_none(extent: Expression) -> Expression:
     """An extent that is not a literal below 0: a slice of few elements may have none."""
     is_below = isinstance(extent, Constant) and extent.value < 0
     return Constant(0) if is_below else extent
+
+
+def _is_scattered(subscripts: Subscripts, indices: Subscripts) -> bool:
+    """Whether data decides which elements the iterations of a loop nest store."""
+    parts = {part for one in subscripts for load in loads(one) for part in walk(load)}
+    return any(isinstance(index, Index) and index in parts for index in indices)
 
 
 def _element(value: Operand, indices: Subscripts) -> Value:

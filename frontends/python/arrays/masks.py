@@ -10,6 +10,8 @@ import ast
 from copy import copy
 from dataclasses import dataclass
 
+import numpy as np
+
 from polysched.errors import KernelError
 from polysched.frontends.python.arrays.array_stores import ArrayStores
 from polysched.frontends.python.expressions.translate import Reader
@@ -93,6 +95,13 @@ class MaskedStores:
                 changed = copy(node)
                 changed.left, changed.right = sides
                 return changed
+            case ast.Call(func=func, args=arguments, keywords=[]) if self._is_elementwise(func):
+                parts = [self._unmasked(one, mask, shape) for one in arguments]
+                if all(one is other for one, other in zip(parts, arguments, strict=True)):
+                    return node
+                called = copy(node)
+                called.args = parts
+                return called
             case ast.UnaryOp(operand=operand):
                 inner = self._unmasked(operand, mask, shape)
                 if inner is operand:
@@ -101,6 +110,12 @@ class MaskedStores:
                 negated.operand = inner
                 return negated
         return node
+
+    def _is_elementwise(self, func: ast.expr) -> bool:
+        """Whether a function of whole arrays computes each element from those at its place."""
+        if not isinstance(func, ast.Name | ast.Attribute) or self.reader.is_inside(func):
+            return False
+        return isinstance(self.reader.outer(func), np.ufunc) or self.reader.outer(func) is abs
 
     def _require_shape(self, node: ast.expr, array: ArrayValue, mask: ArrayValue) -> None:
         build = self.reader.build

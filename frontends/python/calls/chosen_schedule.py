@@ -8,7 +8,8 @@ again: an entry can only lose time.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import cast
 
 from polysched.errors import PolyschedError
 from polysched.ir.core.fingerprint import fingerprint
@@ -19,7 +20,13 @@ from polysched.runtime.cache import cache_key, default_cache
 from polysched.runtime.package_state import package_state
 from polysched.schedule.notation.text import apply_text
 from polysched.schedule.table import format_step
-from polysched.user import Schedule, optimize
+from polysched.user import Schedule
+
+WORTH_CYCLES = 100_000
+"""Calls with small sizes that are predicted to take fewer cycles are not searched.
+
+They take some 25 us, and a search takes seconds.
+"""
 
 
 @dataclass(frozen=True)
@@ -30,15 +37,28 @@ class ScheduleRequest:
         kernel: the kernel.
         threads: the number of threads that a call may use.
         sizes: values of parameters for which to predict costs; the schedule is legal for all.
+        worth_cycles: a call that is predicted to take fewer cycles is not worth a search.
     """
 
     kernel: Kernel
     threads: int
     sizes: Mapping[str, int] | None
+    worth_cycles: float
 
     def optimized(self) -> Schedule:
         """Search a schedule; the result holds the reasons."""
-        return optimize(self.kernel, threads=self.threads, sizes=self.sizes)
+        from polysched.autoscheduler.driver import (  # noqa: PLC0415  (replayed steps need no search)
+            optimize_schedule,
+        )
+
+        made = optimize_schedule(
+            Schedule(self.kernel),
+            as_machine(),
+            threads=self.threads,
+            sizes=self.sizes,
+            worth_cycles=self.worth_cycles,
+        )
+        return replace(cast(Schedule, made.schedule), optimized=made)
 
     def schedule(self) -> Schedule:
         """Return the schedule of an earlier search from disk, else search and store it."""
@@ -59,7 +79,8 @@ class ScheduleRequest:
 
     def _key(self) -> str:
         sizes = tuple(sorted((self.sizes or {}).items()))
-        digest = fingerprint(self.kernel.fingerprint, as_machine(), self.threads, sizes)
+        options = self.threads, sizes, self.worth_cycles
+        digest = fingerprint(self.kernel.fingerprint, as_machine(), *options)
         return cache_key("schedule", package_state(), digest)
 
     def _replayed(self, steps: str) -> Schedule | None:
@@ -72,8 +93,12 @@ class ScheduleRequest:
 
 
 def schedule_request(
-    kernel: Kernel, *, threads: int | None, sizes: Mapping[str, int] | None = None
+    kernel: Kernel,
+    *,
+    threads: int | None,
+    sizes: Mapping[str, int] | None = None,
+    worth_cycles: float = 0.0,
 ) -> ScheduleRequest:
     """The request for the schedule by which calls run a kernel; ``threads`` None means all."""
     team = threads or max(1, as_machine().cores_usable)
-    return ScheduleRequest(kernel, team, sizes)
+    return ScheduleRequest(kernel, team, sizes, worth_cycles)

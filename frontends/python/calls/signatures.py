@@ -2,7 +2,7 @@
 
 Sizes are parameters of the kernel, except small ones beside large arrays: the 3 of an array of
 shape (100000, 3), or the width of a filter. Such a size is a literal of the kernel, so that its
-loops can be unrolled. Code compiled for small arrays only has no literals.
+loops can be unrolled. Code for calls with small arrays only has no literals.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from polysched.frontends.python.source.annotations import (
     require_real,
 )
 from polysched.frontends.python.source.function_source import FunctionSource
+from polysched.frontends.python.source.records import Record
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.dtypes import DType, as_dtype, boolean, f64
 from polysched.ir.expr.expressions import Constant, Expression, Parameter
@@ -32,7 +33,12 @@ LARGEST_LITERAL = 16
 
 FEW = 64
 """Sizes up to this number and larger ones are different kinds of arguments: a schedule that suits
-a loop of 20 iterations does not suit a loop of 2000."""
+a loop of 20 iterations does not suit a loop of 2000. If all arrays are small, the limit is
+`LARGEST_LITERAL`: such calls may be trials of a function that is meant for large arrays."""
+
+MANY_ELEMENTS = 2**17
+"""Calls with an array of more elements are another kind again: the data exceed the second-level
+cache. A product of two matrices of 1024 rows took 13 times as long by the schedule for 100 rows."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,7 @@ class NumberType:
 
 @dataclass(frozen=True)
 class StaticType:
-    """An argument that is part of the code: ``None``, text, or a tuple of numbers.
+    """An argument that is part of the code: ``None``, a truth value, text, a tuple, or a record.
 
     Attributes:
         value: the argument; its type tells 1, 1.0 and True apart.
@@ -114,11 +120,15 @@ class CallTypes:
     """The types of all arguments of a call.
 
     Attributes:
-        few: the sizes up to `FEW`.
+        few: the sizes up to `most`.
+        most: the greatest of these sizes that the kind has.
+        is_beyond: whether an array has more than `MANY_ELEMENTS` elements.
     """
 
     arguments: tuple[ArrayType | NumberType | StaticType | SharedType, ...]
     few: tuple[str, ...] = ()
+    most: int = FEW
+    is_beyond: bool = False
 
     @property
     def static(self) -> Mapping[str, Any]:
@@ -136,8 +146,9 @@ class CallTypes:
         return tuple(one for one in self.arguments if isinstance(one, ArrayType))
 
     def __str__(self) -> str:
-        few = f" for {', '.join(self.few)} <= {FEW}" if self.few else ""
-        return f"({', '.join(map(str, self.arguments))}){few}"
+        few = f" for {', '.join(self.few)} <= {self.most}" if self.few else ""
+        many = f" with more than {MANY_ELEMENTS} elements" if self.is_beyond else ""
+        return f"({', '.join(map(str, self.arguments))}){few}{many}"
 
 
 @dataclass
@@ -206,7 +217,8 @@ def call_types(
             types.append(_type(name, value, sizes, numbers=numbers))
         except KernelError as error:
             arguments = ast.walk(source.node.args)
-            node = next(one for one in arguments if isinstance(one, ast.arg) and one.arg == name)
+            named = (one for one in arguments if isinstance(one, ast.arg) and one.arg == name)
+            node = next(named, source.node)  # a value of a record is no argument
             raise source.error(node, f"argument '{name}': {error}") from None
     integers = {
         one.name: values[one.name]
@@ -214,8 +226,11 @@ def call_types(
         if isinstance(one, NumberType) and one.is_size and one.literal is None
     }
     extents = {name: extent for extent, name in sizes.names.items()} | integers
-    few = tuple(name for name, size in extents.items() if size <= FEW) if is_large else ()
-    return CallTypes(tuple(types), few)
+    most = FEW if is_large else LARGEST_LITERAL
+    few = tuple(name for name, size in extents.items() if size <= most)
+    arrays = (value for value in values.values() if isinstance(value, np.ndarray))
+    is_beyond = any(value.size > MANY_ELEMENTS for value in arrays)
+    return CallTypes(tuple(types), few, most, is_beyond)
 
 
 def shared_arguments(values: Mapping[str, Any], written: Iterable[str]) -> dict[str, str]:
@@ -239,13 +254,11 @@ def shared_arguments(values: Mapping[str, Any], written: Iterable[str]) -> dict[
 def _type(
     name: str, value: Any, sizes: _Sizes, *, numbers: bool
 ) -> ArrayType | NumberType | StaticType:
-    if not isinstance(value, bool | np.generic) and static_value(value) is not None:
-        return StaticType(name, value, repr(value))
+    if not isinstance(value, np.generic) and static_value(value) is not None:
+        return StaticType(name, value, str(value) if isinstance(value, Record) else repr(value))
     if isinstance(value, np.generic):
         require_real(value.dtype)
         return NumberType(name, as_dtype(value.dtype), is_python=False)
-    if isinstance(value, bool):
-        return NumberType(name, boolean, is_python=True)
     if isinstance(value, int):
         is_literal = (
             sizes.is_exact
@@ -287,6 +300,9 @@ def arguments_for(source: FunctionSource, types: CallTypes) -> tuple[Argument, .
     nodes = {
         node.arg: node for node in (*signature.posonlyargs, *signature.args, *signature.kwonlyargs)
     }
+    for name, value in types.static.items():
+        if isinstance(value, Record):
+            nodes |= dict.fromkeys(value.names, nodes[name])
     for extra in (signature.vararg, signature.kwarg):
         if extra is not None:
             raise source.error(

@@ -13,7 +13,9 @@ from polysched.frontends.python.scope.array_values import (
     Operand,
     Subscripts,
     always,
+    broadcast,
     possible,
+    selected,
     tidy,
     viewed,
 )
@@ -35,11 +37,38 @@ class _Axis:
 
     Attributes:
         extents: the extents of the dimensions that the result has for it.
-        index: the index in the array, from those indices of the result.
+        index: the index in the array, from those indices of the result; None for a new axis.
+        is_gather: whether it is an array.
     """
 
     extents: Subscripts
-    index: Callable[[Subscripts], Expression]
+    index: Callable[[Subscripts], Expression] | None
+    is_gather: bool = False
+
+
+def _groups(axes: list[_Axis]) -> list[list[_Axis]]:
+    """The subscripts that share dimensions of the result, in the order of these dimensions.
+
+    Arrays are broadcast with each other and with integers. If others stand between them, their
+    dimensions come first.
+    """
+    groups: list[list[_Axis]] = []
+    together: list[_Axis] = []
+    last = -1
+    is_apart = False
+    for number, axis in enumerate(axes):
+        if not axis.is_gather and axis.extents:
+            groups.append([axis])
+            continue
+        is_apart = is_apart or (bool(together) and last != number - 1)
+        if not together:
+            groups.append(together)
+        together.append(axis)
+        last = number
+    return [together, *(group for group in groups if group is not together)] if is_apart else groups
+
+
+_NEW_AXIS = _Axis((Constant(1),), None)
 
 
 @dataclass(frozen=True)
@@ -67,37 +96,36 @@ class Subscripting:
             FrontendError: a subscript is not supported.
         """
         parts = self._complete(array, node, parts)
-        axes: list[_Axis | None] = []  # None: a new axis
-        dimension, gathers = 0, 0
+        axes: list[_Axis] = []
+        dimension = 0
         for part in parts:
             if self._is_new_axis(part):
-                axes.append(None)
+                axes.append(_NEW_AXIS)
                 continue
-            axis, is_gather = self._axis(part, array.shape[dimension])
-            gathers += is_gather
-            axes.append(axis)
+            axes.append(self._axis(part, array.shape[dimension]))
             dimension += 1
-        if gathers and (gathers > 1 or any(axis and not axis.extents for axis in axes)):
-            raise self.source.error(
-                node,
-                "an array as a subscript is supported only alone or beside slices; write a loop",
-            )
-        shape = tuple(
-            extent for axis in axes for extent in ((Constant(1),) if axis is None else axis.extents)
-        )
+        is_copy = any(axis.is_gather for axis in axes)
+        groups = _groups(axes) if is_copy else [[axis] for axis in axes]
+        try:
+            extents = [
+                broadcast(self.build, [axis.extents for axis in group]) if group else ()
+                for group in groups
+            ]
+        except KernelError as error:
+            raise self.source.error(node, str(error)) from None
 
         def outer(indices: Subscripts) -> Subscripts:
-            position, result = 0, []
-            for axis in axes:
-                count = 1 if axis is None else len(axis.extents)
-                if axis is not None:
-                    result.append(axis.index(indices[position : position + count]))
-                position += count
-            return tuple(result)
+            position = 0
+            of_axis: dict[int, Subscripts] = {}
+            for group, shape in zip(groups, extents, strict=True):
+                part = indices[position : position + len(shape)]
+                of_axis |= {id(axis): selected(axis.extents, part) for axis in group}
+                position += len(shape)
+            return tuple(axis.index(of_axis[id(axis)]) for axis in axes if axis.index is not None)
 
-        view = viewed(array, shape, outer)
+        view = viewed(array, tuple(one for shape in extents for one in shape), outer)
         is_read = isinstance(getattr(node, "ctx", None), ast.Load)
-        return copied(view) if gathers and is_read else view
+        return copied(view) if is_copy and is_read else view
 
     def extents(
         self, array: ArrayValue, node: ast.expr, parts: list[ast.expr]
@@ -139,14 +167,14 @@ class Subscripting:
                 return name in self.source.outer
         return False
 
-    def _axis(self, part: ast.expr, extent: Expression) -> tuple[_Axis, bool]:
+    def _axis(self, part: ast.expr, extent: Expression) -> _Axis:
         if isinstance(part, ast.Slice):
-            return self._slice(part, extent), False
+            return self._slice(part, extent)
         operand = self.read(part)
         if isinstance(operand, ArrayValue):
-            return self._gather(part, operand, extent), True
+            return self._gather(part, operand, extent)
         subscript = self.subscript(part, operand, extent)
-        return _Axis((), lambda _: subscript), False
+        return _Axis((), lambda _: subscript)
 
     def _infer_range(self, expression: Expression, extent: Expression) -> None:
         """Limit the elements of an input that are subscripts as they are to the extent."""
@@ -174,7 +202,7 @@ class Subscripting:
             self._infer_range(value.expression, extent)
             return value.expression
 
-        return _Axis(operand.shape, index)
+        return _Axis(operand.shape, index, is_gather=True)
 
     def subscript(self, node: ast.expr, value: Value, extent: Expression) -> Expression:
         """The index of an element; a subscript below 0 counts from the end, as in Python.

@@ -9,38 +9,33 @@ from functools import partial, reduce
 from operator import and_, or_
 from types import MappingProxyType
 
-import numpy as np
-
 from polysched.errors import KernelError, suggestion
 from polysched.frontends.python.expressions.array_calls import METHODS, ArrayCalls, transposed
 from polysched.frontends.python.expressions.functions import SUPPORTED
 from polysched.frontends.python.expressions.new_arrays import NewArrays
 from polysched.frontends.python.expressions.subscripts import Subscripting
+from polysched.frontends.python.expressions.type_tests import type_test
 from polysched.frontends.python.expressions.view_calls import VIEW_METHODS, ViewCalls
-from polysched.frontends.python.scope.array_values import ArrayValue, Operand, mapped, whole
-from polysched.frontends.python.scope.bindings import (
-    LocalNumber,
-)
-from polysched.frontends.python.scope.names import Names
+from polysched.frontends.python.scope.array_values import ArrayValue, Operand, mapped
+from polysched.frontends.python.scope.names import SUPPORTED_VALUES, Names
 from polysched.frontends.python.scope.periodic import affine_quotient, assumed_remainders
-from polysched.frontends.python.source.annotations import require_real
 from polysched.frontends.python.source.statement_names import node_name
 from polysched.frontends.python.values.affinity import culprit
 from polysched.frontends.python.values.intervals import EXACT_IN_FLOAT64
+from polysched.frontends.python.values.literal_conditions import decided
 from polysched.frontends.python.values.numpy_operations import truth
 from polysched.frontends.python.values.operations import as_number, combine
 from polysched.frontends.python.values.value import (
     Value,
     chosen,
     chosen_of,
-    constant,
     number,
     python_type,
 )
 from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.expr.affine import instance_space
 from polysched.ir.expr.dtypes import boolean
-from polysched.ir.expr.expressions import Expression, Parameter
+from polysched.ir.expr.expressions import Constant, Expression, Parameter
 from polysched.ir.expr.operators import COMPARISONS, Operator
 from polysched.ir.expr.traversal import walk
 
@@ -72,10 +67,6 @@ _COMPARISONS: Mapping[type[ast.cmpop], tuple[Operator, bool]] = MappingProxyType
 )
 """The operator of a comparison, and whether its operands are swapped."""
 
-_SUPPORTED = (
-    "supported are numbers, names, elements such as a[i, j], + - * / // % ** & | ^ ~ << >>, "
-    "comparisons, and, or, not, 'x if c else y', min, max and functions of math and numpy"
-)
 _POSITIONAL = "expected positional arguments only, without keywords and '*'"
 
 
@@ -194,7 +185,7 @@ class Reader(Names):
             case ast.Attribute(value=owner, attr=name) if self.is_inside(owner):
                 return self._attribute(node, self.array(owner), name)
             case ast.Constant() | ast.Attribute() | ast.Name():
-                return self._atom(node)
+                return self.atom(node)
             case ast.Subscript(value=ast.Attribute(attr="shape")):
                 return self._extent(node)
             case ast.Subscript():
@@ -209,11 +200,18 @@ class Reader(Names):
                 return self._mapped(partial(self.binary, operator, node=node), *sides)
             case ast.Compare():
                 return self._comparison(node)
-            case ast.IfExp(test=test, body=body, orelse=orelse):
-                return chosen(self.condition(test), self.value(body), self.value(orelse))
+            case ast.IfExp():
+                return self._choice(node)
             case ast.Call():
                 return self._call(node)
         return self._joined(node)
+
+    def _choice(self, node: ast.IfExp) -> Operand:
+        condition = self.condition(node.test)
+        is_true = decided(condition)
+        if is_true is not None:
+            return self.operand(node.body if is_true else node.orelse)
+        return chosen(condition, self.value(node.body), self.value(node.orelse))
 
     def _mapped(self, function: Callable[..., Value], *operands: Operand) -> Operand:
         return mapped(self.build, function, *operands)
@@ -247,35 +245,9 @@ class Reader(Names):
                 return self.condition(node)
             case ast.BoolOp():
                 return self._logical(node, self._truth_value)
-        raise self.source.error(node, f"{node_name(node)} is not supported here; {_SUPPORTED}")
-
-    def _atom(self, node: ast.Constant | ast.Attribute | ast.Name) -> Operand:
-        if isinstance(node, ast.Name):
-            return self._name(node)
-        outer = node.value if isinstance(node, ast.Constant) else self.outer(node)
-        value = constant(outer)
-        if value is not None:
-            return value
-        if isinstance(outer, complex | np.complexfloating):
-            require_real(np.dtype(type(outer)))
-        if outer is None or isinstance(outer, str):
-            raise self.source.error(
-                node,
-                f"the value here is {outer!r}; expected a number or an array: strings and None can "
-                "only be compared, as in 'if mode == \"mean\"' or 'if out is None'",
-            )
-        raise self.source.error(node, f"this is of type {type(outer).__name__}; {_SUPPORTED}")
-
-    def _name(self, node: ast.Name) -> Operand:
-        binding = self.binding(node)
-        if isinstance(binding, LocalNumber):
-            return Value(
-                binding.handle[()], binding.is_weak, self.scope.alternatives.get(node.id, ())
-            )
-        if isinstance(binding, ArrayHandle):
-            return whole(binding) if binding.array.shape else Value(binding[()])
-        assert isinstance(binding, Value | ArrayValue)
-        return binding
+        raise self.source.error(
+            node, f"{node_name(node)} is not supported here; {SUPPORTED_VALUES}"
+        )
 
     def binary(self, operator: Operator, left: Value, right: Value, node: ast.AST) -> Value:
         """Apply a binary operator.
@@ -321,6 +293,9 @@ class Reader(Names):
         return chosen_of(reduce(join, (part.expression for part in parts)), *parts)
 
     def _comparison(self, node: ast.Compare) -> Operand:
+        is_type = type_test(self.calls.dtype, node)
+        if is_type is not None:
+            return Value(Constant(is_type), is_weak=True)
         sides = [self.operand(side) for side in (node.left, *node.comparators)]
         parts = []
         for left, op, right in zip(sides, node.ops, sides[1:], strict=False):

@@ -281,7 +281,7 @@ def merged(
     }
 
 
-def array_of(binding: Binding) -> ArrayHandle | None:
+def array_of(binding: Binding | None) -> ArrayHandle | None:
     """The declared array of a name's binding."""
     if isinstance(binding, ArrayHandle):
         return binding

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -43,6 +43,43 @@ def bound_arguments(signature: inspect.Signature, node: ast.Call) -> dict[str, A
         if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
             raise TypeError(f"expected no '*{parameter.name}' in its definition")
     return dict(bound.arguments)
+
+
+def with_own_names(source: FunctionSource, prefix: str, taken: Container[str]) -> FunctionSource:
+    """A function whose names of objects outside differ from the names of the caller's variables.
+
+    Args:
+        prefix: what such names get; `inlined_body` gives it to the variables.
+        taken: the caller's variables.
+    """
+    own = _locals(source.node)
+    shared = {
+        part.id
+        for node in (source.node, *source.functions.values())
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name) and part.id in taken and part.id in source.outer
+    } - own
+    if not shared and not source.functions:
+        return source
+
+    def renamed(node: ast.FunctionDef, names: set[str]) -> ast.FunctionDef:
+        result = Renamer(names - _locals(node), prefix).visit(deepcopy(node))
+        assert isinstance(result, ast.FunctionDef)
+        return result
+
+    # Functions that it defines read its variables, which `inlined_body` gives the prefix.
+    functions = {name: renamed(node, shared | own) for name, node in source.functions.items()}
+    outer = {**source.outer, **{prefix + name: source.outer[name] for name in shared}}
+    return replace(source, node=renamed(source.node, shared), functions=functions, outer=outer)
+
+
+def _locals(node: ast.FunctionDef) -> set[str]:
+    """The parameters and the variables of a function."""
+    nodes = list(ast.walk(node))
+    stored = {
+        part.id for part in nodes if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    }
+    return stored | {part.arg for part in nodes if isinstance(part, ast.arg)}
 
 
 def inlined_body(

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import KernelError, suggestion
-from polysched.frontends.python.scope.array_values import ArrayValue
+from polysched.frontends.python.scope.array_values import ArrayValue, Operand, whole
 from polysched.frontends.python.scope.bindings import (
     Binding,
     BranchArray,
     BranchArrayLearnedError,
     EndedBinding,
+    LocalNumber,
     NumberType,
     OuterArray,
     OuterArrayLearnedError,
@@ -23,6 +24,7 @@ from polysched.frontends.python.scope.bindings import (
     TypeLearnedError,
 )
 from polysched.frontends.python.scope.numbers_outside import array_of_numbers
+from polysched.frontends.python.source.annotations import require_real
 from polysched.frontends.python.source.function_source import FunctionSource
 from polysched.frontends.python.values.affinity import wrapping
 from polysched.frontends.python.values.integer_ranges import IntegerUses, Need
@@ -33,6 +35,11 @@ from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import i64
 from polysched.ir.expr.expressions import Index, Load, Parameter
 from polysched.ir.expr.traversal import walk
+
+SUPPORTED_VALUES = (
+    "supported are numbers, names, elements such as a[i, j], + - * / // % ** & | ^ ~ << >>, "
+    "comparisons, and, or, not, 'x if c else y', min, max and functions of math and numpy"
+)
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,39 @@ class Names:
                 f"'{node.id}' is read where a branch that gives it a value may not have been "
                 "taken; give it a value before the branch, and before the loop if it is kept",
             )
+        return binding
+
+    def atom(self, node: ast.Constant | ast.Attribute | ast.Name) -> Operand:
+        """The value of a literal, a name or an attribute of a module.
+
+        Raises:
+            FrontendError: it is neither a number nor an array.
+        """
+        if isinstance(node, ast.Name):
+            return self._name(node)
+        outer = node.value if isinstance(node, ast.Constant) else self.outer(node)
+        value = constant(outer)
+        if value is not None:
+            return value
+        if isinstance(outer, complex | np.complexfloating):
+            require_real(np.dtype(type(outer)))
+        if outer is None or isinstance(outer, str):
+            raise self.source.error(
+                node,
+                f"the value here is {outer!r}; expected a number or an array: strings and None can "
+                "only be compared, as in 'if mode == \"mean\"' or 'if out is None'",
+            )
+        raise self.source.error(node, f"this is of type {type(outer).__name__}; {SUPPORTED_VALUES}")
+
+    def _name(self, node: ast.Name) -> Operand:
+        binding = self.binding(node)
+        if isinstance(binding, LocalNumber):
+            return Value(
+                binding.handle[()], binding.is_weak, self.scope.alternatives.get(node.id, ())
+            )
+        if isinstance(binding, ArrayHandle):
+            return whole(binding) if binding.array.shape else Value(binding[()])
+        assert isinstance(binding, Value | ArrayValue)
         return binding
 
     def outer(self, node: ast.expr) -> Any:

@@ -1,4 +1,4 @@
-"""Specialize a function for arguments that are no numbers: ``None``, text, conditions and tuples.
+"""Specialize a function for arguments that are no numbers: ``None``, text, tuples and records.
 
 ::
 
@@ -20,6 +20,7 @@ from copy import copy
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from polysched.frontends.python.source.records import Record, RecordTree
 from polysched.frontends.python.source.stored_names import rebound
 
 NodeT = TypeVar("NodeT", bound=ast.AST)
@@ -46,7 +47,7 @@ def static_value(argument: Any) -> ast.expr | None:
     if not isinstance(argument, ast.AST):
         return _tree(argument)
     match argument:
-        case ast.Constant(value=None | bool() | str()):
+        case ast.Constant(value=None | bool() | str()) | RecordTree():
             return argument
         case ast.Tuple(elts=parts) if all(static_value(part) or _is_number(part) for part in parts):
             return argument
@@ -85,6 +86,8 @@ def literal_tree(value: object) -> ast.Tuple | None:
 
 
 def _tree(value: Any) -> ast.expr | None:
+    if isinstance(value, Record):
+        return RecordTree(value)
     if value is None or isinstance(value, bool | str):
         return ast.Constant(value)
     if isinstance(value, tuple):
@@ -160,7 +163,7 @@ class _Specializer:
             if part is not value:
                 new = copy(node) if new is node else new
                 setattr(new, name, part)
-        return self._decided(new)  # type: ignore[no-any-return]
+        return self._decided(self._of_record(new))  # type: ignore[no-any-return]
 
     def _decided(self, node: Any) -> Any:
         result = node
@@ -187,6 +190,22 @@ class _Specializer:
             case ast.IfExp(test=ast.Constant(value=value)):
                 result = node.body if value else node.orelse
         return result if result is node else ast.copy_location(result, node)
+
+    def _of_record(self, node: Any) -> Any:
+        """A node that uses a value of a record, with that value; other nodes unchanged."""
+        value: ast.expr | None = None
+        match node:
+            case ast.Attribute(value=RecordTree() as tree, attr=name, ctx=ast.Load()):
+                value = tree.value(tree.record.attributes, name)
+            case ast.Subscript(value=RecordTree() as tree, slice=index, ctx=ast.Load()):
+                key = index.value if isinstance(index, ast.Constant) else literal(index)
+                value = tree.value(tree.record.subscripts, key)
+            case ast.Assign(targets=[ast.Tuple()], value=RecordTree() as tree):
+                if tree.record.subscripts and not isinstance(tree.record.subscripts[0], str):
+                    parts = [self._decided(one) for one in tree.elts]
+                    node = copy(node)
+                    node.value = ast.copy_location(ast.Tuple(parts, ast.Load()), tree)
+        return node if value is None else self._decided(ast.copy_location(value, node))
 
     def _same(self, left: ast.expr, right: ast.expr) -> bool | None:
         """Whether two operands are the same; None if that is not known here."""

@@ -181,6 +181,22 @@ def masked_mean(a, mask):
     return np.sum(np.where(mask, a, 0)) / np.sum(mask)
 
 
+def masked_min(a, mask):
+    if a.dtype in (np.float64, np.float32, np.float16):
+        result = np.min(np.where(mask, a, np.inf))
+    else:
+        result = np.min(np.where(mask, a, np.max(a)))
+    return result
+
+
+def masked_max(a, mask):
+    if a.dtype in (np.float64, np.float32, np.float16):
+        result = np.max(np.where(mask, a, -np.inf))
+    else:
+        result = np.max(np.where(mask, a, np.min(a)))
+    return result
+
+
 def take(a, indices, axis=None):
     if axis is None:
         assert a.ndim == 1, "expected an axis"
@@ -252,7 +268,9 @@ _REDUCED: Mapping[np.ufunc, Any] = MappingProxyType(
         np.multiply: multiply_reduce,
     }
 )
-_MASKED: Mapping[Any, Any] = MappingProxyType({np.sum: masked_sum, np.mean: masked_mean})
+_MASKED: Mapping[Any, Any] = MappingProxyType(
+    {np.sum: masked_sum, np.mean: masked_mean, np.min: masked_min, np.max: masked_max}
+)
 _METHODS: Mapping[str, Any] = MappingProxyType({"trace": np.trace})
 
 

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from polysched.frontends.python.source.records import RecordTree
+
 _NAMES: Mapping[type[ast.AST], str] = MappingProxyType(
     {
         ast.Assign: "an assignment to several targets",
@@ -27,6 +29,7 @@ _NAMES: Mapping[type[ast.AST], str] = MappingProxyType(
         ast.List: "a list",
         ast.ListComp: "a list comprehension",
         ast.NamedExpr: "an assignment expression, ':=',",
+        RecordTree: "a record, of which only the values can be used,",
         ast.Set: "a set",
         ast.SetComp: "a set comprehension",
         ast.Slice: "a slice",

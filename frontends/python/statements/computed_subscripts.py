@@ -19,13 +19,21 @@ from operator import and_
 
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.python.expressions.translate import Reader
-from polysched.frontends.python.scope.array_values import ArrayValue, always
+from polysched.frontends.python.scope.array_values import (
+    ArrayValue,
+    Operand,
+    Subscripts,
+    always,
+    whole,
+)
 from polysched.frontends.python.scope.bindings import ComputedLearnedError
 from polysched.frontends.python.scope.periodic import assumed_remainders
 from polysched.frontends.python.source.changed_nodes import NodeT, with_fields
+from polysched.frontends.python.source.stored_names import assigned
 from polysched.frontends.python.statements.assignments import Assigner
 from polysched.frontends.python.values.value import Value, bare
 from polysched.ir.core.data_dependent import is_bounded
+from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.expr.affine import instance_space, to_pw_aff
 from polysched.ir.expr.dtypes import i64
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Index, Load, Operation
@@ -92,8 +100,8 @@ class ComputedSubscripts:
                     conditions = (*conditions, _inverse(parts[-1]) if is_or else parts[-1])
                 same = all(one is other for one, other in zip(parts, values, strict=True))
                 return node if same else with_fields(node, values=parts)
-            case ast.Tuple(ctx=ast.Store()):
-                return node  # its targets may change what their subscripts read
+            case ast.Tuple(ctx=ast.Store()) if _changes_subscripts(node):
+                return node
         changed: dict[str, object] = {}
         for name, value in ast.iter_fields(node):
             if isinstance(value, ast.AST):
@@ -137,9 +145,13 @@ class ComputedSubscripts:
             value = self._reader.operand(node)
         except FrontendError:
             return node  # refused where it is translated
-        if isinstance(value, ArrayValue) or not value.dtype.is_integer or self._is_known(value):
+        shape = value.shape if isinstance(value, ArrayValue) else ()
+        with self.assigner.arrays.loops(shape, "subscript") as indices:
+            sample = value.at(indices) if isinstance(value, ArrayValue) else value
+        if not sample.dtype.is_integer or self._is_known(sample):
             return node
-        key = (value.expression, extent, tuple(map(ast.unparse, conditions)))
+        shown = ast.dump(node) if isinstance(value, ArrayValue) else value.expression
+        key = (shown, extent, tuple(map(ast.unparse, conditions)))
         if key not in self.names:
             self.names[key] = self._declared(node, value, extent, conditions)
         return ast.copy_location(ast.Name(self.names[key], ast.Load()), node)
@@ -166,36 +178,52 @@ class ComputedSubscripts:
         return True
 
     def _declared(
-        self, node: ast.expr, value: Value, extent: Expression, conditions: Conditions
+        self, node: ast.expr, value: Operand, extent: Expression, conditions: Conditions
     ) -> str:
-        reader, scope, build = self._reader, self._reader.scope, self._reader.build
+        reader, scope, arrays = self._reader, self._reader.scope, self.assigner.arrays
         if scope.outside is None:
             raise ComputedLearnedError
+        shape = value.shape if isinstance(value, ArrayValue) else ()
+        ends = (Constant(0), maximum(extent, 1))
+        handle = arrays.declare(node, "subscript", i64, shape, values=ends)
+        try:
+            with arrays.loops(shape, "subscript") as indices:
+                element = value.at(indices) if isinstance(value, ArrayValue) else value
+                self._store(node, handle, indices, element, extent, conditions)
+        except KernelError as error:
+            raise reader.source.error(node, str(error)) from None
+        name = scope.variable("subscript")
+        scope.names[name] = whole(handle, shape) if shape else Value(handle[()], is_weak=True)
+        return name
+
+    def _store(
+        self,
+        node: ast.expr,
+        handle: ArrayHandle,
+        indices: Subscripts,
+        value: Value,
+        extent: Expression,
+        conditions: Conditions,
+    ) -> None:
+        """Store a subscript inside of its dimension, and the line if it is outside."""
+        reader, scope = self._reader, self._reader.scope
+        assert scope.outside is not None
         position = cast(value.expression, i64)
         is_below, is_above = not self._least(position), not self._below(position, extent)
         wrapped = select(position < 0, position + extent, position) if is_below else position
         inside = minimum(wrapped, extent - 1) if is_above else wrapped
         inside = maximum(inside, 0) if is_below or is_above else inside
-        try:
-            with build.located(reader.source.span(node).location):
-                ends = (Constant(0), maximum(extent, 1))
-                handle = build.temporary(scope.fresh("subscript"), i64, (), values=ends)
-        except KernelError as error:
-            raise reader.source.error(node, str(error)) from None
-        self.assigner.put(node, handle, (), Value(inside, is_weak=True), is_new=True)
+        self.assigner.put(node, handle, indices, Value(inside, is_weak=True), is_new=True)
         if is_below or is_above:
             guards = [*scope.guards, *(reader.condition(one) for one in conditions)]
             is_outside = reduce(
-                and_, (guard.expression for guard in guards), not_equal(wrapped, handle[()])
+                and_, (guard.expression for guard in guards), not_equal(wrapped, handle[indices])
             )
             line = reader.source.span(node).line
             found = maximum(scope.outside[()], select(is_outside, Constant(line), Constant(0)))
             # One check for all subscripts of a statement ran at half to 0.9 of the speed.
             check = Value(found, is_weak=True)
             self.assigner.put(node, scope.outside, (), check, is_new=True)
-        name = scope.variable("subscript")
-        scope.names[name] = Value(handle[()], is_weak=True)
-        return name
 
     def _least(self, expression: Expression) -> bool:
         """Whether an integer is proved to be at least 0, whatever is loaded."""
@@ -222,6 +250,13 @@ class ComputedSubscripts:
 
 def _inverse(node: ast.expr) -> ast.expr:
     return ast.copy_location(ast.UnaryOp(ast.Not(), node), node)
+
+
+def _changes_subscripts(target: ast.Tuple) -> bool:
+    """Whether one of several targets may change what the subscript of another one reads."""
+    parts = [one for one in target.elts if isinstance(one, ast.Subscript)]
+    read = {name.id for one in parts for name in ast.walk(one.slice) if isinstance(name, ast.Name)}
+    return bool(read & assigned([ast.Assign([target], ast.Constant(0))]))
 
 
 def _is_plain(part: ast.expr) -> bool:

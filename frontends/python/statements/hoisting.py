@@ -23,8 +23,18 @@ from polysched.frontends.python.arrays.contractions import einsum, product
 from polysched.frontends.python.arrays.joins import Joins, is_join
 from polysched.frontends.python.arrays.reductions import Reductions, is_reduction, reduction_named
 from polysched.frontends.python.scope.array_values import ArrayValue, Operand
-from polysched.frontends.python.scope.inlining import Renamer, bound_arguments, inlined_body
+from polysched.frontends.python.scope.inlining import (
+    Renamer,
+    bound_arguments,
+    inlined_body,
+    with_own_names,
+)
 from polysched.frontends.python.scope.specialized import static_value
+from polysched.frontends.python.source.called_functions import (
+    is_library,
+    original,
+    split_output,
+)
 from polysched.frontends.python.source.changed_nodes import NodeT, with_fields
 from polysched.frontends.python.source.function_source import (
     FunctionSource,
@@ -270,13 +280,16 @@ class Hoister:
         return ast.copy_location(ast.Name(name, ast.Load()), node)
 
     def _inline(self, node: ast.Call, function: FunctionType, statement: ast.stmt) -> ast.expr:
-        is_library = _is_library(function)
-        source = library_source(function) if is_library else function_source(function)
+        is_foreign = is_library(function)
+        source = library_source(function) if is_foreign else function_source(function)
         signature = inspect.signature(function)
+        scope = self.assigner.reader.scope
+        prefix = f"{source.node.name}_{scope.calls + 1}_"
+        source = with_own_names(source, prefix, scope.names)
         try:
             return self._inlined(node, source, signature, statement)
         except FrontendError as error:
-            if not is_library:
+            if not is_foreign:
                 raise
             reason = f"'{function.__name__}': {error.reason}"
             raise self.assigner.reader.source.error(node, reason) from None
@@ -365,39 +378,6 @@ def _is_condition(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, bool)
 
 
-def split_output(function: Any, node: ast.Call) -> tuple[ast.Call, ast.expr] | None:
-    """A call without its ``out=``, and that argument; None if there is none."""
-    keywords = [keyword for keyword in node.keywords if keyword.arg == "out"]
-    is_last = isinstance(function, np.ufunc) and len(node.args) == function.nin + 1
-    if not keywords and not is_last:
-        return None
-    result = copy(node)
-    result.keywords = [keyword for keyword in node.keywords if keyword not in keywords]
-    if keywords:
-        return result, keywords[0].value
-    result.args = node.args[:-1]
-    return result, node.args[-1]
-
-
 def _extent(node: ast.expr) -> tuple[int | None, ...]:
     """Where a node begins and ends in the source."""
     return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
-
-
-def original(function: Any, module: str | None = None) -> FunctionType | None:
-    """The user's function behind a callable; None for a function of a library.
-
-    Args:
-        module: the name of the module that calls it, whose functions are the user's.
-    """
-    function = getattr(function, "python", function)
-    is_user = isinstance(function, FunctionType) and (
-        function.__module__ == module or not _is_library(function)
-    )
-    return function if is_user else None
-
-
-def _is_library(function: FunctionType) -> bool:
-    """Whether a function belongs to numpy, polysched or Python, and so is never inlined."""
-    module = (getattr(function, "__module__", None) or "").partition(".")[0]
-    return module in ("numpy", "polysched", "math", "builtins", "itertools", "random")

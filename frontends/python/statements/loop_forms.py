@@ -16,8 +16,12 @@ from __future__ import annotations
 import ast
 from copy import copy
 
+import numpy as np
+
 from polysched.frontends.python.expressions.translate import Reader
 from polysched.frontends.python.scope.array_values import ArrayValue, always, require_same
+from polysched.frontends.python.scope.bindings import array_of
+from polysched.frontends.python.source.changed_nodes import with_fields
 from polysched.frontends.python.source.stored_names import assigned, rebound
 from polysched.frontends.python.statements.literal_loops import written_out
 from polysched.frontends.python.values.affinity import is_affine_number
@@ -29,6 +33,9 @@ _COUNTING = (
     "else in it changes i or n; for other conditions, write 'for i in range(most):' with "
     "'if not condition: break' first"
 )
+
+_INDICES = (np.arange, np.ndindex, np.ndenumerate)
+"""Functions of numpy whose results are the indices of a loop."""
 
 
 def as_range_loops(reader: Reader, node: ast.stmt) -> list[ast.stmt]:
@@ -43,8 +50,65 @@ def as_range_loops(reader: Reader, node: ast.stmt) -> list[ast.stmt]:
         items = written_out(reader, node)
         if items is not None:
             return items
-        return [_over_range(reader, node)]
+        rows = _rows(reader, node)
+        if rows is not None:
+            return [rows]
+        made: list[ast.stmt] = []
+        node = with_fields(node, iter=_named(reader, node.iter, made))
+        return [*made, node] if made else [_over_range(reader, node)]
     return [node]
+
+
+def _rows(reader: Reader, node: ast.For) -> ast.For | None:
+    """``for v in x.ravel():`` as loops over the rows of ``x`` and their elements.
+
+    None if it is another loop, or if its body uses the array, which may change what is read.
+    """
+    match node.iter:
+        case ast.Call(func=ast.Attribute(attr="ravel" | "flatten") as part, args=[], keywords=[]):
+            owner = part.value
+        case ast.Attribute(value=owner, attr="flat"):
+            pass
+        case _:
+            return None
+    if not isinstance(owner, ast.Name):
+        return None
+    names = reader.scope.names
+    array = array_of(names.get(owner.id))
+    if array is None or reader.array(owner).rank < 2:
+        return None
+    used = {part.id for one in node.body for part in ast.walk(one) if isinstance(part, ast.Name)}
+    if any(array_of(names.get(name)) is array for name in used):
+        return None
+    text = _Text(node.iter)
+    row = reader.scope.variable("row")
+    elements = text.name(row)
+    if reader.array(owner).rank > 2:
+        elements = text.at(ast.Call(text.at(ast.Attribute(elements, "ravel", ast.Load())), [], []))
+    inner = with_fields(node, iter=elements)
+    target = text.at(ast.Name(row, ast.Store()))
+    return with_fields(node, target=target, iter=owner, body=[inner])
+
+
+def _named(reader: Reader, node: ast.expr, made: list[ast.stmt]) -> ast.expr:
+    """What a loop iterates over, with names for arrays that are computed, such as ``x.ravel()``."""
+    function = _called(reader, node)
+    if function in (enumerate, zip) and isinstance(node, ast.Call):
+        arguments = [_named(reader, one, made) for one in node.args]
+        is_same = all(one is other for one, other in zip(arguments, node.args, strict=True))
+        return node if is_same else with_fields(node, args=arguments)
+    base = node
+    while isinstance(base, ast.Subscript):
+        base = base.value
+    is_part = base is not node and not isinstance(base, ast.Name | ast.Attribute)
+    is_method = isinstance(node, ast.Call) and function is None
+    is_numpy = isinstance(function, np.ufunc) or getattr(function, "__module__", "") == "numpy"
+    is_function = (is_numpy and function not in _INDICES) or function is abs
+    if not (isinstance(node, ast.BinOp) or is_part or is_method or is_function):
+        return node
+    name = reader.scope.variable("items")
+    made.append(_Text(node).store(ast.copy_location(ast.Name(name, ast.Store()), node), node))
+    return ast.copy_location(ast.Name(name, ast.Load()), node)
 
 
 def _over_range(reader: Reader, node: ast.For) -> ast.For:

@@ -31,13 +31,13 @@ from polysched.frontends.python.statements.hoisting import Hoister
 from polysched.frontends.python.statements.loop_forms import as_range_loops
 from polysched.frontends.python.statements.nested_blocks import nested_block
 from polysched.frontends.python.statements.ranges import ranges_of
+from polysched.frontends.python.values.literal_conditions import decided, is_narrow
 from polysched.frontends.python.values.value import Value, number
 from polysched.ir.core.kernel import Role
 from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.expr.affine import instance_space, to_set
-from polysched.ir.expr.dtypes import boolean, i64
-from polysched.ir.expr.evaluate import evaluate
-from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Parameter
+from polysched.ir.expr.dtypes import boolean
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load
 from polysched.ir.expr.traversal import walk
 
 _SUPPORTED = (
@@ -166,7 +166,7 @@ class Declarer:
 
     def _branch(self, node: ast.If) -> None:
         condition = self.reader.condition(node.test)
-        is_true = _decided(condition)
+        is_true = decided(condition)
         if is_true is not None:
             self.block(node.body if is_true else node.orelse)
             return
@@ -276,7 +276,7 @@ class Declarer:
             return Value(handle[()])
 
     def _is_affine(self, condition: Value) -> bool:
-        if _loads(condition.expression) or _is_narrow(condition.expression):
+        if _loads(condition.expression) or is_narrow(condition.expression):
             return False
         names = {n.name: None for n in walk(condition.expression) if isinstance(n, Index)}
         try:
@@ -300,7 +300,7 @@ class Declarer:
         if not self.callers:
             self._require_top(test, "a size can be asserted")
         condition = self.reader.condition(test)
-        is_true = _decided(condition)
+        is_true = decided(condition)
         if is_true is False and isinstance(message, ast.Constant):
             raise self.reader.source.error(test, str(message.value))
         if is_true:
@@ -335,26 +335,8 @@ def _single_targets(node: ast.stmt) -> list[ast.stmt]:
     ]
 
 
-def _decided(condition: Value) -> bool | None:
-    """Whether a condition of literals alone holds; None for other conditions."""
-    expression = condition.expression
-    is_open = any(isinstance(node, Index | Parameter | Load) for node in walk(expression))
-    if is_open or _is_narrow(expression):
-        return None
-    try:
-        return bool(evaluate(expression, {}))
-    except KernelError:
-        return None
-
-
 def _inverse(condition: Value) -> Value:
     return Value(~condition.expression)
-
-
-def _is_narrow(expression: Expression) -> bool:
-    """Whether a part of an expression has a type other than i64 and bool."""
-    dtypes = {node.dtype for node in walk(expression)}
-    return not dtypes <= {None, boolean, i64}
 
 
 def _loads(expression: Expression) -> list[Load]:

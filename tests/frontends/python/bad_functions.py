@@ -159,8 +159,8 @@ def range_of_floats(x: "f64[n]"):
     x[:] = np.arange(0.0, 1.0, 0.1)
 
 
-def two_index_arrays(x: "f64[n, n]", at: "i64[n] in range(n)"):
-    x[0] = x[at, at]
+def index_arrays_of_other_shapes(x: "f64[n, n]", at: "i64[3] in range(n)"):
+    x[0, 0] = x[at, at[:2]][0]
 
 
 def complex_argument(x: "complex64[n]"):
@@ -240,11 +240,6 @@ def path_without_return(x: "f32[n]"):
     for i in range(x.shape[0]):
         if x[i] > 0:
             return i
-
-
-def loop_over_a_result(x: "f32[n]"):
-    for e in x * 2:
-        x[0] = e
 
 
 def enumerated_over_a_call(x: "f32[n]"):

@@ -18,7 +18,7 @@ import numpy as np
 
 import polysched as ps
 from polysched.errors import FrontendError, PolyschedError
-from polysched.frontends.python import jit
+from polysched.frontends.python import specializations
 from tests.frontends.python.fuzz import made
 from tests.frontends.python.numpy_text import TYPES, Writer
 from tests.support.random_sources import Findings, run, seconds_option, seed_option
@@ -124,7 +124,7 @@ def different(expected: list[Any], found: list[Any]) -> str:
 def main(seconds: float, seed: int, unscheduled: bool) -> None:
     """Compare random functions with numpy; the exit code is 1 if any differs."""
     if unscheduled:
-        jit.schedule_request = lambda kernel, **_: SimpleNamespace(
+        specializations.schedule_request = lambda kernel, **_: SimpleNamespace(
             schedule=partial(ps.Schedule, kernel)
         )
     run(try_seeds, seconds, seed)

@@ -274,3 +274,56 @@ def quotient_of_sums(x, y):
             below -= x[i]
     y[0] = 1 + above / below if below != 0 else 2.0
     return 3.0 / below
+
+
+def arrays_as_subscripts(x, y, a):
+    at = np.array([3, 0, 3, -1])
+    rows = np.arange(4)
+    y[at] += 1  # numpy counts the element that occurs twice once
+    a[rows, at] = y[:4]
+    a[rows[:2], 2] -= 1
+    return (
+        a[rows, at],
+        a[rows[:, None], at[:3]],
+        a[None, rows, 1:3],
+        a[2, at],
+        x[at][:, None] * a[rows, ::-1][:, at],
+    )
+
+
+def masked_calls(x, y):
+    large = np.abs(x) > 1
+    x[large] = np.sign(x[large]) * np.minimum(np.abs(y[large]), 2)
+    y[~large] = abs(y[~large]) + 1
+    return np.sum(large), y[large].max(), np.min(x[~large])
+
+
+def loops_over_results(x, y, a):
+    total = 0.0
+    for value in a.ravel():
+        total = 0.5 * total + value
+    for value in abs(a[1]):
+        total += value
+    for i, (first, second) in enumerate(zip(x * 2, y[::-1] - x, strict=True)):
+        y[i] += first * second
+    for value in np.linspace(0.0, 1.0, 5):
+        total += value * y[0]
+    return total
+
+
+def pivoted(x, a):
+    for k in range(len(a)):
+        p = k
+        for i in range(k, len(a)):
+            if abs(a[i, 0]) > abs(a[p, 0]):
+                p = i
+        x[k], x[p] = x[p], x[k]
+        a[k, 1], a[p, 1] = a[p, 1], a[k, 1] + 1
+
+
+def by_type(x, k):
+    if x.dtype == np.float32:
+        k += 1
+    elif x.dtype in (np.int32, np.int64):
+        k += 2
+    return k, x.sum() if x.dtype != np.float64 else x.mean()

@@ -35,10 +35,11 @@ def test_code_is_kept_for_each_kind_of_arguments() -> None:
     function = ps.jit(scaled)
     for size in (5, 6, 7):
         function(np.zeros(size), 2.5, np.zeros(size))
-    assert function.signatures == ("(x: f64[x_n0], factor: float, y: f64[x_n0])",)
+    assert function.signatures == ("(x: f64[x_n0], factor: float, y: f64[x_n0]) for x_n0 <= 16",)
     function(np.zeros(5, np.float32), 2, np.zeros(5))
     assert len(function.signatures) == 2
-    assert function.signatures[1] == "(x: f32[x_n0], factor: int, y: f64[x_n0])"
+    signature = "(x: f32[x_n0], factor: int, y: f64[x_n0]) for x_n0, factor <= 16"
+    assert function.signatures[1] == signature
     assert list(function.inspect_llvm()) == list(function.signatures)
     assert "define" in function.inspect_llvm()[function.signatures[0]]
     report = function.report()
@@ -236,6 +237,8 @@ def test_sizes_of_another_magnitude_get_code_of_their_own() -> None:
     for rows in (20, 64, 65, 1000):
         compile_for(function, rows, 3, 4)
     assert len(function.signatures) == 2
+    compile_for(function, 2**16, 3, 4)  # beyond the second-level cache
+    assert function.signatures[2].endswith("with more than 131072 elements")
 
 
 def test_small_arrays_alone_have_no_literals() -> None:

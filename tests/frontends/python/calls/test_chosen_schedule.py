@@ -1,12 +1,13 @@
 """A schedule that one process has found is applied and proved again in the next one."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.frontends.python.calls import chosen_schedule
+from polysched.autoscheduler import driver
 from polysched.frontends.python.calls.chosen_schedule import ScheduleRequest, schedule_request
 from polysched.runtime.cache import default_cache
 from tests.support.kernels import prefix, scale
@@ -21,7 +22,7 @@ def forbid_search(monkeypatch: pytest.MonkeyPatch) -> None:
     def search(*_: object, **__: object) -> ps.Schedule:
         raise AssertionError("the schedule is searched again")
 
-    monkeypatch.setattr(chosen_schedule, "optimize", search)
+    monkeypatch.setattr(driver, "optimize_schedule", search)
 
 
 def request(kernel: ps.Kernel | None = None) -> ScheduleRequest:
@@ -62,10 +63,8 @@ def test_an_entry_that_is_not_proved_is_not_used(steps: str) -> None:
 
 
 def test_a_search_that_was_cut_short_is_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    def hasty(kernel: ps.Kernel, **_: object) -> ps.Schedule:
-        return ps.optimize(kernel, seconds=1e-6)
-
-    monkeypatch.setattr(chosen_schedule, "optimize", hasty)
+    hasty = partial(driver.optimize_schedule, seconds=1e-6)
+    monkeypatch.setattr(driver, "optimize_schedule", hasty)
     request().schedule()
     forbid_search(monkeypatch)
     with pytest.raises(AssertionError, match="searched again"):

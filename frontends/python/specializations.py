@@ -1,0 +1,224 @@
+"""Code of a function for each kind of arguments, compiled when a call needs it."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from polysched.errors import CallError, FrontendError, PolyschedError
+from polysched.frontends.python.calls.chosen_schedule import (
+    WORTH_CYCLES,
+    ScheduleRequest,
+    schedule_request,
+)
+from polysched.frontends.python.calls.compiled_function import CompiledCall
+from polysched.frontends.python.calls.signatures import (
+    CallTypes,
+    arguments_for,
+    call_types,
+    names_in,
+    sizes_of,
+)
+from polysched.frontends.python.decorator import read_kernel
+from polysched.frontends.python.reading import Given
+from polysched.frontends.python.scope.inferred_bounds import with_inferred_bounds
+from polysched.frontends.python.source.annotations import Argument
+from polysched.frontends.python.source.function_source import FunctionSource, function_source
+from polysched.frontends.reciprocals import with_reciprocals
+from polysched.ir.core.conditions import conditions_of
+from polysched.ir.core.kernel import Kernel, Order, Role
+from polysched.ir.expr.evaluate import evaluate
+from polysched.lower import compile
+from polysched.user import Schedule
+
+
+@dataclass(frozen=True)
+class Specialization:
+    """The function compiled for one kind of arguments.
+
+    Attributes:
+        types: the kind of arguments.
+        request: the request for the schedule.
+        schedule: the schedule by which it runs.
+        call: the compiled code.
+        kernel: the kernel, with the conditions on sizes.
+        arguments: its arguments.
+    """
+
+    types: CallTypes
+    request: ScheduleRequest
+    schedule: Schedule
+    call: CompiledCall
+    kernel: Kernel
+    arguments: tuple[Argument, ...]
+
+
+class Specializations:
+    """The code of one function, by the kind of arguments.
+
+    Args:
+        function: the function.
+        fastmath: as for `JitFunction`.
+        threads: as for `JitFunction`.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], *, fastmath: bool, threads: int | None
+    ) -> None:
+        self.function = function
+        self.fastmath = fastmath
+        self.threads = threads
+        self._source: FunctionSource = function_source(function)
+        self.names = names_in(self._source)
+        self._made: dict[CallTypes, Specialization] = {}
+        self._with_literals: set[CallTypes] = set()
+        self._by_numbers: set[CallTypes] = set()
+        self._lock = threading.Lock()
+
+    def __iter__(self) -> Iterator[Specialization]:
+        return iter(self._made.values())
+
+    def found(
+        self, values: Mapping[str, Any], shared: Mapping[str, str] | None = None
+    ) -> Specialization:
+        """The compiled code for the types of some arguments; the first call with them compiles it.
+
+        Args:
+            values: the arguments by name.
+            shared: those that are the same array as another one: see `shared_arguments`.
+
+        Raises:
+            FrontendError: the function cannot be compiled for them.
+        """
+        try:
+            found = self._for_types(values, shared)
+            self._require(found.kernel, sizes_of(found.kernel, found.arguments, values))
+        except PolyschedError as error:
+            exact = call_types(self._source, self.names, values, shared=shared, exact=True)
+            found = self._exactly(exact, values, error)
+        return found
+
+    def _for_types(
+        self, values: Mapping[str, Any], shared: Mapping[str, str] | None
+    ) -> Specialization:
+        types = call_types(self._source, self.names, values, shared=shared)
+        if types in self._by_numbers:
+            types = call_types(self._source, self.names, values, shared=shared, numbers=True)
+        found = self._made.get(types)
+        if found is None:
+            with self._lock:
+                found = self._made.get(types)
+                if found is None:
+                    found = self._specialized(types, values)
+                    if types not in self._by_numbers:  # else it is code for these integers only
+                        self._made[types] = found
+        return found
+
+    def _exactly(
+        self, types: CallTypes, values: Mapping[str, Any], error: PolyschedError
+    ) -> Specialization:
+        """Code for the sizes of one call, if code for all sizes does not take them.
+
+        So a slice ``x[:3]`` of two elements ends at the last one, and all shapes can be joined.
+
+        Raises:
+            PolyschedError: this fails too; it is the error about all sizes.
+        """
+        with self._lock:
+            if types not in self._made:
+                try:
+                    self._made[types] = self._compiled(types, values)
+                except PolyschedError:
+                    raise error from None
+            return self._made[types]
+
+    def _require(self, kernel: Kernel, sizes: Mapping[str, int]) -> None:
+        """Check that the sizes of a call fit the function, before its schedule is searched."""
+        for condition in conditions_of(kernel.context):
+            if not evaluate(condition.expression, sizes):
+                shown = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+                named = f"{self.function.__name__}{inspect.signature(self.function)}"
+                raise CallError(
+                    f"function '{named}' requires "
+                    f"{condition.text}; got {shown} (x_n1 is x.shape[1])"
+                )
+
+    def _specialized(self, types: CallTypes, values: Mapping[str, Any]) -> Specialization:
+        """Code for the first literals of a kind of call; for other literals, code for all sizes."""
+        general = call_types(self._source, self.names, values, shared=types.shared, literals=False)
+        if general == types:
+            return self._general(types, values)
+        if general not in self._with_literals:
+            self._with_literals.add(general)
+            with contextlib.suppress(FrontendError):
+                return self._compiled(types, values)
+            return self._compiled(types, values, products=True)
+        if general not in self._made:
+            try:
+                self._made[general] = self._compiled(general, values)
+            except FrontendError:  # such as a subscript i*k, which only a literal k makes affine
+                with contextlib.suppress(FrontendError):
+                    return self._compiled(types, values)
+                self._made[general] = self._compiled(general, values, products=True)
+        return self._made[general]
+
+    def _general(self, types: CallTypes, values: Mapping[str, Any]) -> Specialization:
+        """Code for all sizes, or for the integers of this call if only literals are affine."""
+        try:
+            return self._compiled(types, values)
+        except FrontendError:
+            numbers = call_types(
+                self._source,
+                self.names,
+                values,
+                shared=types.shared,
+                literals=False,
+                numbers=True,
+            )
+            if numbers != types:
+                with contextlib.suppress(PolyschedError):
+                    made = self._made[numbers] = self._compiled(numbers, values)
+                    self._by_numbers.add(types)
+                    return made
+            return self._compiled(types, values, products=True)
+
+    def _compiled(
+        self, types: CallTypes, values: Mapping[str, Any], *, products: bool = False
+    ) -> Specialization:
+        """Compile the function.
+
+        Args:
+            types: the kind of arguments.
+            values: the arguments.
+            products: whether a subscript may be a product of sizes and indices, which is computed
+                and checked when the code runs.
+        """
+        arguments = arguments_for(self._source, types)
+        order = Order.ANY if self.fastmath else None
+        given = Given(arguments, types.static, products, types.shared)
+        kernel = read_kernel(self.function, order, given)
+        sizes = sizes_of(kernel, arguments, values)
+        restricted = with_inferred_bounds(kernel, self._source, sizes)
+        restricted = replace(restricted, fp_contract=self.fastmath)
+        self._require(restricted, sizes)
+        if self.fastmath:
+            restricted = with_reciprocals(restricted)
+        is_short = set(sizes) <= set(types.few)
+        request = schedule_request(
+            restricted,
+            threads=self.threads,
+            sizes=sizes,
+            worth_cycles=WORTH_CYCLES if is_short else 0.0,
+        )
+        schedule = request.schedule()
+        compiled = compile(schedule)
+        arrays = tuple(
+            array for array in compiled.signature.arrays if array.role is not Role.OUTPUT
+        )
+        axes = {one.name: one.axes for one in types.arrays if one.axes is not None}
+        call = CompiledCall(compiled, arrays, axes, kernel.returns)
+        return Specialization(types, request, schedule, call, restricted, arguments)
