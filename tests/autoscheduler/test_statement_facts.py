@@ -20,8 +20,8 @@ SIZES = {"T": 200, "n": 1000}
 
 @pytest.mark.parametrize("is_tiled", [False, True])
 def test_trip_counts_of_a_skewed_band_make_its_instances(is_tiled: bool) -> None:
-    schedule = Schedule(parse_c(LINE).kernel).skew("i", "t", 2)
+    schedule = Schedule(parse_c(LINE).kernel).skew("i", "t", 4)
     if is_tiled:
-        schedule = schedule.tile(("t", "i"), (100, 32))
+        schedule = schedule.tile(("t", "i"), (200, 32))
     facts = statement_facts(schedule.program, "A", SIZES)
     assert facts.instances == pytest.approx(200 * 998, rel=0.02)
