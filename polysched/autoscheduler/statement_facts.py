@@ -117,12 +117,12 @@ def _trips(times: isl.Map, statement: Statement, sizes: Mapping[str, int]) -> li
         partial(instance_count, statement.domain, sizes), instance_count, (statement.domain, sizes)
     )
     share = math.prod(middle) / instances
-    if len(middle) > len(statement.indices):
-        # Partial vectors and tiles cost more than their instances, but nothing costs less.
-        share = min(1.0, share)
     if 1 / INSTANCES_ALIKE < share < INSTANCES_ALIKE:
         return middle
     if 1 / INSTANCES_OFF < share < INSTANCES_OFF:
+        if len(middle) > len(statement.indices):
+            # Partial vectors and tiles cost more than their instances, but nothing costs less.
+            share = min(1.0, share)
         longest = middle.index(max(middle)) if middle else 0
         return [trip / share if at == longest else trip for at, trip in enumerate(middle)]
     walks = [middle, *(_walk(reached, number) for number in range(1, SAMPLES))]
