@@ -93,6 +93,80 @@ def threads_option(text: str) -> Callable[[_Command], _Command]:
     return click.option("--threads", type=click.IntRange(min=1), metavar="NUMBER", help=text)
 
 
+_OPTIONS: tuple[Callable[..., Any], ...] = (
+    click.option(
+        "--schedule",
+        "schedule_file",
+        metavar="FILE",
+        shell_complete=files,
+        help="Apply the steps in FILE to TARGET, one step on each line, as 'show --stage schedule' "
+        "prints them.",
+    ),
+    click.option(
+        "--function",
+        metavar="NAME",
+        help="For C files: the function to read, either its region between '#pragma scop' and "
+        "'#pragma endscop' or its whole body; the same as FILE.c:NAME.",
+    ),
+    click.option(
+        "--fast-math",
+        is_flag=True,
+        help="For C files: like -ffast-math of C compilers, allow reassociating floating-point "
+        "reductions (integer reductions always allow it), contracting a*b+c to an FMA, and "
+        "vectorized functions such as log, sin and tanh. Without it, these functions are calls of "
+        "the C library, one for each element.",
+    ),
+    machine_option,
+    click.option(
+        "--seconds",
+        type=click.FloatRange(min=0),
+        default=None,
+        help="Wall-time limit for reading TARGET and for isl's computations, without LLVM's time; "
+        f"0 sets no limit.  [default: {DEFAULT_SECONDS:g}; {SAFETY_SECONDS:g} for 'optimize' and "
+        "--auto, whose results it must not decide]",
+    ),
+    click.option(
+        "-D", "macros", multiple=True, metavar="NAME[=TEXT]", help="For C files: define a macro."
+    ),
+    click.option(
+        "-I",
+        "folders",
+        multiple=True,
+        metavar="FOLDER",
+        shell_complete=files,
+        help="For C files: search FOLDER for included files.",
+    ),
+    click.option(
+        "--strict-bounds",
+        is_flag=True,
+        help="For C files: refuse sizes for which an access lies outside its array. Without it, "
+        "they are excluded, and the condition is printed.",
+    ),
+    click.option(
+        "--assume",
+        "conditions",
+        multiple=True,
+        metavar="CONDITION",
+        help="For C files: promise a condition on the sizes, such as 'n >= 1 && m < n'.",
+    ),
+    click.option(
+        "--assume-no-alias",
+        "no_alias",
+        is_flag=True,
+        help="For C files: promise that the function's pointers lead to different arrays. Without "
+        "it, and without 'restrict', the compiled function checks this at each call.",
+    ),
+    click.option(
+        "--fp-contract",
+        type=click.Choice(["fast", "off"]),
+        default=None,
+        help="For C files: whether a*b+c may round once, as an FMA. gcc's default is 'fast'; the "
+        "default here is 'off' unless the file has '#pragma STDC FP_CONTRACT ON'.",
+    ),
+)
+"""The options of :class:`Reading`, in the order of the help."""
+
+
 def reading_options(command: _Command) -> Callable[..., Any]:
     """Add the options of :class:`Reading` to a command, as argument `reading`."""
 
@@ -109,85 +183,16 @@ def reading_options(command: _Command) -> Callable[..., Any]:
         reading = Reading(**own, promises=promises)
         return command(*arguments, reading=reading, **options)
 
-    schedule_option = click.option(
-        "--schedule",
-        "schedule_file",
-        metavar="FILE",
-        shell_complete=files,
-        help="Apply the steps in FILE to TARGET, one step on each line, as 'show --stage schedule' "
-        "prints them.",
-    )
-    function_option = click.option(
-        "--function",
-        metavar="NAME",
-        help="For C files: the function to read, either its region between '#pragma scop' and "
-        "'#pragma endscop' or its whole body; the same as FILE.c:NAME.",
-    )
-    fast_math_option = click.option(
-        "--fast-math",
-        is_flag=True,
-        help="For C files: like -ffast-math of C compilers, allow reassociating floating-point "
-        "reductions (integer reductions always allow it), contracting a*b+c to an FMA, and "
-        "vectorized functions such as log, sin and tanh. Without it, these functions are calls of "
-        "the C library, one for each element.",
-    )
-    seconds_option = click.option(
-        "--seconds",
-        type=click.FloatRange(min=0),
-        default=None,
-        help="Wall-time limit for reading TARGET and for isl's computations, without LLVM's time; "
-        f"0 sets no limit.  [default: {DEFAULT_SECONDS:g}; {SAFETY_SECONDS:g} for 'optimize' and "
-        "--auto, whose results it must not decide]",
-    )
-    contract_option = click.option(
-        "--fp-contract",
-        type=click.Choice(["fast", "off"]),
-        default=None,
-        help="For C files: whether a*b+c may round once, as an FMA. gcc's default is 'fast'; the "
-        "default here is 'off' unless the file has '#pragma STDC FP_CONTRACT ON'.",
-    )
-    alias_option = click.option(
-        "--assume-no-alias",
-        "no_alias",
-        is_flag=True,
-        help="For C files: promise that the function's pointers lead to different arrays. Without "
-        "it, and without 'restrict', the compiled function checks this at each call.",
-    )
-    assume_option = click.option(
-        "--assume",
-        "conditions",
-        multiple=True,
-        metavar="CONDITION",
-        help="For C files: promise a condition on the sizes, such as 'n >= 1 && m < n'.",
-    )
-    strict_option = click.option(
-        "--strict-bounds",
-        is_flag=True,
-        help="For C files: refuse sizes for which an access lies outside its array. Without it, "
-        "they are excluded, and the condition is printed.",
-    )
-    folder_option = click.option(
-        "-I",
-        "folders",
-        multiple=True,
-        metavar="FOLDER",
-        shell_complete=files,
-        help="For C files: search FOLDER for included files.",
-    )
-    macro_option = click.option(
-        "-D", "macros", multiple=True, metavar="NAME[=TEXT]", help="For C files: define a macro."
-    )
-    own = (
-        *(contract_option, alias_option, assume_option, strict_option),
-        *(folder_option, macro_option),
-    )
-    with_c = functools.reduce(lambda command, option: option(command), own, with_reading)
-    with_limits = machine_option(seconds_option(with_c))
-    return schedule_option(function_option(fast_math_option(with_limits)))
+    return functools.reduce(lambda made, option: option(made), reversed(_OPTIONS), with_reading)
 
 
 def load_scheduled_target(
-    text: str, reading: Reading, *, uses_threads: bool = False, takes_parts: bool = False
+    text: str,
+    reading: Reading,
+    *,
+    uses_threads: bool = False,
+    takes_parts: bool = False,
+    prefers_parts: bool = False,
 ) -> Target:
     """Load TARGET's schedule, with the steps of ``--schedule FILE`` and of ``--auto``, if given.
 
@@ -195,6 +200,8 @@ def load_scheduled_target(
         uses_threads: whether the command uses ``--threads`` without ``--auto``.
         takes_parts: whether the command takes the loops of a C function that has no translation as
             a whole. For others, the error says how to choose such a loop.
+        prefers_parts: whether the command takes these loops also where the whole function would
+            always run as written.
 
     Raises:
         TargetError, FrontendError: TARGET is not a schedule or a kernel, or an option does not
@@ -212,6 +219,15 @@ def load_scheduled_target(
         if takes_parts or not _has_parts(text, reading):
             raise
         raise FrontendError(f"{error}\n{_PARTS}", error.reason, error.location) from None
+    runs_as_written = target.program is not None and bool(target.program.unlimited)
+    if (
+        prefers_parts
+        and runs_as_written
+        and not reading.schedule_file
+        and _has_parts(text, reading)
+    ):
+        assert target.program is not None
+        raise target.program.as_written_error()
     used = _options_of_c(reading)
     if used and target.program is None:
         other = ", or order='any'" if used == ["--fast-math"] else ""
@@ -241,14 +257,15 @@ def _start(schedule: Schedule, path: str) -> Schedule:
 
 
 def _has_parts(text: str, reading: Reading) -> bool:
-    """Whether a function of a C file has a loop that has a translation."""
+    """Whether a part of a function of a C file has a translation."""
     path, name = parted_c_target(text)
     if not is_c_target(text) or (name or reading.function) is None:
         return False
     try:
-        return bool(replacements_of(Path(path), name or reading.function, reading.promises)[0])
+        found, _ = replacements_of(Path(path), name or reading.function, reading.promises)
     except FrontendError:
         return False
+    return any(not one.program.region.is_function for one in found)
 
 
 def hint_at_auto(is_scheduled: bool, reading: Reading) -> None:

@@ -109,7 +109,7 @@ KINDS = [
 ]
 
 
-@covering(2, machine=MACHINES, dtype=[i8, i16], kind=KINDS)
+@covering(1, kind=KINDS, **{"machine, dtype": [*combinations(MACHINES, (i8, i16))]})
 def test_values(dtype: DType, kind: tuple[tuple[int, int, int], bool, bool], machine: str) -> None:
     if MACHINES[machine].missing_on(load_machine(None)):
         pytest.skip("its code does not run here")
