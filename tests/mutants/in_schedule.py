@@ -283,9 +283,9 @@ MUTANTS = (
         "one-tile-is-another",
         "pairs in one tile count as pairs of two tiles",
         "polysched.schedule.buffers.buffering",
-        "Buffering.other_tile",
-        "dependence.relation.subtract(self.same_tile(dependence))",
-        "dependence.relation",
+        "Buffering._parts",
+        "relation.subtract(inside)",
+        "relation",
         ("tests/schedule/buffers/test_buffering.py",),
     ),
     Mutant(
