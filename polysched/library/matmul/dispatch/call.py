@@ -55,8 +55,9 @@ def matmul(  # noqa: PLR0913  (options by keyword)
     The operands have the shapes that ``numpy.matmul`` takes: vectors, matrices and stacks of
     matrices. Stacks are broadcast without a copy. The elements are float32, float64, float16,
     bfloat16, uint8 or a signed integer; if the types differ, both operands are converted to
-    numpy's common type. Products of integers of at most 16 bits are summed in int32, exactly for
-    bytes of either sign unless there are more than 32,000 terms. NaN and infinity propagate as in
+    numpy's common type, except bytes of either sign, which are multiplied as they are. Products of
+    integers of at most 16 bits are summed in int32, exactly for bytes unless there are more than
+    32,000 terms. NaN and infinity propagate as in
     plain loops that add the terms in any order. An empty sum is 0.
 
     Products of float16 and of bfloat16 are summed in float32, and each result is rounded once to
