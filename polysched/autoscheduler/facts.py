@@ -26,6 +26,7 @@ from polysched.autoscheduler.subscripts import (
     subscript_by_loop,
 )
 from polysched.errors import PolyschedError
+from polysched.instructions.declaration import Instruction
 from polysched.ir.core.kernel import Access, Array, Role, Statement
 from polysched.ir.core.strides import concrete_strides
 from polysched.ir.core.tree import Loop, LoopKind, path
@@ -250,6 +251,28 @@ class StatementFacts:
             accesses=tuple(_split(a, name, factor, outer, inner) for a in self.accesses),
         )
 
+    def grouped(self, name: str, form: Instruction) -> StatementFacts:
+        """The facts if one instruction adds all iterations of a loop to each lane's sum."""
+        accesses = tuple(
+            replace(
+                access,
+                bytes=access.bytes * form.terms,
+                strides={loop: step for loop, step in access.strides.items() if loop != name},
+            )
+            if access.stride(name)
+            else access
+            for access in self.accesses
+        )
+        # The instruction, and the sum if it is not part of it.
+        is_added = self.target.array not in form.operands
+        return replace(
+            self,
+            loops=tuple(loop for loop in self.loops if loop.name != name),
+            accesses=accesses,
+            operations=Operations(1 + is_added, 0, 0, are_integer_sums=is_added),
+            element_bits=8 * max(access.bytes for access in accesses),
+        )
+
     def ordered(self, order: Sequence[str]) -> StatementFacts:
         """The facts with the loops in another order."""
         return replace(self, loops=tuple(self.loop(name) for name in order))
@@ -286,7 +309,10 @@ def statement_facts(program: Program, name: str, sizes: Mapping[str, int]) -> St
         partial(_derived, program, name, around, sizes),
         statement_facts,
         (program.kernel, statement, sizes, *arrays, *values),
-        tuple((loop.name, loop.kind, loop.lanes, loop.transposition) for loop in around),
+        tuple(
+            (loop.name, loop.kind, loop.lanes, loop.transposition, loop.instruction)
+            for loop in around
+        ),
     )
 
 
@@ -327,7 +353,7 @@ def _derived(
         )
         for position, access in enumerate(statement.accesses)
     )
-    return StatementFacts(
+    facts = StatementFacts(
         name,
         loops,
         accesses,
@@ -335,6 +361,11 @@ def _derived(
         element_bits(program, statement),
         any(access == statement.target for access in statement.reads),
     )
+    for loop in around:
+        mark = loop.instruction
+        if mark is not None and not mark.is_tile and loop.kind is not LoopKind.VECTOR:
+            facts = facts.grouped(loop.name, program.instructions[mark.instruction][0])
+    return facts
 
 
 def _trips(times: isl.Map, statement: Statement, sizes: Mapping[str, int]) -> list[float]:

@@ -33,6 +33,7 @@ from polysched.ir.semantics.scalar import (
     compile_expression,
     converter,
     scalar_function,
+    wrapper,
 )
 from polysched.loops.ir.nodes import Interleaving
 from polysched.vector import ir
@@ -236,6 +237,10 @@ class _Machine:
             return value if isinstance(value, np.generic) else np.int64(value)
 
         compute = compile_expression(form.statement.value, read)
+        into = node.target
+        written = into.register if isinstance(into, ir.Keep) else into.access.address
+        dtype = self.program.arrays[written.array].dtype
+        stored = wrapper(dtype) if dtype.is_integer else lambda value: value
         runs = product(*(range(form.extents[name]) for name in terms))
         every = [dict(zip(terms, numbers, strict=True)) for numbers in runs]
 
@@ -249,7 +254,7 @@ class _Machine:
             for at in every:
                 current.update({name: operand(variables, lane, at) for name, operand in operands})
                 total[0] = compute({**dict.fromkeys(form.lane_dimensions, 0), **at})
-            return total[0]
+            return stored(total[0])
 
         return value if form.model is None else modelled
 
