@@ -56,9 +56,10 @@ from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
 from polysched.runtime.cache import ObjectCache
 from polysched.runtime.collection import collection_paused
+from polysched.runtime.compiling import compile_kernel
 from polysched.runtime.export import export_files, write_export
 from polysched.runtime.jit import emit_assembly
-from polysched.runtime.kernel import CompiledKernel, compile_kernel
+from polysched.runtime.kernel import CompiledKernel
 from polysched.schedule.core.program import Program
 from polysched.schedule.notation.printing import format_schedule
 from polysched.schedule.schedule import Schedule, as_schedule

@@ -207,9 +207,7 @@ def _shape(
         if isinstance(node, Parameter)
     }
     space = instance_space(list(parameters), "", ())
-    operand.subscripts(
-        {name: low for name, (low, _) in values.items()}
-    )  # checks that all is affine
+    operand.subscripts({name: low for name, (low, _) in values.items()})  # checks the form
     shape = []
     for result, (low, high) in zip(operand.results, operand.bounds(values), strict=True):
         smallest = from_pw_aff(to_pw_aff(low, space))

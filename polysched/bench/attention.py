@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.contestant import Contestant, Runner, optional_module, warm
+from polysched.bench.contestant import Contestant, Runner, returning, warm
 from polysched.bench.speedup import OWN
-from polysched.bench.torch_libraries import torch_kernels
+from polysched.bench.torch_libraries import torch_kernels, torch_on
 from polysched.errors import BenchError
 from polysched.library.attention.call import attention
 from polysched.runtime.memory import aligned_zeros
@@ -122,31 +122,14 @@ def contestants(data: AttentionData, threads: int) -> tuple[Contestant, ...]:
 def prepare_own(data: AttentionData, threads: int) -> Runner:
     """``ps.attention``, which writes to an output array."""
     out = aligned_zeros(data.q.shape, np.float32)
-
-    def run() -> None:
-        attention(data.q, data.k, data.v, causal=data.size.causal, out=out, threads=threads)
-
-    return warm(Runner(run, lambda: out))
+    run = partial(attention, data.q, data.k, data.v, causal=data.size.causal, out=out)
+    return warm(Runner(partial(run, threads=threads), lambda: out))
 
 
 def prepare_torch(data: AttentionData, threads: int) -> Runner:
-    """torch's ``scaled_dot_product_attention``; sets torch's threads for the rest of the process.
-
-    Raises:
-        UnavailableError: torch is not installed.
-    """
-    torch: Any = optional_module("torch")
-    torch.set_num_threads(threads)
+    """torch's ``scaled_dot_product_attention``."""
+    torch = torch_on(threads)
     # torch computes online only with four dimensions.
     operands = [torch.from_numpy(array)[None] for array in (data.q, data.k, data.v)]
-    compute = torch.nn.functional.scaled_dot_product_attention
-    latest: list[Any] = []
-
-    def run() -> None:
-        latest[:] = [compute(*operands, is_causal=data.size.causal)]
-
-    def output() -> Array:
-        result: Array = latest[0][0].numpy()
-        return result
-
-    return warm(Runner(run, output))
+    compute = partial(torch.nn.functional.scaled_dot_product_attention, *operands)
+    return returning(partial(compute, is_causal=data.size.causal), lambda result: result[0].numpy())

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from timeit import repeat
 from typing import Any
 
@@ -38,10 +37,6 @@ class CallTime:
     call: str
     nanoseconds: float
     bursts: int
-
-    def as_json(self) -> str:
-        """The measurement as a JSON object."""
-        return json.dumps(asdict(self))
 
 
 def measure_calls(

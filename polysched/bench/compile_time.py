@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from polysched.bench.convolution import ConvolutionSize
 from polysched.bench.convolution_own import SCHEDULES, kernel_of
@@ -41,10 +41,6 @@ class Delay:
     what: str
     seconds: float
     runs: int
-
-    def as_json(self) -> str:
-        """The fields as a JSON object on one line."""
-        return json.dumps(asdict(self), allow_nan=False)
 
 
 def seconds_to_callable(name: str, machine_file: str | None = None) -> float:

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from polysched.bench.peers import PeerKernels
 from polysched.errors import BenchError
-from polysched.runtime.memory import aligned_zeros
 
 
 class UnavailableError(BenchError):
@@ -30,7 +28,7 @@ class Runner:
         restore: puts the input back before each run, for work that overwrites it. Not timed.
     """
 
-    run: Callable[[], None]
+    run: Callable[[], object]
     output: Callable[[], npt.NDArray[Any]]
     restore: Callable[[], None] | None = None
 
@@ -49,7 +47,7 @@ class Contestant:
 
     name: str
     prepare: Callable[[], Runner]
-    kernels: Callable[[str, Callable[[], None]], PeerKernels] | None = None
+    kernels: Callable[[str, Callable[[], object]], PeerKernels] | None = None
 
 
 def warm(runner: Runner) -> Runner:
@@ -58,6 +56,20 @@ def warm(runner: Runner) -> Runner:
         runner.restore()
     runner.run()
     return runner
+
+
+def returning(call: Callable[[], Any], as_array: Callable[[Any], npt.NDArray[Any]]) -> Runner:
+    """A warm runner of a call that returns its result.
+
+    The result is freed before the next call, so that the library's allocator reuses its memory.
+    """
+    latest: list[Any] = []
+
+    def run() -> None:
+        latest.clear()
+        latest.append(call())
+
+    return warm(Runner(run, lambda: as_array(latest[0])))
 
 
 def optional_module(name: str) -> ModuleType:
@@ -75,10 +87,3 @@ def optional_module(name: str) -> ModuleType:
     except (ImportError, OSError) as error:
         # A shared library that is missing or made for another system.
         raise UnavailableError(f"{name} cannot be loaded: {error}") from error
-
-
-def aligned_copy(array: npt.NDArray[Any], alignment: int = 128) -> npt.NDArray[Any]:
-    """A C-contiguous copy of `array` that starts at a multiple of `alignment` bytes."""
-    copy = aligned_zeros(array.shape, array.dtype, alignment)
-    np.copyto(copy, array)
-    return copy

@@ -23,7 +23,6 @@ from polysched.bench.gallery_code import (
     compiler_kernels,
 )
 from polysched.bench.gallery_works import Make, uniform
-from polysched.bench.peers import PeerKernels
 from polysched.bench.race import Result
 from polysched.bench.speedup import OWN, Speedup
 from polysched.ir.core.kernel import Array, Role
@@ -89,7 +88,9 @@ class Calls:
     def call(self, library: ctypes.CDLL) -> partial[Any]:
         """Bind the function of a library to the arguments."""
         function = self.program.function
-        arguments = [self._argument(function, position) for position in _positions(function)]
+        arguments = [
+            self._argument(function, position) for position in range(len(function.arguments))
+        ]
         entry = library[function.name]
         entry.restype = None
         return partial(entry, *arguments)
@@ -110,20 +111,14 @@ class Calls:
         return passed(value)
 
 
-def _positions(function: CFunction) -> range:
-    return range(len(function.arguments))
-
-
-def prepared_calls(
-    program: Program, sizes: Mapping[str, int], inputs: Mapping[str, Make], seed: int = 0
-) -> Calls:
+def prepared_calls(program: Program, sizes: Mapping[str, int], inputs: Mapping[str, Make]) -> Calls:
     """Allocate and fill the arguments of a program.
 
     Args:
         sizes: a value for each parameter of its kernel.
         inputs: contents of the arrays that are not drawn from [-1, 1), by name.
     """
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     outside = [a for a in program.kernel.arrays.values() if a.role is not Role.TEMPORARY]
     arrays = {array.name: _filled(array, sizes, inputs, generator) for array in outside}
     changed = [array.name for array in outside if array.role is Role.INOUT]
@@ -245,11 +240,7 @@ def compiler_contestant(
     def prepare() -> Runner:
         return runner_of(calls, expected, compiled_by(compiler, calls.program.source, folder))
 
-    return Contestant(compiler.name, prepare, partial(_kernels, compiler))
-
-
-def _kernels(compiler: CCompiler, *_: object) -> PeerKernels:
-    return compiler_kernels(compiler)
+    return Contestant(compiler.name, prepare, lambda *_: compiler_kernels(compiler))
 
 
 def runner_of(calls: Calls, expected: Expected, library: ctypes.CDLL) -> Runner:

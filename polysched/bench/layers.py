@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.contestant import Contestant, Runner, UnavailableError, optional_module, warm
+from polysched.bench.contestant import Contestant, Runner, UnavailableError, returning, warm
 from polysched.bench.speedup import OWN
-from polysched.bench.torch_libraries import torch_kernels
+from polysched.bench.torch_libraries import torch_kernels, torch_on
 from polysched.library.convolution.call import conv2d
 from polysched.library.convolution.prepare import prepare
 from polysched.runtime.memory import aligned_zeros
@@ -164,32 +164,27 @@ def prepare_own(data: LayerData) -> Runner:
     layer = data.layer
     out = aligned_zeros((1, layer.extent_out, layer.extent_out, layer.channels[1]), np.float32)
     weights = prepare(data.weights, groups=layer.groups)
-
-    def run() -> None:
-        conv2d(
-            *(data.image, weights, data.bias),
-            stride=layer.stride,
-            padding=layer.padding,
-            groups=layer.groups,
-            activation="relu",
-            out=out,
-            threads=1,
-            specialize=True,
-        )
-
+    run = partial(
+        conv2d,
+        *(data.image, weights, data.bias),
+        stride=layer.stride,
+        padding=layer.padding,
+        groups=layer.groups,
+        activation="relu",
+        out=out,
+        threads=1,
+        specialize=True,
+    )
     return warm(Runner(run, lambda: out))
 
 
 def prepare_onednn(data: LayerData) -> Runner:
     """oneDNN at its best: channels last, weights in its own format, ReLU fused.
 
-    torch is held to one thread for the rest of the process.
-
     Raises:
-        UnavailableError: torch is not installed, or has no oneDNN.
+        UnavailableError: torch has no oneDNN.
     """
-    torch: Any = optional_module("torch")
-    torch.set_num_threads(1)
+    torch = torch_on(1)
     operators = torch.ops.mkldnn
     if not torch.backends.mkldnn.is_available():
         raise UnavailableError(f"torch {torch.__version__} has no oneDNN")
@@ -199,17 +194,10 @@ def prepare_onednn(data: LayerData) -> Runner:
     shape = [layer.padding] * 2, [layer.stride] * 2, [1, 1], layer.groups
     with torch.inference_mode():
         packed = operators._reorder_convolution_weight(weights, *shape, list(image.shape))
-    bias, latest = torch.from_numpy(data.bias), list[Any]()
+    bias = torch.from_numpy(data.bias)
 
-    def run() -> None:
-        latest.clear()
+    def convolve() -> Any:
         with torch.inference_mode():
-            latest.append(
-                operators._convolution_pointwise(image, packed, bias, *shape, "relu", [], "")
-            )
+            return operators._convolution_pointwise(image, packed, bias, *shape, "relu", [], "")
 
-    def output() -> Array:
-        result: Array = latest[0].permute(0, 2, 3, 1).numpy()
-        return result
-
-    return warm(Runner(run, output))
+    return returning(convolve, lambda result: result.permute(0, 2, 3, 1).numpy())

@@ -98,7 +98,7 @@ def packed_matmul() -> Schedule:
     )
 
 
-def hostile(levels: int = HOSTILE_LEVELS) -> Schedule:
+def hostile() -> Schedule:
     """A stencil in place, skewed, then tiled over and over: dozens of splits, half of them odd."""
     build = KernelBuilder("stencil")
     steps, size = build.parameter("T", minimum=1), build.parameter("N", minimum=3)
@@ -107,7 +107,7 @@ def hostile(levels: int = HOSTILE_LEVELS) -> Schedule:
         a[i, j] = a[i - 1, j] + a[i, j - 1] + a[i, j] + a[i, j + 1] + a[i + 1, j]
     schedule = Schedule(build.kernel()).skew("i", by="t").skew("j", by="t")
     outer, inner = [], ["t", "i", "j"]
-    for level in range(levels):
+    for level in range(HOSTILE_LEVELS):
         for place, name in enumerate(inner):
             into = f"{'tij'[place]}{level}", f"{'tij'[place]}r{level}"
             schedule = schedule.split(name, (7, 5, 3, 2)[level % 4], into)

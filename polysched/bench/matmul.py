@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -16,12 +16,12 @@ from polysched.bench.contestant import (
     Runner,
     UnavailableError,
     optional_module,
+    returning,
     warm,
 )
 from polysched.bench.peer_libraries import blas_kernels
-from polysched.bench.race import Result
-from polysched.bench.speedup import OWN, Speedup
-from polysched.bench.torch_libraries import torch_kernels
+from polysched.bench.speedup import OWN
+from polysched.bench.torch_libraries import torch_kernels, torch_on
 from polysched.errors import BenchError
 from polysched.ir.expr.dtypes import DType, as_dtype, bf16, f16
 from polysched.library.matmul.dispatch.call import matmul
@@ -89,9 +89,9 @@ class MatmulData:
         return aligned_zeros((self.size.m, self.size.n), dtype)
 
 
-def random_data(size: MatmulSize, dtype: npt.DTypeLike = np.float32, seed: int = 0) -> MatmulData:
+def random_data(size: MatmulSize, dtype: npt.DTypeLike = np.float32) -> MatmulData:
     """Operands drawn evenly from [-1, 1), or from all integers of the type."""
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
 
     def uniform(*shape: int) -> npt.NDArray[Any]:
         array = aligned_zeros(shape, dtype)
@@ -167,10 +167,7 @@ def prepare_own(data: MatmulData, threads: int, machine: Machine | None = None) 
     if machine is not None:
         entry = dispatch(operand_of(data.a), operand_of(data.b), threads, machine=machine)
         return warm(Runner(partial(entry.run, data.a, data.b, out), lambda: out))
-
-    def run() -> None:
-        matmul(data.a, data.b, out, threads=threads, specialize=True)
-
+    run = partial(matmul, data.a, data.b, out, threads=threads, specialize=True)
     return warm(Runner(run, lambda: out))
 
 
@@ -189,13 +186,8 @@ def prepare_numpy(data: MatmulData, threads: int) -> Runner:
 
 
 def prepare_torch(data: MatmulData, threads: int) -> Runner:
-    """``torch.mm``, for integers ``torch._int_mm``; sets torch's threads for the process.
-
-    Raises:
-        UnavailableError: torch is not installed.
-    """
-    torch: Any = optional_module("torch")
-    torch.set_num_threads(threads)
+    """``torch.mm``, for integers ``torch._int_mm``."""
+    torch = torch_on(threads)
     out = data.output()
     a, b, into = (_as_tensor(torch, array) for array in (data.a, data.b, out))
     multiply = torch._int_mm if _is_integer(data.a.dtype) else torch.mm
@@ -212,48 +204,14 @@ def _as_tensor(torch: Any, array: npt.NDArray[Any]) -> Any:
 def prepare_onednn(data: MatmulData, threads: int) -> Runner:
     """oneDNN's inner product, the operator that ``torch.compile`` puts in for a frozen layer.
 
-    ``b`` is not packed beforehand. The operator has no parameter for the output: it takes memory
-    from torch's allocator, which reuses the memory of the previous call. torch keeps this number of
-    threads for the rest of the process.
+    ``b`` is not packed beforehand. The operator has no parameter for the output.
 
     Raises:
-        UnavailableError: torch is not installed, or is one without oneDNN or this operator.
+        UnavailableError: torch is one without oneDNN or this operator.
     """
-    torch: Any = optional_module("torch")
+    torch = torch_on(threads)
     multiply = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
     if multiply is None or not torch.backends.mkldnn.is_available():
         raise UnavailableError(f"torch {torch.__version__} has no inner product of oneDNN")
-    torch.set_num_threads(threads)
     a, b = torch.from_numpy(data.a), torch.from_numpy(data.b).t()
-    latest: list[Any] = []
-
-    def run() -> None:
-        latest.clear()
-        latest.append(multiply(a, b, None, "none", [], ""))
-
-    def output() -> npt.NDArray[Any]:
-        array: npt.NDArray[Any] = latest[0].numpy()
-        return array
-
-    return warm(Runner(run, output))
-
-
-def ratios(results: Iterable[Result]) -> tuple[Speedup, ...]:
-    """The speedup of polysched over its fastest peer, for each product.
-
-    A product without a peer that is not held back is left out. If the fastest peer is held back, it
-    still counts, because the ratio to a slower peer would be larger.
-    """
-    by_kernel: dict[str, list[Result]] = {}
-    for result in results:
-        by_kernel.setdefault(result.kernel, []).append(result)
-    speedups = []
-    for kernel, group in by_kernel.items():
-        own = [result for result in group if result.contestant == OWN]
-        peers = [result for result in group if result.contestant != OWN]
-        if own and any(peer.held_back is None for peer in peers):
-            best = max(peers, key=lambda peer: peer.fraction_of_peak)
-            ratio = own[0].fraction_of_peak / best.fraction_of_peak
-            is_bound = best.held_back is not None
-            speedups.append(Speedup(kernel, best.contestant, ratio, is_bound=is_bound))
-    return tuple(speedups)
+    return returning(partial(multiply, a, b, None, "none", [], ""), lambda result: result.numpy())

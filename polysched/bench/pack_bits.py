@@ -18,7 +18,7 @@ from polysched.bench.speedup import OWN
 from polysched.errors import BenchError
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
-from polysched.ir.expr.dtypes import DType, as_dtype
+from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.functions import cast
 from polysched.ir.semantics.bit_packing import pack_bits
 from polysched.llvm.subbyte.contributions import contributions
@@ -83,16 +83,6 @@ def block_count(machine: Machine) -> int:
     cache = machine.cache(2) or machine.cache(1)
     size = (cache.bytes if cache else 1 << 20) // 2
     return max(1, size // (LANES * UNROLLED)) * LANES * UNROLLED
-
-
-def suite(machine: Machine) -> tuple[BitcastWork, ...]:
-    """Both directions, each type, a block in the L2 cache and 2**24 elements."""
-    return tuple(
-        BitcastWork(direction, as_dtype(name), count)
-        for count in (block_count(machine), LARGE)
-        for name in TYPES
-        for direction in Direction
-    )
 
 
 @dataclass(frozen=True)
@@ -187,7 +177,7 @@ def prepare_code(data: PackingData, machine: Machine) -> Runner:
     """The machine code of that kernel, called with addresses."""
     run, out = _compiled(data.work, machine), _output(data)
     places = data.given.ctypes.data, out.ctypes.data
-    return warm(Runner(lambda: _called(run.native.call, *places), lambda: out))
+    return warm(Runner(partial(run.native.call, *places), lambda: out))
 
 
 def _compiled(work: BitcastWork, machine: Machine) -> CompiledKernel:
@@ -202,14 +192,10 @@ def prepare_strategy(data: PackingData, name: str, machine: Machine) -> Runner:
     entry = Entry("probe", 2, 1)
     function = compile_module(text, entry, machine, CompileOptions(), default_cache())
     places = data.given.ctypes.data, out.ctypes.data, work.count // LANES
-    return warm(Runner(lambda: _called(function.call, *places), lambda: out))
+    return warm(Runner(partial(function.call, *places), lambda: out))
 
 
-def _called(call: Callable[..., int], *arguments: int) -> None:
-    call(*arguments)
-
-
-def _llvm_kernels(machine: Machine, name: str, _: Callable[[], None]) -> PeerKernels:
+def _llvm_kernels(machine: Machine, name: str, _: Callable[[], object]) -> PeerKernels:
     """LLVM compiles for the machine that polysched's own code is for, so nothing holds it back."""
     version = ".".join(map(str, llvm.llvm_version_info))
     return PeerKernels(name, "LLVM", version, f"compiled for {machine.cpu}")

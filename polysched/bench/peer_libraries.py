@@ -15,7 +15,7 @@ from polysched.bench.peers import PeerKernels, peer_kernels
 _LIBRARIES = {"openblas": "OpenBLAS", "mkl": "MKL", "blis": "BLIS", "flexiblas": "FlexiBLAS"}
 
 
-def blas_kernels(name: str, _: Callable[[], None] | None = None) -> PeerKernels:
+def blas_kernels(name: str, _: Callable[[], object] | None = None) -> PeerKernels:
     """The kernels of the BLAS that numpy's products run on, as the loaded library itself says.
 
     Raises:
@@ -35,7 +35,7 @@ def blas_kernels(name: str, _: Callable[[], None] | None = None) -> PeerKernels:
     return peer_kernels(name, library, blas["version"] or "of an unknown version", kernels)
 
 
-def numpy_kernels(name: str, _: Callable[[], None] | None = None) -> PeerKernels:
+def numpy_kernels(name: str, _: Callable[[], object] | None = None) -> PeerKernels:
     """The instruction sets that numpy's own loops may use."""
     configuration: Any = np.show_config(mode="dicts")
     sets = configuration.get("SIMD Extensions", {})
@@ -43,7 +43,7 @@ def numpy_kernels(name: str, _: Callable[[], None] | None = None) -> PeerKernels
     return peer_kernels(name, "numpy", np.__version__, f"loops for {', '.join(features)}")
 
 
-def halide_kernels(name: str, _: Callable[[], None] | None = None) -> PeerKernels:
+def halide_kernels(name: str, _: Callable[[], object] | None = None) -> PeerKernels:
     """The target that Halide compiles for.
 
     Raises:

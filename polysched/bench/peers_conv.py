@@ -17,7 +17,6 @@ import numpy.typing as npt
 from polysched.bench.contestant import (
     Contestant,
     Runner,
-    aligned_copy,
     optional_module,
 )
 from polysched.bench.convolution import WINDOW, ConvolutionData
@@ -25,7 +24,7 @@ from polysched.bench.peer_libraries import blas_kernels, halide_kernels
 from polysched.bench.peers_conv_halide import prepare_halide
 from polysched.bench.peers_conv_torch import prepare_onednn, prepare_torch
 from polysched.bench.torch_libraries import torch_kernels
-from polysched.runtime.memory import aligned_zeros
+from polysched.runtime.memory import aligned_copy, aligned_zeros
 
 ROWS_PER_PANEL = 8
 """Output rows that numpy's panel holds: 3.7 MB at the tutorial's sizes; 2 to 8 are alike here."""

@@ -6,21 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from polysched.bench.contestant import Runner, UnavailableError, optional_module
+from polysched.bench.contestant import Runner, UnavailableError, returning
 from polysched.bench.convolution import ConvolutionData
+from polysched.bench.torch_libraries import torch_on
 
 
 def prepare_torch(data: ConvolutionData) -> Runner:
-    """`relu_(conv2d(...))` on channels_last tensors, weights permuted beforehand.
-
-    torch is held to one thread for the rest of the process.
-
-    Raises:
-        UnavailableError: torch is not installed.
-    """
-    torch: Any = _torch_on_one_thread()
+    """`relu_(conv2d(...))` on channels_last tensors, weights permuted beforehand."""
+    torch = torch_on(1)
     functional = torch.nn.functional
     inputs, weight, bias = _operands(torch, data)
     return _runner(torch, lambda: functional.conv2d(inputs, weight, bias).relu_())
@@ -30,12 +24,11 @@ def prepare_onednn(data: ConvolutionData) -> Runner:
     """oneDNN at its best: weights packed into its own blocked format, ReLU fused.
 
     These are the two operators that `torch.compile` puts in for a frozen convolution + ReLU.
-    torch is held to one thread for the rest of the process.
 
     Raises:
-        UnavailableError: torch is not installed, or is one without oneDNN or these operators.
+        UnavailableError: torch is one without oneDNN or these operators.
     """
-    torch: Any = _torch_on_one_thread()
+    torch = torch_on(1)
     operators = torch.ops.mkldnn
     needed = ("_reorder_convolution_weight", "_convolution_pointwise")
     if not torch.backends.mkldnn.is_available() or not all(
@@ -60,13 +53,6 @@ def prepare_onednn(data: ConvolutionData) -> Runner:
     return _runner(torch, convolve)
 
 
-def _torch_on_one_thread() -> Any:
-    """The torch module; `Any`, because it is not there when types are checked."""
-    torch: Any = optional_module("torch")
-    torch.set_num_threads(1)
-    return torch
-
-
 def _operands(torch: Any, data: ConvolutionData) -> tuple[Any, Any, Any]:
     """Input and weight as torch wants them, logically [n][channel][y][x], channels_last in memory.
 
@@ -79,16 +65,8 @@ def _operands(torch: Any, data: ConvolutionData) -> tuple[Any, Any, Any]:
 
 
 def _runner(torch: Any, convolve: Callable[[], Any]) -> Runner:
-    """Keeps the newest result only, so that torch's allocator hands the same memory out again."""
-    latest: list[Any] = []
-
-    def run() -> None:
-        latest.clear()
+    def run() -> Any:
         with torch.inference_mode():
-            latest.append(convolve())
+            return convolve()
 
-    def result() -> npt.NDArray[Any]:
-        array: npt.NDArray[Any] = latest[0].permute(0, 2, 3, 1).numpy()
-        return array
-
-    return Runner(run, result)
+    return returning(run, lambda result: result.permute(0, 2, 3, 1).numpy())

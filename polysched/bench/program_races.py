@@ -23,7 +23,7 @@ from polysched.bench.gallery import (
     runner_of,
 )
 from polysched.bench.gallery_code import CCompiler, Program, compiled_by, compiled_by_polysched
-from polysched.bench.race import Outcome, Progress, Result, Rules, race
+from polysched.bench.race import Outcome, Progress, Result, Rules, Work, race
 from polysched.errors import BenchError, suggestion
 from polysched.frontends.scop import load_c
 from polysched.machine.description import Machine
@@ -132,12 +132,14 @@ def raced(
 
     Args:
         folder: the folder for the compiled code.
-        rules: duration and rounds; the tolerance follows from the program's results.
+        rules: duration and rounds.
     """
     calls = prepared_calls(program, sizes, {})
     expected = _expected(calls, contest, folder)
     preparation = Preparation()
-    outcome = race(
+    work = Work(
+        program.name,
+        _instances(program, sizes),
         (
             _own(calls, expected, contest, folder, AUTO, preparation),
             _own(calls, expected, contest, folder, PLAIN, Preparation()),
@@ -146,13 +148,11 @@ def raced(
                 for compiler in contest.compilers
             ),
         ),
-        kernel=program.name,
-        flops=_instances(program, sizes),
-        peak_burst=contest.peak_burst,
-        reference=expected.comparable(expected.arrays),
-        rules=Rules(rules.rounds, rules.seconds_budget, rules.seconds_per_run, expected.tolerance),
-        progress=progress,
+        expected.comparable(expected.arrays),
+        contest.peak_burst,
+        expected.tolerance,
     )
+    outcome = race(work, rules, progress=progress)
     label = " ".join(f"{name}={size}" for name, size in sizes.items())
     ratios = _ratios(outcome.results)
     return outcome, Comparison(program.name, label, ratios, preparation.seconds)

@@ -7,11 +7,10 @@ form: the one that a numba user would write.
 from __future__ import annotations
 
 import importlib
-import json
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
@@ -84,10 +83,6 @@ class PythonResult:
     numba_form: str
     rounds: int
 
-    def as_json(self) -> str:
-        """The result as a JSON object."""
-        return json.dumps(asdict(self))
-
 
 @dataclass(frozen=True)
 class Refused:
@@ -96,10 +91,6 @@ class Refused:
     function: str
     fastmath: bool
     reason: str
-
-    def as_json(self) -> str:
-        """The failure as a JSON object."""
-        return json.dumps(asdict(self))
 
 
 def numba_compiler(*, fastmath: bool) -> Callable[[Function], Function]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from polysched.bench.contestant import Contestant, Runner, optional_module, warm
 from polysched.bench.peer_libraries import blas_kernels
-from polysched.bench.torch_libraries import torch_kernels
+from polysched.bench.torch_libraries import torch_kernels, torch_on
 from polysched.errors import BenchError
 from polysched.ir.semantics.bit_packing import pack_bits
 from polysched.library.quantized import quantized_gemv_kernel, quantized_gemv_schedule
@@ -47,7 +47,7 @@ class GemvData:
         return f"gemv {rows}x{columns}"
 
 
-def random_data(rows: int, columns: int, seed: int = 0) -> GemvData:
+def random_data(rows: int, columns: int) -> GemvData:
     """Random codes from 0 to 15 and a vector from [-1, 1).
 
     Raises:
@@ -55,7 +55,7 @@ def random_data(rows: int, columns: int, seed: int = 0) -> GemvData:
     """
     if rows < 1 or columns < 1:
         raise BenchError(f"gemv of {rows}x{columns}; expected positive sizes")
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     groups = -(-columns // GROUP)
     codes = generator.integers(0, 16, (rows, columns), dtype=np.uint8)
     scale = generator.uniform(0.01, 0.02, (rows, groups)).astype(np.float32)
@@ -114,13 +114,8 @@ def prepare_numpy(data: GemvData) -> Runner:
 
 
 def prepare_torch(data: GemvData) -> Runner:
-    """``torch.mv``.
-
-    Raises:
-        UnavailableError: torch is not installed.
-    """
-    torch: Any = optional_module("torch")
-    torch.set_num_threads(1)
+    """``torch.mv``."""
+    torch = torch_on(1)
     out = _output(data)
     operands = torch.from_numpy(data.weights), torch.from_numpy(data.x)
     return warm(Runner(partial(torch.mv, *operands, out=torch.from_numpy(out)), lambda: out))

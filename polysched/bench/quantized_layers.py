@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,10 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.contestant import Contestant, Runner, optional_module, warm
-from polysched.bench.race import Result
-from polysched.bench.speedup import OWN, Speedup
-from polysched.bench.torch_libraries import torch_kernels
+from polysched.bench.contestant import Contestant, Runner, returning, warm
+from polysched.bench.speedup import OWN
+from polysched.bench.torch_libraries import torch_kernels, torch_on
 from polysched.errors import BenchError
 from polysched.ir.expr.functions import cast
 from polysched.ir.semantics.bit_packing import pack_bits
@@ -119,19 +117,6 @@ def contestants(data: LayerData, threads: int) -> tuple[Contestant, ...]:
     )
 
 
-def ratios(results: Iterable[Result]) -> tuple[Speedup, ...]:
-    """polysched with rounded rows beside each of torch's layers; a bound if that is held back."""
-    by_name = {(result.kernel, result.contestant): result for result in results}
-    return tuple(
-        Speedup(
-            *(kernel, name, by_name[kernel, OWN].fraction_of_peak / result.fraction_of_peak),
-            is_bound=result.held_back is not None,
-        )
-        for (kernel, name), result in by_name.items()
-        if name in PEERS and (kernel, OWN) in by_name
-    )
-
-
 def weights_of(data: LayerData) -> Computed:
     """The weights as users describe them, not transposed."""
     size = data.size
@@ -150,17 +135,12 @@ def prepare_own(data: LayerData, threads: int, *, exact: bool) -> Runner:
     weights = weights_of(data).T
     right = weights if exact else prepare(weights, activations="int8")
     out = aligned_zeros((data.size.rows, data.size.columns), np.float32)
-    return warm(Runner(lambda: _ignored(matmul(data.x, right, out, threads=threads)), lambda: out))
+    return warm(Runner(partial(matmul, data.x, right, out, threads=threads), lambda: out))
 
 
 def prepare_torch(data: LayerData, threads: int, *, dynamic: bool) -> Runner:
-    """``torch.nn.Linear``, in f32 or dynamically quantized; sets torch's threads for the process.
-
-    Raises:
-        UnavailableError: torch is not installed.
-    """
-    torch: Any = optional_module("torch")
-    torch.set_num_threads(threads)
+    """``torch.nn.Linear``, in f32 or dynamically quantized."""
+    torch = torch_on(threads)
     layer = torch.nn.Linear(data.size.terms, data.size.columns, bias=False)
     layer.weight = torch.nn.Parameter(torch.from_numpy(data.weights), requires_grad=False)
     if dynamic:
@@ -170,18 +150,9 @@ def prepare_torch(data: LayerData, threads: int, *, dynamic: bool) -> Runner:
                 torch.nn.Sequential(layer), {torch.nn.Linear}, dtype=torch.qint8
             )
     x = torch.from_numpy(data.x)
-    latest: list[Any] = []
 
-    def run() -> None:
+    def multiply() -> Any:
         with torch.inference_mode():
-            latest[:] = [layer(x)]
+            return layer(x)
 
-    def output() -> Array:
-        result: Array = latest[0].numpy()
-        return result
-
-    return warm(Runner(run, output))
-
-
-def _ignored(_: object) -> None:
-    """Make a call with a result one without."""
+    return returning(multiply, lambda result: result.numpy())

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,10 +24,42 @@ Clock = Callable[[], float]
 Progress = Callable[[str], None]
 """Receives a short text about the next step. Never called while a run is timed."""
 
+Unit: TypeAlias = Literal["flop", "byte"]
+"""What rates count."""
 
-def labeled(progress: Progress, work: str) -> Progress:
-    """Prefix the texts of a progress function with the work's name."""
-    return lambda event: progress(f"{work}: {event}")
+
+@dataclass(frozen=True)
+class Work:
+    """Work at which contestants race.
+
+    Attributes:
+        name: its name, with its sizes.
+        amount: operations of one call, as the algorithm counts them, or bytes that it moves.
+        contestants: with distinct names.
+        reference: the right output.
+        peak_burst: measures the machine's peak for a few milliseconds; units a second.
+        tolerance: an output further from the reference than this is wrong and does not race.
+        unit: the unit of `amount`.
+    """
+
+    name: str
+    amount: float
+    contestants: Sequence[Contestant]
+    reference: npt.NDArray[Any]
+    peak_burst: Callable[[], float]
+    tolerance: float = 0.0
+    unit: Unit = "flop"
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        names = [contestant.name for contestant in self.contestants]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise BenchError(f"contestants need distinct names; repeated: {', '.join(repeated)}")
+        if not self.amount > 0:
+            raise BenchError(f"the amount of work must be positive, got {self.amount}")
+        if not self.tolerance >= 0:
+            raise BenchError(f"tolerance must be at least 0, got {self.tolerance}")
 
 
 @dataclass(frozen=True)
@@ -39,28 +70,26 @@ class Result:
         kernel: the work's name.
         contestant: the contestant's name.
         fraction_of_peak: median over the runs of (rate / peak beside the run).
-        gflops: median rate, in 1e9 flops a second.
-        peak_gflops: median of the peaks beside the runs, in 1e9 flops a second.
+        rate: median rate, in 1e9 units a second.
+        peak_rate: median of the peaks beside the runs, in 1e9 units a second.
         runs: number of timed runs.
         max_abs_err: largest absolute difference of the output from the reference.
         held_back: why the contestant's kernels are not the best that this processor could run; None
             if that is not known. No ratio is formed with such a result.
         spread: interquartile range of (rate / peak beside the run), divided by its median.
+        unit: ``"flop"``, or ``"byte"`` for work that moves bytes.
     """
 
     kernel: str
     contestant: str
     fraction_of_peak: float
-    gflops: float
-    peak_gflops: float
+    rate: float
+    peak_rate: float
     runs: int
     max_abs_err: float
     held_back: str | None = None
     spread: float = 0.0
-
-    def as_json(self) -> str:
-        """The fields as a JSON object on one line."""
-        return json.dumps(asdict(self), allow_nan=False)
+    unit: Unit = "flop"
 
 
 @dataclass(frozen=True)
@@ -70,8 +99,8 @@ class Withdrawn:
     kernel: str
     contestant: str
     reason: str
-    is_wrong: bool = False
-    """Its output was wrong; otherwise it is not installed or cannot run here."""
+    is_defect: bool = False
+    """It is polysched's own code, and its output was wrong."""
 
 
 @dataclass(frozen=True)
@@ -107,14 +136,12 @@ class Rules:
             rounds. So a contestant a hundred times slower costs one long run, and the others keep
             their rounds.
         seconds_per_run: a run repeats a call until it takes about this long.
-        tolerance: an output further from the reference than this is wrong and does not race.
         wait: called before each run; returns when the other threads of this process are idle.
     """
 
     rounds: int = 15
     seconds_budget: float = 60.0
     seconds_per_run: float = 0.005
-    tolerance: float = math.inf
     wait: Callable[[], object] = settle
 
     def __post_init__(self) -> None:
@@ -125,8 +152,6 @@ class Rules:
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):
                 raise BenchError(f"{name} must be a positive number of seconds, got {value}")
-        if not self.tolerance >= 0:
-            raise BenchError(f"tolerance must be at least 0, got {self.tolerance}")
 
 
 @dataclass(frozen=True)
@@ -150,20 +175,16 @@ class _Entry:
 
 @dataclass(frozen=True)
 class _Run:
-    """One timed run: its rate and the peak beside it, both in flops a second."""
+    """One timed run: its rate and the peak beside it, both in units a second."""
 
     rate: float
     peak: float
 
 
 def race(
-    contestants: Sequence[Contestant],
-    *,
-    kernel: str,
-    flops: float,
-    peak_burst: Callable[[], float],
-    reference: npt.NDArray[Any],
+    work: Work,
     rules: Rules | None = None,
+    *,
     clock: Clock = time.perf_counter,
     progress: Progress | None = None,
 ) -> Outcome:
@@ -181,41 +202,30 @@ def race(
     was disturbed. Disturbed runs are dealt with by the median over the rounds.
 
     Args:
-        contestants: with distinct names.
-        kernel: the work's name, for the results.
-        flops: floating-point operations of one call of the work, as the algorithm counts them.
-        peak_burst: measures the machine's peak for a few milliseconds; flops a second.
-        reference: the right output.
+        work: the work, with its contestants.
         rules: how long and how carefully to measure.
         clock: seconds; replaced in tests.
         progress: called with a short text before each step.
 
     Raises:
-        BenchError: two contestants have one name, or `flops` or a burst is not positive.
+        BenchError: a burst is not positive.
     """
     rules = rules or Rules()
     report = progress or _silent
-    names = [contestant.name for contestant in contestants]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise BenchError(f"contestants need distinct names; repeated: {', '.join(repeated)}")
-    if not flops > 0:
-        raise BenchError(f"flops must be positive, got {flops}")
-
     entries: list[_Entry] = []
     withdrawn: list[Withdrawn] = []
-    for contestant in contestants:
+    for contestant in work.contestants:
         report(f"preparing {contestant.name}")
-        candidate = _enter(contestant, kernel, reference, rules, clock)
+        candidate = _enter(contestant, work, rules, clock)
         if isinstance(candidate, Withdrawn):
             withdrawn.append(candidate)
         else:
             entries.append(candidate)
 
-    runs = _rounds(entries, flops, peak_burst, rules, clock, report)
+    runs = _rounds(entries, work, rules, clock, report)
     peers = {entry.name: found for entry in entries if (found := entry.kernels()) is not None}
     results = (
-        _result(kernel, entry, own, peers.get(entry.name))
+        _result(work, entry, own, peers.get(entry.name))
         for entry, own in zip(entries, runs, strict=True)
     )
     return Outcome(tuple(results), tuple(withdrawn), tuple(peers.values()))
@@ -238,27 +248,21 @@ def max_abs_err(output: npt.NDArray[Any], reference: npt.NDArray[Any]) -> float:
     return float(np.max(np.where(np.isnan(difference), math.inf, difference)))
 
 
-def _enter(
-    contestant: Contestant,
-    kernel: str,
-    reference: npt.NDArray[Any],
-    rules: Rules,
-    clock: Clock,
-) -> _Entry | Withdrawn:
+def _enter(contestant: Contestant, work: Work, rules: Rules, clock: Clock) -> _Entry | Withdrawn:
     """Prepare a contestant, check its output and find how many calls make a run."""
     try:
         runner = contestant.prepare()
     except UnavailableError as reason:
-        return Withdrawn(kernel, contestant.name, str(reason))
+        return Withdrawn(work.name, contestant.name, str(reason))
     seconds = _timed(runner, clock)
-    error = max_abs_err(runner.output(), reference)
-    if not (math.isfinite(error) and error <= rules.tolerance):
+    error = max_abs_err(runner.output(), work.reference)
+    if not (math.isfinite(error) and error <= work.tolerance):
         return Withdrawn(
-            kernel,
+            work.name,
             contestant.name,
             f"wrong output: differs from the reference by {error:.3g}, "
-            f"at most {rules.tolerance:.3g} is allowed",
-            is_wrong=True,
+            f"at most {work.tolerance:.3g} is allowed",
+            is_defect=contestant.kernels is None,
         )
     return _Entry(contestant, runner, _calls(runner, seconds, rules, clock), error)
 
@@ -294,12 +298,7 @@ def _timed(runner: Runner, clock: Clock) -> float:
 
 
 def _rounds(
-    entries: Sequence[_Entry],
-    flops: float,
-    peak_burst: Callable[[], float],
-    rules: Rules,
-    clock: Clock,
-    report: Progress,
+    entries: Sequence[_Entry], work: Work, rules: Rules, clock: Clock, report: Progress
 ) -> list[list[_Run]]:
     """Run all rounds; return the runs of each entry."""
     runs: list[list[_Run]] = [[] for _ in entries]
@@ -313,22 +312,22 @@ def _rounds(
             report(f"round {round_number + 1} of {rules.rounds}: {entry.name}")
             rules.wait()
             start = clock()
-            runs[position].append(_run(entry, flops, peak_burst, clock))
+            runs[position].append(_run(entry, work, clock))
             used[position] += clock() - start
     return runs
 
 
-def _run(entry: _Entry, flops: float, peak_burst: Callable[[], float], clock: Clock) -> _Run:
+def _run(entry: _Entry, work: Work, clock: Clock) -> _Run:
     """One run between two bursts."""
-    before = peak_burst()
+    before = work.peak_burst()
     seconds = _seconds(entry.runner, entry.calls, clock)
-    after = peak_burst()
+    after = work.peak_burst()
     if not (before > 0 and after > 0):
         raise BenchError(
-            f"the peak beside {entry.name!r} must be a positive number of flops a second, the "
-            f"bursts measured {before} and {after}"
+            f"the peak beside {entry.name!r} must be a positive number of {work.unit}s a second, "
+            f"the bursts measured {before} and {after}"
         )
-    return _Run(flops * entry.calls / seconds, max(before, after))
+    return _Run(work.amount * entry.calls / seconds, max(before, after))
 
 
 def _seconds(runner: Runner, calls: int, clock: Clock) -> float:
@@ -342,19 +341,20 @@ def _seconds(runner: Runner, calls: int, clock: Clock) -> float:
     return clock() - start
 
 
-def _result(kernel: str, entry: _Entry, runs: Sequence[_Run], peer: PeerKernels | None) -> Result:
+def _result(work: Work, entry: _Entry, runs: Sequence[_Run], peer: PeerKernels | None) -> Result:
     """The medians over an entry's runs."""
     fractions = [run.rate / run.peak for run in runs]
     return Result(
-        kernel=kernel,
+        kernel=work.name,
         contestant=entry.name,
         fraction_of_peak=statistics.median(fractions),
-        gflops=statistics.median(run.rate for run in runs) / 1e9,
-        peak_gflops=statistics.median(run.peak for run in runs) / 1e9,
+        rate=statistics.median(run.rate for run in runs) / 1e9,
+        peak_rate=statistics.median(run.peak for run in runs) / 1e9,
         runs=len(runs),
         max_abs_err=entry.max_abs_err,
         held_back=None if peer is None else peer.held_back,
         spread=_spread(fractions),
+        unit=work.unit,
     )
 
 

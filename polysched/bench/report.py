@@ -89,7 +89,7 @@ class Measured:
         largest: dict[str, float] = {}
         for record in self.records:
             if "spread" in record:
-                work = record.get("work") or record["kernel"]
+                work = record["kernel"]
                 largest[work] = max(record["spread"], largest.get(work, 0.0))
         return largest
 

@@ -50,6 +50,8 @@ def report_page(outcomes: Sequence[Measured], machine: Machine) -> str:
 <h1>polysched: measurements</h1>
 <p>Each number is a speedup of polysched: the rate of polysched divided by the rate of the other
 contestant, medians of one process in which all contestants run in turn. Numbers below 1 are red.
+A number after &le; is an upper bound, because the other contestant's kernels are not the best that
+this processor could run.
 The plots have a logarithmic scale from 1/{_WIDEST:g} to {_WIDEST:g}, with a mark for each
 contestant and a line at 1. The spread is the interquartile range of a contestant's rate, divided by
 its median, of the contestant that varies most.</p>
@@ -103,14 +105,19 @@ def _speedup_table(speedups: Sequence[Speedup], spreads: Mapping[str, float]) ->
         spread = f"{100 * spreads[work]:.0f} %" if work in spreads else ""
         rows.append((escape(work), *cells, spread, _plot(each.ratio for each in row.values())))
     means = geometric_means(speedups)
-    cells = [f"{means[over]:.2f}" for over in others]
+    bounds = {speedup.over for speedup in speedups if speedup.is_bound}
+    cells = [f"{_bound(over in bounds)}{means[over]:.2f}" for over in others]
     rows.append(("<b>geometric mean</b>", *cells, "", _plot(means.values())))
     return _table(("work", *map(escape, others), "spread", ""), rows)
 
 
 def _ratio(speedup: Speedup) -> str:
-    text = f"{'&le; ' if speedup.is_bound else ''}{speedup.ratio:.2f}"
+    text = f"{_bound(speedup.is_bound)}{speedup.ratio:.2f}"
     return text if speedup.ratio >= 1 else f'<span class="slower">{text}</span>'
+
+
+def _bound(is_bound: bool) -> str:
+    return "&le; " if is_bound else ""
 
 
 def _plot(ratios: Iterable[float]) -> str:

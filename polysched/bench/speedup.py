@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from polysched.bench.race import Result
 from polysched.errors import BenchError
 
 OWN = "polysched"
@@ -32,6 +33,54 @@ class Speedup:
     is_bound: bool = False
 
 
+def over_fastest(results: Iterable[Result]) -> tuple[Speedup, ...]:
+    """The speedup of polysched over its fastest peer, for each work.
+
+    Work without a peer that is not held back is left out. If the fastest peer is held back, it
+    still counts, because the ratio to a slower peer would be larger.
+    """
+    return tuple(
+        _speedup(own, max(peers, key=lambda peer: peer.fraction_of_peak))
+        for own, peers in _own_and_peers(results)
+        if any(peer.held_back is None for peer in peers)
+    )
+
+
+def over_each(results: Iterable[Result], others: Collection[str]) -> tuple[Speedup, ...]:
+    """The speedup of polysched over each of the contestants `others`, for each work."""
+    return tuple(
+        _speedup(own, peer)
+        for own, peers in _own_and_peers(results)
+        for peer in peers
+        if peer.contestant in others
+    )
+
+
+def _own_and_peers(results: Iterable[Result]) -> list[tuple[Result, list[Result]]]:
+    by_work: dict[str, list[Result]] = {}
+    for result in results:
+        by_work.setdefault(result.kernel, []).append(result)
+    return [
+        (own, [result for result in group if result is not own])
+        for group in by_work.values()
+        for own in group
+        if own.contestant == OWN
+    ]
+
+
+def _speedup(own: Result, peer: Result) -> Speedup:
+    ratio = own.fraction_of_peak / peer.fraction_of_peak
+    return Speedup(own.kernel, peer.contestant, ratio, is_bound=peer.held_back is not None)
+
+
+def by_peer(speedups: Iterable[Speedup]) -> list[Sequence[Speedup]]:
+    """Group speedups by the other contestant."""
+    groups: dict[str, list[Speedup]] = {}
+    for speedup in speedups:
+        groups.setdefault(speedup.over, []).append(speedup)
+    return list(groups.values())
+
+
 def geometric_mean(ratios: Iterable[float]) -> float:
     """The geometric mean of positive ratios.
 
@@ -46,7 +95,7 @@ def geometric_mean(ratios: Iterable[float]) -> float:
 
 def geometric_means(speedups: Iterable[Speedup]) -> dict[str, float]:
     """The geometric mean of the speedups over each contestant, by its name."""
-    by_name: dict[str, list[float]] = {}
-    for speedup in speedups:
-        by_name.setdefault(speedup.over, []).append(speedup.ratio)
-    return {name: geometric_mean(ratios) for name, ratios in by_name.items()}
+    return {
+        group[0].over: geometric_mean(speedup.ratio for speedup in group)
+        for group in by_peer(speedups)
+    }

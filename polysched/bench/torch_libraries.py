@@ -35,7 +35,18 @@ _ONEDNN_ISA = re.compile(r"^onednn_verbose,.*info,cpu,isa:(?P<isa>.*)$", re.MULT
 _ONEDNN_CALL = re.compile(r"^onednn_verbose,.*,exec,cpu,", re.MULTILINE)
 
 
-def torch_kernels(name: str, run: Callable[[], None]) -> PeerKernels:
+def torch_on(threads: int) -> Any:
+    """The module torch, held to so many threads for the rest of the process.
+
+    Raises:
+        UnavailableError: torch is not installed.
+    """
+    torch: Any = optional_module("torch")
+    torch.set_num_threads(threads)
+    return torch
+
+
+def torch_kernels(name: str, run: Callable[[], object]) -> PeerKernels:
     """The kernels that a call of torch runs on.
 
     Args:
@@ -85,7 +96,7 @@ def _headers() -> str:
     return _watched(torch, call_both)
 
 
-def _watched(torch: Any, run: Callable[[], None]) -> str:
+def _watched(torch: Any, run: Callable[[], object]) -> str:
     """Capture the output of MKL and oneDNN while `run` is called."""
     with tempfile.TemporaryFile() as file, ExitStack() as watching:
         _flush()

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.contestant import Contestant, Runner, optional_module, warm
+from polysched.bench.contestant import Contestant, Runner, warm
 from polysched.bench.peer_libraries import numpy_kernels
 from polysched.bench.speedup import OWN
-from polysched.bench.torch_libraries import torch_kernels
+from polysched.bench.torch_libraries import torch_kernels, torch_on
 from polysched.errors import BenchError
 from polysched.library.transpose.call import dispatch, transpose
 from polysched.machine.description import Machine
@@ -113,10 +113,10 @@ def prepare_own(data: Array, threads: int, machine: Machine | None = None) -> Ru
         x = data.view(entry.bits).reshape(copy.source_shape)
         y = out.view(entry.bits).reshape(copy.target_shape)
         call = partial(copy.kernel, x, y, **entry.options)
-        return warm(Runner(lambda: _nothing(call()), lambda: out))
+        return warm(Runner(call, lambda: out))
     run = partial(transpose, data, out=out, threads=threads)
     run()
-    return Runner(lambda: _nothing(run()), lambda: out)
+    return Runner(run, lambda: out)
 
 
 def prepare_numpy(data: Array) -> Runner:
@@ -126,18 +126,9 @@ def prepare_numpy(data: Array) -> Runner:
 
 
 def prepare_torch(data: Array, threads: int) -> Runner:
-    """``Tensor.copy_`` of the transposed view; sets torch's threads for the rest of the process.
-
-    Raises:
-        UnavailableError: torch is not installed.
-    """
-    torch: Any = optional_module("torch")
-    torch.set_num_threads(threads)
+    """``Tensor.copy_`` of the transposed view."""
+    torch = torch_on(threads)
     out = _output(data)
     signed = {np.dtype(np.uint16): np.int16}.get(data.dtype, data.dtype)
     source, target = torch.from_numpy(data.view(signed)), torch.from_numpy(out.view(signed))
-    return Runner(lambda: _nothing(target.copy_(source.t())), lambda: out)
-
-
-def _nothing(_: object) -> None:
-    """A runner returns nothing."""
+    return Runner(partial(target.copy_, source.t()), lambda: out)

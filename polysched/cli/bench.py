@@ -53,7 +53,7 @@ def bench(context: click.Context) -> None:
     Environment variables that tune the libraries raced against, such as OPENBLAS_CORETYPE, MKL_*
     and OMP_*, are cleared first. After its results each benchmark prints which kernels those
     libraries ran. A library whose kernels use narrower vectors than this processor has counts as
-    held back: no speedup over it is reported.
+    held back: a speedup over it is an upper bound.
     """
     invocation = context.obj
     is_process = isinstance(invocation, Invocation) and invocation.is_process

@@ -7,6 +7,7 @@ from dataclasses import replace
 import click
 
 from polysched.bench.attention import (
+    PEER,
     SUITE,
     AttentionSize,
     contestants,
@@ -14,11 +15,8 @@ from polysched.bench.attention import (
     reference,
     tolerance,
 )
-from polysched.bench.matmul import ratios
-from polysched.bench.race import Outcome, joined, labeled, race
-from polysched.bench.speedup import OWN
-from polysched.cli.bandwidth import end_race
-from polysched.cli.bench_matmul import print_race
+from polysched.bench.race import Work
+from polysched.bench.speedup import over_each
 from polysched.cli.options import (
     NumbersType,
     Racing,
@@ -26,8 +24,7 @@ from polysched.cli.options import (
     records_option,
     threads_option,
 )
-from polysched.cli.peers import print_peers
-from polysched.cli.terminal import progress
+from polysched.cli.races import print_outcome, run_races
 from polysched.machine.load import load_machine
 from polysched.machine.peak import PeakMeter
 
@@ -75,26 +72,18 @@ def attention(
     if racing.machine is not None:
         raise click.UsageError("bench attention runs the kernels of this machine; no --machine")
     given = [replace(size, causal=form) for size in sizes for form in (False, True)]
-    outcomes: list[Outcome] = []
     meter = PeakMeter(load_machine())
-    with progress() as tell:
-        for size in given or SUITE:
-            if causal is not None and size.causal != causal:
-                continue
-            data = random_data(size)
-            outcomes.append(
-                race(
-                    contestants(data, threads),
-                    kernel=str(size),
-                    flops=size.flops,
-                    peak_burst=meter.burst,
-                    reference=reference(data),
-                    rules=racing.rules(tolerance(size)),
-                    progress=labeled(tell, str(size)),
-                )
-            )
-    outcome = joined(outcomes)
-    speedups = ratios(outcome.results)
-    print_race(outcome.results, speedups, (speedups,), as_records=as_records)
-    print_peers(context, outcome.peers, as_records=as_records)
-    end_race(context, outcome.withdrawn, lambda name: name == OWN)
+    works = (
+        _work(size, threads, meter)
+        for size in given or SUITE
+        if causal is None or size.causal == causal
+    )
+    outcome = run_races(works, racing)
+    speedups = over_each(outcome.results, (PEER,))
+    print_outcome(context, outcome, [speedups], as_records=as_records)
+
+
+def _work(size: AttentionSize, threads: int, meter: PeakMeter) -> Work:
+    data = random_data(size)
+    racers, right = contestants(data, threads), reference(data)
+    return Work(str(size), size.flops, racers, right, meter.burst, tolerance(size))

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
-from polysched.bench.calls import CallTime, measure_calls
+from polysched.bench.calls import measure_calls
 from polysched.cli.options import racing_machine_option
-from polysched.cli.terminal import output, progress
+from polysched.cli.terminal import print_record, print_table, progress
 from polysched.machine.description import Machine
 
 
@@ -38,15 +34,7 @@ def calls(as_records: bool, bursts: int, machine: Machine | None) -> None:
         times = measure_calls(bursts, machine=machine, progress=tell)
     if as_records:
         for time in times:
-            click.echo(time.as_json())
+            print_record(time)
     else:
-        output().print(_table(times), soft_wrap=False)
-
-
-def _table(times: Sequence[CallTime]) -> Table:
-    table = Table(box=SIMPLE_HEAD)
-    table.add_column("call")
-    table.add_column("time", justify="right")
-    for time in times:
-        table.add_row(time.call, f"{time.nanoseconds / 1e3:.2f} µs")
-    return table
+        rows = ((time.call, f"{time.nanoseconds / 1e3:.2f} µs") for time in times)
+        print_table(("call", "time"), rows)

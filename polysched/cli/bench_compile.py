@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
-from polysched.bench.compile_time import Delay, measure_delays
+from polysched.bench.compile_time import measure_delays
 from polysched.cli.options import racing_machine_option
-from polysched.cli.terminal import output, progress
+from polysched.cli.terminal import print_record, print_table, progress
 from polysched.machine.description import Machine
 
 
@@ -37,16 +33,7 @@ def compile_command(as_records: bool, runs: int, machine: Machine | None) -> Non
         delays = measure_delays(runs, machine=machine, progress=tell)
     if as_records:
         for delay in delays:
-            click.echo(delay.as_json())
+            print_record(delay)
     else:
-        output().print(_delays_table(delays), soft_wrap=False)
-
-
-def _delays_table(delays: Sequence[Delay]) -> Table:
-    table = Table(box=SIMPLE_HEAD)
-    table.add_column("delay")
-    table.add_column("median", justify="right")
-    table.add_column("processes", justify="right")
-    for delay in delays:
-        table.add_row(delay.what, f"{delay.seconds * 1e3:.0f} ms", str(delay.runs))
-    return table
+        rows = ((one.what, f"{one.seconds * 1e3:.0f} ms", str(one.runs)) for one in delays)
+        print_table(("delay", "median", "processes"), rows)

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import click
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from polysched.bench.contestant import Contestant
 from polysched.bench.convolution import ConvolutionSize, random_data, reference, tolerance
-from polysched.bench.convolution_own import SCHEDULES, own_contestants
+from polysched.bench.convolution_own import own_contestants
 from polysched.bench.peers_conv import convolution_peers
-from polysched.bench.race import Outcome, race
-from polysched.bench.table import HEADINGS, IS_NUMBER, contestant_cell, markdown_table
-from polysched.cli.bandwidth import end_race
+from polysched.bench.race import Work
 from polysched.cli.options import NumbersType, Racing, race_options, records_option
-from polysched.cli.peers import print_peers
-from polysched.cli.terminal import output, progress
+from polysched.cli.races import print_outcome, run_races
 from polysched.errors import BenchError, suggestion
 from polysched.machine.load import load_machine
 from polysched.machine.peak import PeakMeter
@@ -64,28 +59,11 @@ def conv(
     Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
     """
     target = racing.machine or load_machine()
-    with progress() as tell:
-        tell("computing the reference")
-        data = random_data(sizes)
-        contestants = _chosen((*own_contestants(data, target), *convolution_peers(data)), only)
-        outcome = race(
-            contestants,
-            kernel=_label(sizes),
-            flops=sizes.flops,
-            peak_burst=PeakMeter(target).burst,
-            reference=reference(data),
-            rules=racing.rules(tolerance(sizes)),
-            progress=tell,
-        )
-    if as_records:
-        for result in outcome.results:
-            click.echo(result.as_json())
-    elif output().is_terminal and outcome.results:
-        output().print(_results_table(outcome), soft_wrap=False)
-    elif outcome.results:
-        click.echo(markdown_table(outcome.results), nl=False)
-    print_peers(context, outcome.peers, as_records=as_records)
-    end_race(context, outcome.withdrawn, lambda name: name in SCHEDULES)
+    data = random_data(sizes)
+    racers = _chosen((*own_contestants(data, target), *convolution_peers(data)), only)
+    burst = PeakMeter(target).burst
+    work = Work(_label(sizes), sizes.flops, racers, reference(data), burst, tolerance(sizes))
+    print_outcome(context, run_races([work], racing), as_records=as_records)
 
 
 def _chosen(contestants: Sequence[Contestant], only: Sequence[str]) -> list[Contestant]:
@@ -105,21 +83,3 @@ def _label(size: ConvolutionSize) -> str:
     """The name and size of the convolution, as in ``conv2d_relu 5x80x100x128x128``."""
     extents = (size.images, size.rows, size.columns, size.channels_in, size.channels_out)
     return f"conv2d_relu {'x'.join(map(str, extents))}"
-
-
-def _results_table(outcome: Outcome) -> Table:
-    """Table of the results, fastest first."""
-    table = Table(title=outcome.results[0].kernel, title_justify="left", box=SIMPLE_HEAD)
-    for heading, is_number in list(zip(HEADINGS, IS_NUMBER, strict=True))[1:]:
-        table.add_column(heading, justify="right" if is_number else "left", no_wrap=not is_number)
-    for result in sorted(outcome.results, key=lambda result: -result.fraction_of_peak):
-        table.add_row(
-            contestant_cell(result),
-            f"{result.fraction_of_peak:.3f}",
-            f"{result.gflops:.1f}",
-            f"{result.peak_gflops:.1f}",
-            str(result.runs),
-            f"{result.max_abs_err:.1e}",
-            style="bold" if result.contestant in SCHEDULES else None,
-        )
-    return table

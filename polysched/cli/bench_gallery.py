@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from polysched.bench.gallery import (
-    AUTO,
     ONE_THREAD,
-    PLAIN,
-    THREADED,
     contestants,
     expected_results,
     prepared_calls,
@@ -23,13 +18,11 @@ from polysched.bench.gallery import (
 )
 from polysched.bench.gallery_code import CCompiler, Program, installed_compilers
 from polysched.bench.gallery_works import WORKS
-from polysched.bench.peers import PeerKernels
-from polysched.bench.race import Outcome, Result, Withdrawn, race
-from polysched.bench.speedup import OWN, Speedup, geometric_means
-from polysched.cli.bandwidth import end_race
+from polysched.bench.race import Outcome, Result, Work, joined, race
+from polysched.bench.speedup import Speedup, geometric_means
 from polysched.cli.options import Racing, race_options
-from polysched.cli.peers import print_peers
-from polysched.cli.terminal import progress
+from polysched.cli.races import end_races
+from polysched.cli.terminal import print_record, progress
 from polysched.errors import BenchError, suggestion
 from polysched.frontends.scop import load_c
 from polysched.machine.load import load_machine
@@ -132,9 +125,8 @@ def gallery(
     """
     compilers = (*installed_compilers(), *more)
     meter = PeakMeter(load_machine(), 64)
-    withdrawn: list[Withdrawn] = []
+    outcomes: list[Outcome] = []
     all_ratios: list[Speedup] = []
-    peers: list[PeerKernels] = []
     with progress() as tell:
         for name in _chosen(folder, names):
             tell(f"{name}: compiling")
@@ -142,20 +134,18 @@ def gallery(
             outcome = _raced(program, kind, compilers, meter, racing, threads)
             ratios = speedups(name, outcome.results)
             if as_records:
-                for record in (*map(asdict, outcome.results), *map(asdict, ratios)):
-                    click.echo(json.dumps(record, allow_nan=False))
+                for record in (*outcome.results, *ratios):
+                    print_record(record)
             else:
                 click.echo(_line(outcome.results, ratios))
             all_ratios += ratios
-            peers += outcome.peers
-            withdrawn += outcome.withdrawn
+            outcomes.append(outcome)
     for over, mean in geometric_means(all_ratios).items():
         if as_records:
-            click.echo(json.dumps({"over": over, "geometric_mean": mean}))
+            print_record({"over": over, "geometric_mean": mean})
         else:
             click.echo(f"geometric mean: {mean:.2f} times {over}")
-    print_peers(context, peers, as_records=as_records)
-    end_race(context, withdrawn, lambda name: name in {OWN, AUTO, THREADED, PLAIN})
+    end_races(context, joined(outcomes), as_records=as_records)
 
 
 def _chosen(folder: Path, names: Sequence[str]) -> list[str]:
@@ -205,21 +195,12 @@ def _raced(
     with tempfile.TemporaryDirectory() as folder:
         calls = prepared_calls(program, sizes, work.inputs)
         expected = expected_results(calls, Path(folder))
-        return race(
-            contestants(
-                calls,
-                expected,
-                compilers,
-                Path(folder),
-                racing.machine,
-                threads=threads,
-            ),
-            kernel=label,
-            flops=work.operations(**sizes),
-            peak_burst=meter.burst,
-            reference=expected.comparable(expected.arrays),
-            rules=racing.rules(expected.tolerance),
+        racers = contestants(
+            calls, expected, compilers, Path(folder), racing.machine, threads=threads
         )
+        right, operations = expected.comparable(expected.arrays), work.operations(**sizes)
+        made = Work(label, operations, racers, right, meter.burst, expected.tolerance)
+        return race(made, racing.rules)
 
 
 def _line(results: Sequence[Result], ratios: Sequence[Speedup]) -> str:

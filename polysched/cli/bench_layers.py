@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
-
 import click
 
-from polysched.bench.layers import SUITE, contestants, random_data, reference, tolerance
-from polysched.bench.matmul import ratios
-from polysched.bench.peers import PeerKernels
-from polysched.bench.race import Result, Withdrawn, race
-from polysched.bench.speedup import OWN
-from polysched.bench.table import markdown_table
-from polysched.cli.bandwidth import end_race
-from polysched.cli.bench_matmul import ratio_table
-from polysched.cli.options import Racing, race_options
-from polysched.cli.peers import print_peers
-from polysched.cli.terminal import progress
+from polysched.bench.layers import SUITE, Layer, contestants, random_data, reference, tolerance
+from polysched.bench.race import Work
+from polysched.bench.speedup import over_fastest
+from polysched.cli.options import Racing, race_options, records_option
+from polysched.cli.races import print_outcome, run_races
 from polysched.machine.load import load_machine
 from polysched.machine.peak import PeakMeter
 
 
 @click.command("layers")
-@click.option("--json", "as_records", is_flag=True, help="Print a JSON line for each contestant.")
+@records_option
 @click.option(
     "--layer",
     "texts",
@@ -56,31 +47,13 @@ def layers(
     if not chosen:
         names = ", ".join(map(str, SUITE))
         raise click.UsageError(f"no layer's name contains {' or '.join(texts)}; they are {names}")
-    results: list[Result] = []
-    peers: list[PeerKernels] = []
-    withdrawn: list[Withdrawn] = []
     meter = PeakMeter(load_machine())
-    with progress() as tell:
-        for layer in chosen:
-            data = random_data(layer)
-            outcome = race(
-                contestants(data),
-                kernel=str(layer),
-                flops=layer.flops,
-                peak_burst=meter.burst,
-                reference=reference(data),
-                rules=racing.rules(tolerance(layer)),
-                progress=lambda event, layer=layer: tell(f"{layer}: {event}"),  # type: ignore[misc]
-            )
-            results += outcome.results
-            peers += outcome.peers
-            withdrawn += outcome.withdrawn
-    speedups = ratios(results)
-    if as_records:
-        for record in (*map(asdict, results), *map(asdict, speedups)):
-            click.echo(json.dumps(record, allow_nan=False))
-    elif results:
-        click.echo(markdown_table(results))
-        click.echo(ratio_table(speedups))
-    print_peers(context, peers, as_records=as_records)
-    end_race(context, withdrawn, lambda name: name == OWN)
+    outcome = run_races((_work(layer, meter) for layer in chosen), racing)
+    speedups = over_fastest(outcome.results)
+    print_outcome(context, outcome, [speedups], as_records=as_records)
+
+
+def _work(layer: Layer, meter: PeakMeter) -> Work:
+    data = random_data(layer)
+    racers, right = contestants(data), reference(data)
+    return Work(str(layer), layer.flops, racers, right, meter.burst, tolerance(layer))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from polysched.bench.legality import DEFAULT_PAIRS, LegalityResult, measure_legality
 from polysched.cli.failures import ExitCode
 from polysched.cli.options import racing_machine_option
-from polysched.cli.terminal import output, print_error, print_json, progress
+from polysched.cli.terminal import print_error, print_json, print_table, progress
 from polysched.fuzz.campaign import Plan
 from polysched.fuzz.report import lines
 from polysched.machine.description import Machine
@@ -63,7 +63,7 @@ def legality(
     else:
         for line in lines(result.outcome):
             click.echo(line)
-        output().print(_checks_table(result), soft_wrap=False)
+        print_table(("schedule", "steps", "CPU", "wall", "runs", "verdict"), _checks_rows(result))
     defects = result.outcome.explored.found
     if defects:
         seeds = ", ".join(str(seed) for seed in sorted({defect.seed for defect in defects}))
@@ -74,13 +74,7 @@ def legality(
         context.exit(ExitCode.WRONG)
 
 
-def _checks_table(result: LegalityResult) -> Table:
-    table = Table(box=SIMPLE_HEAD)
-    table.add_column("schedule")
-    for heading in ("steps", "CPU", "wall", "runs"):
-        table.add_column(heading, justify="right")
-    table.add_column("verdict")
+def _checks_rows(result: LegalityResult) -> Iterator[tuple[str, ...]]:
     for check in (*result.checks, result.hostile):
         times = (f"{seconds * 1e3:.1f} ms" for seconds in (check.cpu_seconds, check.wall_seconds))
-        table.add_row(check.what, str(check.steps), *times, str(check.runs), check.verdict)
-    return table
+        yield (check.what, str(check.steps), *times, str(check.runs), check.verdict)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict
 from time import perf_counter
 from types import MappingProxyType
 
@@ -15,16 +12,13 @@ from polysched.bench.matmul import (
     MatmulSize,
     contestants,
     random_data,
-    ratios,
     reference,
     tolerance,
 )
 from polysched.bench.new_shapes import measured, random_sizes, summary
-from polysched.bench.race import Outcome, Result, joined, labeled, race
+from polysched.bench.race import Work
 from polysched.bench.region import region_seconds
-from polysched.bench.speedup import OWN, Speedup, geometric_mean
-from polysched.bench.table import markdown_table
-from polysched.cli.bandwidth import end_race
+from polysched.bench.speedup import over_fastest
 from polysched.cli.options import (
     NumbersType,
     Racing,
@@ -32,9 +26,10 @@ from polysched.cli.options import (
     records_option,
     threads_option,
 )
-from polysched.cli.peers import print_peers
-from polysched.cli.terminal import progress
+from polysched.cli.races import print_outcome, run_races
+from polysched.cli.terminal import print_record, progress
 from polysched.ir.expr.dtypes import as_dtype
+from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.machine.peak import PeakMeter
 
@@ -114,36 +109,32 @@ def matmul(
             raise click.UsageError("--random takes f32 or f64 and neither --shape nor --machine")
         _random_shapes(random_shapes, seed, dtype, threads, as_records=as_records)
         return
-    outcomes: list[Outcome] = []
-    element = as_dtype(dtype).numpy()
     host = load_machine()
     meter = PeakMeter(host)
-    share = _RATES[dtype]  # the meter runs FMAs of f32
-    with progress() as tell:
-        for size in shapes or SUITE:
-            label = f"{size} {dtype}"
-            data = random_data(size, element)
-            outcomes.append(
-                race(
-                    contestants(data, threads, racing.machine),
-                    kernel=label,
-                    flops=size.flops,
-                    peak_burst=lambda: share * meter.burst(),
-                    reference=reference(data),
-                    rules=racing.rules(tolerance(size, element)),
-                    progress=labeled(tell, label),
-                )
-            )
-    outcome = joined(outcomes)
-    speedups = ratios(outcome.results)
-    region = region_seconds(host, threads) if threads > 1 else None
-    print_race(outcome.results, speedups, (speedups,), as_records=as_records)
-    if region is not None and as_records:
-        click.echo(json.dumps({"threads": threads, "region_microseconds": 1e6 * region}))
-    elif region is not None and outcome.results:
-        click.echo(f"a parallel region of {threads} threads: {1e6 * region:.1f} microseconds")
-    print_peers(context, outcome.peers, as_records=as_records)
-    end_race(context, outcome.withdrawn, lambda name: name == OWN)
+    works = (_work(size, dtype, threads, racing.machine, meter) for size in shapes or SUITE)
+    outcome = run_races(works, racing)
+    if threads > 1:
+        microseconds = 1e6 * region_seconds(host, threads)
+        if as_records:
+            print_record({"threads": threads, "region_microseconds": microseconds})
+        else:
+            click.echo(f"a parallel region of {threads} threads: {microseconds:.1f} microseconds")
+    print_outcome(context, outcome, [over_fastest(outcome.results)], as_records=as_records)
+
+
+def _work(
+    size: MatmulSize, dtype: str, threads: int, machine: Machine | None, meter: PeakMeter
+) -> Work:
+    element = as_dtype(dtype).numpy()
+    data = random_data(size, element)
+    return Work(
+        f"{size} {dtype}",
+        size.flops,
+        contestants(data, threads, machine),
+        reference(data),
+        lambda: _RATES[dtype] * meter.burst(),  # the meter runs FMAs of f32
+        tolerance(size, element),
+    )
 
 
 def _random_shapes(count: int, seed: int, dtype: str, threads: int, *, as_records: bool) -> None:
@@ -153,9 +144,8 @@ def _random_shapes(count: int, seed: int, dtype: str, threads: int, *, as_record
         shapes = measured(sizes, as_dtype(dtype).numpy(), threads, perf_counter, tell)
     summarized = summary(shapes)
     if as_records:
-        for shape in shapes:
-            click.echo(json.dumps(asdict(shape)))
-        click.echo(json.dumps(asdict(summarized)))
+        for record in (*shapes, summarized):
+            print_record(record)
         return
     click.echo(
         f"generic kernels at {summarized.mean:.2f} of specialized code in the geometric mean of "
@@ -163,39 +153,3 @@ def _random_shapes(count: int, seed: int, dtype: str, threads: int, *, as_record
         f"a first call takes {1e6 * summarized.overhead:.0f} microseconds more than a later one\n"
         f"all first calls: {summarized.total:.3f} s, numpy {summarized.numpy_total:.3f} s"
     )
-
-
-def print_race(
-    results: Sequence[Result],
-    speedups: Sequence[Speedup],
-    tables: Sequence[Sequence[Speedup]],
-    *,
-    as_records: bool,
-) -> None:
-    """Print results and speedups: as JSON lines, or as a table of the results and of ratios.
-
-    Args:
-        tables: the speedups of each table of ratios.
-    """
-    if as_records:
-        for record in (*map(asdict, results), *map(asdict, speedups)):
-            click.echo(json.dumps(record, allow_nan=False))
-    elif results:
-        click.echo(markdown_table(results))
-        for table in tables:
-            click.echo(ratio_table(table))
-
-
-def ratio_table(speedups: Sequence[Speedup]) -> str:
-    """A line with the speedup for each shape, and the geometric mean."""
-    if not speedups:
-        return "no ratio: no peer was raced that is not held back"
-    lines = [
-        f"{speedup.work}: at most {speedup.ratio:.2f} times {speedup.over}, which is held back"
-        if speedup.is_bound
-        else f"{speedup.work}: {speedup.ratio:.2f} times {speedup.over}"
-        for speedup in speedups
-    ]
-    bound = "at most " if any(speedup.is_bound for speedup in speedups) else ""
-    mean = geometric_mean(speedup.ratio for speedup in speedups)
-    return "\n".join([*lines, f"geometric mean: {bound}{mean:.3f}"])

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import chain
 
 import click
 
-from polysched.bench import pack_bits as works
 from polysched.bench import quantized
-from polysched.bench.bandwidth import copy_burst, moved, speedups
-from polysched.bench.contestant import Contestant
-from polysched.bench.race import Outcome, Progress, joined, labeled, race
-from polysched.bench.speedup import OWN
-from polysched.cli.bandwidth import end_race, print_bandwidths
+from polysched.bench.bandwidth import copy_burst
+from polysched.bench.pack_bits import (
+    LARGE,
+    PEERS,
+    TYPES,
+    BitcastWork,
+    block_count,
+    contestants,
+    random_data,
+)
+from polysched.bench.race import Work
+from polysched.bench.speedup import by_peer, over_each
 from polysched.cli.options import Racing, race_options, records_option
-from polysched.cli.peers import print_peers
-from polysched.cli.terminal import progress
+from polysched.cli.races import print_outcome, run_races
 from polysched.errors import KernelError
 from polysched.ir.expr.dtypes import DType, as_dtype
 from polysched.llvm.subbyte.conversion import Direction
+from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 
 
@@ -91,44 +97,35 @@ def pack_bits(
     \b
     Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
     """
-    outcomes: list[Outcome] = []
-    chosen = types or tuple(map(as_dtype, works.TYPES))
-    with progress() as tell:
-        for count in counts or (works.block_count(load_machine()), works.LARGE):
-            burst = copy_burst(max(count, 1))
-            for dtype in chosen:
-                for direction in Direction:
-                    data = works.random_data(works.BitcastWork(direction, dtype, count))
-                    outcomes.append(
-                        race(
-                            works.contestants(data, strategies=strategies, machine=racing.machine),
-                            kernel=str(data.work),
-                            flops=count,
-                            peak_burst=burst,
-                            reference=data.expected,
-                            rules=racing.rules(),
-                            progress=labeled(tell, str(data.work)),
-                        )
-                    )
-        if gemv:
-            outcomes.append(_gemv(gemv, racing, tell))
-    outcome = joined(outcomes)
-    results = list(map(moved, outcome.results))
-    ratios = speedups(results, OWN, (*works.PEERS, *quantized.PEERS))
-    print_bandwidths(results, ratios, as_records=as_records)
-    print_peers(context, outcome.peers, as_records=as_records)
-    end_race(context, outcome.withdrawn, lambda name: name.startswith((OWN, "strategy")))
+    machine = racing.machine
+    works = [
+        BitcastWork(direction, dtype, count)
+        for count in counts or (block_count(load_machine()), LARGE)
+        for dtype in types or map(as_dtype, TYPES)
+        for direction in Direction
+    ]
+    races = (_work(work, strategies, machine) for work in works)
+    product = (_gemv(rows, machine) for rows in [gemv] if rows)
+    outcome = run_races(chain(races, product), racing)
+    tables = by_peer(over_each(outcome.results, (*PEERS, *quantized.PEERS)))
+    print_outcome(context, outcome, tables, as_records=as_records)
 
 
-def _gemv(rows: int, racing: Racing, tell: Progress) -> Outcome:
+def _work(work: BitcastWork, strategies: bool, machine: Machine | None) -> Work:
+    data = random_data(work)
+    racers = contestants(data, strategies=strategies, machine=machine)
+    burst = copy_burst(work.count)
+    return Work(str(work), work.count, racers, data.expected, burst, unit="byte")
+
+
+def _gemv(rows: int, machine: Machine | None) -> Work:
     data = quantized.random_data(rows, rows)
-    racers: Sequence[Contestant] = quantized.contestants(data, racing.machine)
-    return race(
-        racers,
-        kernel=str(data),
-        flops=data.size,
-        peak_burst=copy_burst(data.size),
-        reference=quantized.reference(data),
-        rules=racing.rules(quantized.tolerance(data)),
-        progress=labeled(tell, str(data)),
+    return Work(
+        str(data),
+        data.size,
+        quantized.contestants(data, machine),
+        quantized.reference(data),
+        copy_burst(data.size),
+        quantized.tolerance(data),
+        "byte",
     )

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import click
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from polysched.bench.gallery import AUTO, PLAIN
 from polysched.bench.gallery_code import C_FLAGS, STRICT_FLAGS, CCompiler, peer_compilers
-from polysched.bench.peers import PeerKernels
 from polysched.bench.program_races import PROGRAMS, Comparison, Contest, programs_of, raced
-from polysched.bench.race import Withdrawn
+from polysched.bench.race import Outcome, joined
 from polysched.bench.speedup import Speedup, geometric_means
-from polysched.cli.bandwidth import end_race
 from polysched.cli.bench_gallery import compilers_option
 from polysched.cli.options import Racing, race_options
-from polysched.cli.peers import print_peers
-from polysched.cli.terminal import output, progress
+from polysched.cli.races import end_races
+from polysched.cli.terminal import print_record, print_table, progress
 from polysched.machine.load import as_machine, load_machine
 from polysched.machine.peak import PeakMeter
 
@@ -71,30 +66,26 @@ def programs(
     compilers = (*peer_compilers(flags), *(CCompiler(c.name, c.command, flags) for c in more))
     meter = PeakMeter(load_machine(), 64)
     contest = Contest(compilers, fast_math, as_machine(racing.machine), meter.burst)
-    withdrawn: list[Withdrawn] = []
+    outcomes: list[Outcome] = []
     comparisons: list[Comparison] = []
-    peers: list[PeerKernels] = []
     with progress() as tell:
         for program, sizes in programs_of(folder, names):
             tell(f"{program.name}: compiling")
             with tempfile.TemporaryDirectory() as code:
-                outcome, comparison = raced(program, sizes, contest, Path(code), racing.rules())
+                outcome, comparison = raced(program, sizes, contest, Path(code), racing.rules)
             if as_records:
-                record = {**asdict(comparison), BEST: comparison.over_best_compiler}
-                click.echo(json.dumps(record, allow_nan=False))
+                print_record({**asdict(comparison), BEST: comparison.over_best_compiler})
             comparisons.append(comparison)
-            peers += outcome.peers
-            withdrawn += outcome.withdrawn
+            outcomes.append(outcome)
     means = geometric_means(_speedups(comparisons))
     if as_records:
         for over, mean in means.items():
-            click.echo(json.dumps({"over": over, "geometric_mean": mean}))
+            print_record({"over": over, "geometric_mean": mean})
     else:
-        output().print(
-            _table(comparisons, means, [PLAIN, *(c.name for c in compilers)]), soft_wrap=False
-        )
-    print_peers(context, peers, as_records=as_records)
-    end_race(context, withdrawn, lambda name: name in {AUTO, PLAIN})
+        others = [PLAIN, *(compiler.name for compiler in compilers)]
+        rows = _rows(comparisons, means, others)
+        print_table(("program", *others, BEST, "seconds"), rows)
+    end_races(context, joined(outcomes), as_records=as_records)
 
 
 def _speedups(comparisons: Sequence[Comparison]) -> list[Speedup]:
@@ -106,21 +97,14 @@ def _speedups(comparisons: Sequence[Comparison]) -> list[Speedup]:
     ]
 
 
-def _table(
+def _rows(
     comparisons: Sequence[Comparison], means: dict[str, float], others: Sequence[str]
-) -> Table:
-    table = Table(box=SIMPLE_HEAD)
-    longest = max((len(comparison.program) for comparison in comparisons), default=0)
-    table.add_column("program", min_width=longest)
-    for name in (*others, BEST, "seconds"):
-        table.add_column(name, justify="right")
+) -> Iterator[tuple[str, ...]]:
     for comparison in comparisons:
         ratios = [comparison.ratios.get(name) for name in others]
-        cells = [_number(ratio) for ratio in (*ratios, comparison.over_best_compiler)]
-        table.add_row(comparison.program, *cells, f"{comparison.seconds:.2f}")
-    cells = [_number(means.get(name)) for name in (*others, BEST)]
-    table.add_row("geometric mean", *cells, "")
-    return table
+        cells = map(_number, (*ratios, comparison.over_best_compiler))
+        yield (comparison.program, *cells, f"{comparison.seconds:.2f}")
+    yield ("geometric mean", *(_number(means.get(name)) for name in (*others, BEST)), "")
 
 
 def _number(ratio: float | None) -> str:

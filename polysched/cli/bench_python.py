@@ -6,8 +6,6 @@ import os
 from collections.abc import Sequence
 
 import click
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from polysched.bench.python_race import (
     NAMES,
@@ -17,7 +15,7 @@ from polysched.bench.python_race import (
     race_function,
 )
 from polysched.bench.speedup import geometric_mean
-from polysched.cli.terminal import output, progress
+from polysched.cli.terminal import print_record, print_table, progress
 from polysched.runtime.cache import ENVIRONMENT_VARIABLE, OFF
 
 
@@ -69,7 +67,7 @@ def python(
                     race_function(name, fastmath=fastmath, seconds=seconds, compiler=compiler)
                 )
                 if as_records:
-                    click.echo(results[-1].as_json())
+                    print_record(results[-1])
         if not as_records:
             _print(results, fastmath=fastmath)
         failed = failed or any(isinstance(result, Refused) for result in results)
@@ -78,20 +76,21 @@ def python(
 
 
 def _print(results: Sequence[PythonResult | Refused], *, fastmath: bool) -> None:
-    table = Table(box=SIMPLE_HEAD, title=f"fastmath={fastmath}")
-    table.add_column("function")
-    for heading in ("times numba", "call", "numba", "first call"):
-        table.add_column(heading, justify="right")
     raced = [result for result in results if isinstance(result, PythonResult)]
-    for race in raced:
-        table.add_row(
-            race.function,
-            f"{race.ratio:.2f}",
-            f"{race.microseconds:.1f} µs",
-            f"{race.numba_microseconds:.1f} µs",
-            f"{race.first_seconds:.2f} s",
-        )
-    output().print(table, soft_wrap=False)
+    print_table(
+        ("function", "times numba", "call", "numba", "first call"),
+        (
+            (
+                race.function,
+                f"{race.ratio:.2f}",
+                f"{race.microseconds:.1f} µs",
+                f"{race.numba_microseconds:.1f} µs",
+                f"{race.first_seconds:.2f} s",
+            )
+            for race in raced
+        ),
+        title=f"fastmath={fastmath}",
+    )
     for refused in results:
         if isinstance(refused, Refused):
             click.echo(f"{refused.function}: {refused.reason}")

@@ -5,20 +5,16 @@ from __future__ import annotations
 import click
 
 from polysched.bench.quantized_layers import (
-    EXACT,
     PEERS,
     SUITE,
     LayerSize,
     contestants,
     random_data,
-    ratios,
     reference,
     tolerance,
 )
-from polysched.bench.race import Outcome, joined, labeled, race
-from polysched.bench.speedup import OWN
-from polysched.cli.bandwidth import end_race
-from polysched.cli.bench_matmul import print_race
+from polysched.bench.race import Work
+from polysched.bench.speedup import by_peer, over_each
 from polysched.cli.options import (
     NumbersType,
     Racing,
@@ -26,8 +22,7 @@ from polysched.cli.options import (
     records_option,
     threads_option,
 )
-from polysched.cli.peers import print_peers
-from polysched.cli.terminal import progress
+from polysched.cli.races import print_outcome, run_races
 from polysched.machine.load import load_machine
 from polysched.machine.peak import PeakMeter
 
@@ -79,25 +74,14 @@ def quantized(
     given = [
         LayerSize(size.rows, size.terms, size.columns, width) for width in widths for size in sizes
     ]
-    outcomes: list[Outcome] = []
     meter = PeakMeter(load_machine())
-    with progress() as tell:
-        for size in given or [size for size in SUITE if size.bits in widths]:
-            data = random_data(size)
-            outcomes.append(
-                race(
-                    contestants(data, threads),
-                    kernel=str(size),
-                    flops=size.flops,
-                    peak_burst=meter.burst,
-                    reference=reference(data),
-                    rules=racing.rules(tolerance(data)),
-                    progress=labeled(tell, str(size)),
-                )
-            )
-    outcome = joined(outcomes)
-    speedups = ratios(outcome.results)
-    tables = [[speedup for speedup in speedups if speedup.over == peer] for peer in PEERS]
-    print_race(outcome.results, speedups, tables, as_records=as_records)
-    print_peers(context, outcome.peers, as_records=as_records)
-    end_race(context, outcome.withdrawn, lambda name: name in (OWN, EXACT))
+    chosen = given or [size for size in SUITE if size.bits in widths]
+    outcome = run_races((_work(size, threads, meter) for size in chosen), racing)
+    tables = by_peer(over_each(outcome.results, PEERS))
+    print_outcome(context, outcome, tables, as_records=as_records)
+
+
+def _work(size: LayerSize, threads: int, meter: PeakMeter) -> Work:
+    data = random_data(size)
+    racers, right = contestants(data, threads), reference(data)
+    return Work(str(size), size.flops, racers, right, meter.burst, tolerance(data))

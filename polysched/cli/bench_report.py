@@ -35,7 +35,8 @@ def report(
     The page states the speedups with their spread, the machine, the versions of all packages, the
     kernels that the peers ran, the command of each table, and the records behind it. Peers that are
     not installed are left out: pip install '.[bench]' installs them. With the default time
-    limits all benchmarks take about half an hour.
+    limits all benchmarks take less than an hour. Run it in polysched's repository, which has the
+    programs of the gallery.
 
     \b
     polysched bench report -o report.html

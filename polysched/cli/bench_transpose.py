@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import click
 
-from polysched.bench import transpose as works
-from polysched.bench.bandwidth import copy_burst, moved, speedups
-from polysched.bench.race import Outcome, joined, labeled, race
-from polysched.bench.speedup import OWN
-from polysched.bench.transpose import SUITE, TransposeSize
-from polysched.cli.bandwidth import end_race, print_bandwidths
+from polysched.bench.bandwidth import copy_burst
+from polysched.bench.race import Work
+from polysched.bench.speedup import by_peer, over_each
+from polysched.bench.transpose import (
+    PEERS,
+    SUITE,
+    TYPES,
+    TransposeSize,
+    contestants,
+    random_data,
+)
 from polysched.cli.options import (
     NumbersType,
     Racing,
@@ -17,8 +22,8 @@ from polysched.cli.options import (
     records_option,
     threads_option,
 )
-from polysched.cli.peers import print_peers
-from polysched.cli.terminal import progress
+from polysched.cli.races import print_outcome, run_races
+from polysched.machine.description import Machine
 
 
 @click.command("transpose")
@@ -34,7 +39,7 @@ from polysched.cli.terminal import progress
     "--type",
     "types",
     multiple=True,
-    type=click.Choice(works.TYPES),
+    type=click.Choice(TYPES),
     help="Element type; may be repeated. By default f32, or all of the suite.",
 )
 @threads_option
@@ -63,26 +68,16 @@ def transpose(
     \b
     Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
     """
-    outcomes: list[Outcome] = []
-    with progress() as tell:
-        for size in _sizes(shapes, types):
-            data = works.random_data(size)
-            outcomes.append(
-                race(
-                    works.contestants(data, threads, racing.machine),
-                    kernel=str(size),
-                    flops=size.bytes,
-                    peak_burst=copy_burst(size.bytes),
-                    reference=data.T.copy(),
-                    rules=racing.rules(),
-                    progress=labeled(tell, str(size)),
-                )
-            )
-    outcome = joined(outcomes)
-    results = list(map(moved, outcome.results))
-    print_bandwidths(results, speedups(results, OWN, works.PEERS), as_records=as_records)
-    print_peers(context, outcome.peers, as_records=as_records)
-    end_race(context, outcome.withdrawn, lambda name: name == OWN)
+    works = (_work(size, threads, racing.machine) for size in _sizes(shapes, types))
+    outcome = run_races(works, racing)
+    tables = by_peer(over_each(outcome.results, PEERS))
+    print_outcome(context, outcome, tables, as_records=as_records)
+
+
+def _work(size: TransposeSize, threads: int, machine: Machine | None) -> Work:
+    data = random_data(size)
+    racers, right = contestants(data, threads, machine), data.T.copy()
+    return Work(str(size), size.bytes, racers, right, copy_burst(size.bytes), unit="byte")
 
 
 def _sizes(

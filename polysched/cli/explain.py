@@ -10,7 +10,7 @@ import click
 from polysched.autoscheduler.driver import Optimized, optimize_schedule
 from polysched.autoscheduler.report import Report, loop_lines, report_of
 from polysched.cli.completion import files
-from polysched.cli.inputs import parsed_sizes
+from polysched.cli.inputs import sizes_option
 from polysched.cli.schedule_file import (
     Reading,
     load_scheduled_target,
@@ -23,6 +23,7 @@ from polysched.ir.isl.budget import time_budget
 from polysched.legality.reports.loop_reports import explained, format_loop_reports
 from polysched.machine.load import as_machine
 from polysched.schedule.core.program import find_loop
+from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import format_step
 
 
@@ -31,18 +32,12 @@ from polysched.schedule.table import format_step
 @click.argument("loop", required=False)
 @reading_options
 @threads_option("The number of threads that the code may use.  [default: 1]")
-@click.option(
-    "--size",
-    "sizes",
-    multiple=True,
-    callback=parsed_sizes,
-    metavar="NAME=NUMBER",
-    help="The value of a parameter for which to predict costs; may be repeated.",
-)
+@sizes_option("The value of a parameter for which to predict costs; may be repeated.")
 def explain_command(target: str, loop: str | None, reading: Reading, sizes: dict[str, int]) -> None:
     """Explain what 'optimize' does with a LOOP of TARGET, and why a loop stays scalar or serial.
 
-    LOOP is the name of one or more loops, or STATEMENT.LOOP. The answer has three parts: what would
+    LOOP is the name of one or more loops, or STATEMENT.LOOP; for a function of ps.jit it is a loop
+    of the function, not of the schedule that ps.jit found. The answer has three parts: what would
     be legal for the loop as it is, and which dependences stand in the way; the decisions of the
     autoscheduler for the statements in the loop, with the numbers that decided; the loops in which
     these statements run afterwards. Without LOOP, the first part is printed for all loops.
@@ -54,19 +49,22 @@ def explain_command(target: str, loop: str | None, reading: Reading, sizes: dict
     """
     with progress() as tell, time_budget(reading.time_limit(searches=True)):
         loaded = load_scheduled_target(target, reading, uses_threads=True)
-        program = loaded.schedule.program
+        # The loops of a function are those that its author knows, not those of ps.jit's schedule.
+        is_found = loaded.is_jit and reading.schedule_file is None
+        schedule = Schedule(loaded.schedule.kernel) if is_found else loaded.schedule
+        program = schedule.program
         if loop is None:
-            output().print(format_loop_reports(explained(loaded.schedule)))
+            output().print(format_loop_reports(explained(schedule)))
             return
         every = list(loops(program.tree))
         own = [node for node in every if node.name == loop] or [find_loop(program, loop)]
         before = tuple(
             report
-            for report, node in zip(explained(loaded.schedule), every, strict=True)
+            for report, node in zip(explained(schedule), every, strict=True)
             if any(node is chosen for chosen in own)
         )
         made = optimize_schedule(
-            loaded.schedule,
+            schedule,
             as_machine(reading.machine),
             threads=reading.threads or 1,
             sizes=sizes,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import click
 import numpy as np
@@ -18,15 +19,20 @@ from polysched.ir.semantics.memory import AnyArray, concrete_shape
 from polysched.runtime.buffers import buffer_shape, buffer_type
 from polysched.runtime.memory import aligned_zeros
 
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
-def parsed_sizes(
+
+def sizes_option(text: str) -> Callable[[_Command], _Command]:
+    """Return the repeated option ``--size NAME=NUMBER``, as mapping `sizes`, with its help."""
+    return click.option(
+        *("--size", "sizes"), multiple=True, callback=_sizes, metavar="NAME=NUMBER", help=text
+    )
+
+
+def _sizes(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, int]:
-    """Parse the repeated option ``--size NAME=NUMBER`` into a mapping.
-
-    Raises:
-        click.BadParameter: a value has another form, or a name occurs twice.
-    """
+    """Parse the values; a `click.BadParameter` if one has another form or a name occurs twice."""
     sizes: dict[str, int] = {}
     for value in values:
         name, _, number = map(str.strip, value.partition("="))

@@ -9,7 +9,7 @@ import click
 from polysched.autoscheduler.driver import Optimized, optimize_schedule
 from polysched.autoscheduler.report import report_of, schedule_text
 from polysched.cli.completion import files
-from polysched.cli.inputs import parsed_sizes
+from polysched.cli.inputs import sizes_option
 from polysched.cli.options import WrittenFile
 from polysched.cli.schedule_file import (
     Reading,
@@ -35,14 +35,9 @@ from polysched.machine.load import as_machine
     help="Write the schedule to FILE, which --schedule reads, with the reasons in comments.",
 )
 @threads_option("The number of threads that the code may use.  [default: 1]")
-@click.option(
-    "--size",
-    "sizes",
-    multiple=True,
-    callback=parsed_sizes,
-    metavar="NAME=NUMBER",
-    help="The value of a parameter for which to predict costs; may be repeated. The schedule is "
-    "legal for all values.",
+@sizes_option(
+    "The value of a parameter for which to predict costs; may be repeated. The schedule is legal "
+    "for all values."
 )
 @click.option("--json", "as_record", is_flag=True, help="Print the report as a JSON object.")
 def optimize_command(

@@ -151,13 +151,10 @@ class Racing:
     seconds: float
     machine: Machine | None
 
-    def rules(self, tolerance: float = 0.0) -> Rules:
-        """The rules of a race.
-
-        Args:
-            tolerance: the allowed absolute difference of a result from the reference.
-        """
-        return Rules(rounds=self.rounds, seconds_budget=self.seconds, tolerance=tolerance)
+    @property
+    def rules(self) -> Rules:
+        """The rules of a race."""
+        return Rules(rounds=self.rounds, seconds_budget=self.seconds)
 
 
 def race_options(

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from polysched.cli.completion import files
-from polysched.cli.inputs import parsed_sizes
+from polysched.cli.inputs import sizes_option
 from polysched.cli.options import WrittenFile
 from polysched.cli.schedule_file import Reading, auto_option, load_scheduled_target, reading_options
 from polysched.cli.terminal import output
@@ -30,10 +30,6 @@ _KINDS = [kind.value for kind in DependenceKind]
 def _names(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, ...]:
     """Parse a list of names such as ``i,j``."""
     return tuple(name for name in map(str.strip, value.split(",")) if name)
-
-
-def _color(_context: click.Context, _parameter: click.Parameter, value: str) -> Color:
-    return Color(value)
 
 
 def _kinds(
@@ -111,18 +107,11 @@ def _parsed_values(
     "values of a dimension from one number to before another; may be repeated. By default a part "
     "of a domain that is too large.",
 )
-@click.option(
-    "--size",
-    "sizes",
-    multiple=True,
-    callback=parsed_sizes,
-    metavar="NAME=NUMBER",
-    help="The value of a parameter; may be repeated. By default a small value is chosen.",
-)
+@sizes_option("The value of a parameter; may be repeated. By default a small value is chosen.")
 @click.option(
     "--color",
     type=click.Choice([color.value for color in Color]),
-    callback=_color,
+    callback=lambda _, __, value: Color(value),
     default=Color.ORDER.value,
     show_default=True,
     help="The property that the color of a dot shows.",

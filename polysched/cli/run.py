@@ -15,7 +15,7 @@ import numpy as np
 from polysched.cli.comparison import Comparison, compare
 from polysched.cli.completion import files
 from polysched.cli.failures import ExitCode
-from polysched.cli.inputs import parameter_values, parsed_sizes, random_arrays
+from polysched.cli.inputs import parameter_values, random_arrays, sizes_option
 from polysched.cli.schedule_file import (
     Reading,
     auto_option,
@@ -76,14 +76,7 @@ class Report:
 @click.argument("target", shell_complete=files)
 @reading_options
 @auto_option
-@click.option(
-    "--size",
-    "sizes",
-    multiple=True,
-    callback=parsed_sizes,
-    metavar="NAME=NUMBER",
-    help="The value of a parameter; may be repeated.",
-)
+@sizes_option("The value of a parameter; may be repeated.")
 @click.option(
     "--repeat",
     type=click.IntRange(min=1),

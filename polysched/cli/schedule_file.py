@@ -93,6 +93,80 @@ def threads_option(text: str) -> Callable[[_Command], _Command]:
     return click.option("--threads", type=click.IntRange(min=1), metavar="NUMBER", help=text)
 
 
+_OPTIONS: tuple[Callable[..., Any], ...] = (
+    click.option(
+        "--schedule",
+        "schedule_file",
+        metavar="FILE",
+        shell_complete=files,
+        help="Apply the steps in FILE to TARGET, one step on each line, as 'show --stage schedule' "
+        "prints them.",
+    ),
+    click.option(
+        "--function",
+        metavar="NAME",
+        help="For C files: the function to read, either its region between '#pragma scop' and "
+        "'#pragma endscop' or its whole body; the same as FILE.c:NAME.",
+    ),
+    click.option(
+        "--fast-math",
+        is_flag=True,
+        help="For C files: like -ffast-math of C compilers, allow reassociating floating-point "
+        "reductions (integer reductions always allow it), contracting a*b+c to an FMA, and "
+        "vectorized functions such as log, sin and tanh. Without it, these functions are calls of "
+        "the C library, one for each element.",
+    ),
+    machine_option,
+    click.option(
+        "--seconds",
+        type=click.FloatRange(min=0),
+        default=None,
+        help="Wall-time limit for reading TARGET and for isl's computations, without LLVM's time; "
+        f"0 sets no limit.  [default: {DEFAULT_SECONDS:g}; {SAFETY_SECONDS:g} for 'optimize' and "
+        "--auto, whose results it must not decide]",
+    ),
+    click.option(
+        "-D", "macros", multiple=True, metavar="NAME[=TEXT]", help="For C files: define a macro."
+    ),
+    click.option(
+        "-I",
+        "folders",
+        multiple=True,
+        metavar="FOLDER",
+        shell_complete=files,
+        help="For C files: search FOLDER for included files.",
+    ),
+    click.option(
+        "--strict-bounds",
+        is_flag=True,
+        help="For C files: refuse sizes for which an access lies outside its array. Without it, "
+        "they are excluded, and the condition is printed.",
+    ),
+    click.option(
+        "--assume",
+        "conditions",
+        multiple=True,
+        metavar="CONDITION",
+        help="For C files: promise a condition on the sizes, such as 'n >= 1 && m < n'.",
+    ),
+    click.option(
+        "--assume-no-alias",
+        "no_alias",
+        is_flag=True,
+        help="For C files: promise that the function's pointers lead to different arrays. Without "
+        "it, and without 'restrict', the compiled function checks this at each call.",
+    ),
+    click.option(
+        "--fp-contract",
+        type=click.Choice(["fast", "off"]),
+        default=None,
+        help="For C files: whether a*b+c may round once, as an FMA. gcc's default is 'fast'; the "
+        "default here is 'off' unless the file has '#pragma STDC FP_CONTRACT ON'.",
+    ),
+)
+"""The options of :class:`Reading`, in the order of the help."""
+
+
 def reading_options(command: _Command) -> Callable[..., Any]:
     """Add the options of :class:`Reading` to a command, as argument `reading`."""
 
@@ -109,81 +183,7 @@ def reading_options(command: _Command) -> Callable[..., Any]:
         reading = Reading(**own, promises=promises)
         return command(*arguments, reading=reading, **options)
 
-    schedule_option = click.option(
-        "--schedule",
-        "schedule_file",
-        metavar="FILE",
-        shell_complete=files,
-        help="Apply the steps in FILE to TARGET, one step on each line, as 'show --stage schedule' "
-        "prints them.",
-    )
-    function_option = click.option(
-        "--function",
-        metavar="NAME",
-        help="For C files: the function to read, either its region between '#pragma scop' and "
-        "'#pragma endscop' or its whole body; the same as FILE.c:NAME.",
-    )
-    fast_math_option = click.option(
-        "--fast-math",
-        is_flag=True,
-        help="For C files: like -ffast-math of C compilers, allow reassociating floating-point "
-        "reductions (integer reductions always allow it), contracting a*b+c to an FMA, and "
-        "vectorized functions such as log, sin and tanh. Without it, these functions are calls of "
-        "the C library, one for each element.",
-    )
-    seconds_option = click.option(
-        "--seconds",
-        type=click.FloatRange(min=0),
-        default=None,
-        help="Wall-time limit for reading TARGET and for isl's computations, without LLVM's time; "
-        f"0 sets no limit.  [default: {DEFAULT_SECONDS:g}; {SAFETY_SECONDS:g} for 'optimize' and "
-        "--auto, whose results it must not decide]",
-    )
-    contract_option = click.option(
-        "--fp-contract",
-        type=click.Choice(["fast", "off"]),
-        default=None,
-        help="For C files: whether a*b+c may round once, as an FMA. gcc's default is 'fast'; the "
-        "default here is 'off' unless the file has '#pragma STDC FP_CONTRACT ON'.",
-    )
-    alias_option = click.option(
-        "--assume-no-alias",
-        "no_alias",
-        is_flag=True,
-        help="For C files: promise that the function's pointers lead to different arrays. Without "
-        "it, and without 'restrict', the compiled function checks this at each call.",
-    )
-    assume_option = click.option(
-        "--assume",
-        "conditions",
-        multiple=True,
-        metavar="CONDITION",
-        help="For C files: promise a condition on the sizes, such as 'n >= 1 && m < n'.",
-    )
-    strict_option = click.option(
-        "--strict-bounds",
-        is_flag=True,
-        help="For C files: refuse sizes for which an access lies outside its array. Without it, "
-        "they are excluded, and the condition is printed.",
-    )
-    folder_option = click.option(
-        "-I",
-        "folders",
-        multiple=True,
-        metavar="FOLDER",
-        shell_complete=files,
-        help="For C files: search FOLDER for included files.",
-    )
-    macro_option = click.option(
-        "-D", "macros", multiple=True, metavar="NAME[=TEXT]", help="For C files: define a macro."
-    )
-    own = (
-        *(contract_option, alias_option, assume_option, strict_option),
-        *(folder_option, macro_option),
-    )
-    with_c = functools.reduce(lambda command, option: option(command), own, with_reading)
-    with_limits = machine_option(seconds_option(with_c))
-    return schedule_option(function_option(fast_math_option(with_limits)))
+    return functools.reduce(lambda made, option: option(made), reversed(_OPTIONS), with_reading)
 
 
 def load_scheduled_target(

@@ -36,12 +36,14 @@ class Target:
         schedule: the schedule.
         program: the C program that holds its kernel; None if TARGET is a Python file.
         for_machine: whether a function with a parameter ``machine`` made it.
+        is_jit: whether it is the schedule that ``ps.jit`` found for a function.
     """
 
     label: str
     schedule: Schedule
     program: CProgram | None = None
     for_machine: bool = False
+    is_jit: bool = False
 
 
 def load_target(
@@ -86,7 +88,8 @@ def load_target(
     value = vars(module)[name]
     label = f"{path}:{name}"
     for_machine = False
-    if _is_jit(value):
+    is_jit = _is_jit(value)
+    if is_jit:
         value = _latest(path, label, value)
     if not isinstance(value, Schedule | Kernel):
         for_machine = _takes_machine(value)
@@ -94,7 +97,7 @@ def load_target(
     if isinstance(value, Kernel):
         with users_code(path):
             value = Schedule(value)
-    return Target(label, value, for_machine=for_machine)
+    return Target(label, value, for_machine=for_machine, is_jit=is_jit)
 
 
 def _is_jit(value: object) -> bool:

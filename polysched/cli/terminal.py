@@ -5,14 +5,17 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass
 from typing import Any, NoReturn
 
 import click
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.live import Live
 from rich.syntax import Syntax
+from rich.table import Table
 from rich.text import Text
 
 from polysched.legality.reports.answer import CONDITION, HINT, REPAIR, Answer, advice
@@ -53,6 +56,23 @@ def print_json(
 ) -> None:
     """Print a JSON object or array; on a single line without ``indent``."""
     click.echo(json.dumps(record, indent=indent, allow_nan=False))
+
+
+def print_record(record: Any) -> None:
+    """Print a mapping, or the fields of a dataclass, as a JSON object on one line."""
+    print_json(asdict(record) if is_dataclass(record) else record)  # type: ignore[arg-type]
+
+
+def print_table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None
+) -> None:
+    """Print a table whose first column is text, and the others numbers."""
+    table = Table(box=SIMPLE_HEAD, title=title)
+    for position, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if position else "left")
+    for row in rows:
+        table.add_row(*row)
+    output().print(table, soft_wrap=False)
 
 
 def print_verdict(verdict: Verdict, subject: str, *, to_errors: bool = False) -> None:

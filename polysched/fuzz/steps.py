@@ -89,10 +89,6 @@ def _pack(choosing: Choosing) -> Step:
     return Pack(array, at, order, into=choosing.name("packed"))
 
 
-def _parallel(choosing: Choosing) -> Step:
-    return Parallel(choosing.loop())
-
-
 def _divide(choosing: Choosing) -> Step:
     parts, unit = choose(choosing.integers, [2, 3, 1, 5]), choose(choosing.integers, [1, 2, 4])
     return Divide(choosing.loop(), parts, unit, choosing.name("r"))
@@ -121,10 +117,6 @@ def _privatize(choosing: Choosing) -> Step:
     return Privatize(array, at, choosing.name("private"), _new_order(choosing, array, at))
 
 
-def _inline(choosing: Choosing) -> Step:
-    return Inline(choosing.array(written=True, role=Role.TEMPORARY))
-
-
 def _new_order(choosing: Choosing, array: str, loop: str) -> tuple[str, ...] | None:
     """Return the dimensions of an expanded buffer with the loop's dimension last; usually None."""
     if not chance(choosing.integers, 1, 4):
@@ -145,10 +137,6 @@ def _reorder(choosing: Choosing) -> Step:
         return Reorder(tuple(shuffled(choosing.integers, choosing.nest())))
     first, second = choosing.two()
     return Reorder((second, first))
-
-
-def _reverse(choosing: Choosing) -> Step:
-    return Reverse(choosing.loop())
 
 
 def _rfactor(choosing: Choosing) -> Step:
@@ -185,10 +173,6 @@ def _split(choosing: Choosing) -> Step:
     return Split(choosing.loop(), choose(choosing.integers, [2, 3, 1, 4]), into)
 
 
-def _stream(choosing: Choosing) -> Step:
-    return Stream(choosing.array(written=True))
-
-
 def _tile(choosing: Choosing) -> Step:
     outer, inner = choosing.two()
     factors = choosing.integers(1, 3), choosing.integers(1, 3)
@@ -217,10 +201,6 @@ def _tensorize(choosing: Choosing) -> Step:
     )
 
 
-def _unroll(choosing: Choosing) -> Step:
-    return Unroll(choosing.loop(), choose(choosing.integers, [2, None, 3]))
-
-
 def _vectorize(choosing: Choosing) -> Step:
     lanes = choose(choosing.integers, choosing.lanes)
     return Vectorize(choosing.loop(), lanes, choosing.name("v"))
@@ -232,16 +212,16 @@ ORDER_MAKERS: Mapping[type[Any], Maker] = MappingProxyType(
     {
         Split: _split,
         Reorder: _reorder,
-        Reverse: _reverse,
+        Reverse: lambda choosing: Reverse(choosing.loop()),
         Skew: _skew,
         Shift: _shift,
         Fuse: _fuse,
         Distribute: _distribute,
         Collapse: _collapse,
         Tile: _tile,
-        Parallel: _parallel,
+        Parallel: lambda choosing: Parallel(choosing.loop()),
         Vectorize: _vectorize,
-        Unroll: _unroll,
+        Unroll: lambda choosing: Unroll(choosing.loop(), choose(choosing.integers, [2, None, 3])),
         Divide: _divide,
         Prefetch: _prefetch,
         Transpose: _transpose,
@@ -257,12 +237,12 @@ PROGRAM_MAKERS: Mapping[type[Any], Maker] = MappingProxyType(
         Promote: _promote,
         FoldStorage: _fold_storage,
         ComputeAt: _recompute,
-        Inline: _inline,
+        Inline: lambda choosing: Inline(choosing.array(written=True, role=Role.TEMPORARY)),
         Simplify: lambda choosing: Simplify(choose(choosing.integers, [1, 8])),
         Privatize: _privatize,
         Rfactor: _rfactor,
         VectorizeReduction: _vectorize_reduction,
-        Stream: _stream,
+        Stream: lambda choosing: Stream(choosing.array(written=True)),
     }
 )
 """Primitives that change statements or arrays (compute_at with recomputation)."""

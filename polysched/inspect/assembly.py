@@ -81,7 +81,9 @@ def parse(assembly: str) -> tuple[Function, ...]:
         raise AssemblyError("the assembly is in Intel syntax; expected AT&T syntax, LLVM's default")
     table = frozenset(_table_targets(assembly))
     return tuple(
-        _function(name, lines, table) for name, lines in _split(assembly) if _has_code(lines)
+        _function(name, lines, table)
+        for name, lines in _split(assembly)
+        if not all(map(_LABEL.match, lines))
     )
 
 
@@ -103,7 +105,7 @@ def _split(assembly: str) -> list[tuple[str, list[str]]]:
     functions: list[tuple[str, list[str]]] = []
     in_code = True
     for raw in assembly.splitlines():
-        line = _without_comment(raw).strip()
+        line = raw.partition("#")[0].strip()
         label = _LABEL.match(line)
         if not line:
             continue
@@ -117,14 +119,6 @@ def _split(assembly: str) -> list[tuple[str, list[str]]]:
         elif in_code and functions and (label or not line.startswith(".")):
             functions[-1][1].append(line)
     return functions
-
-
-def _without_comment(line: str) -> str:
-    return line.partition("#")[0]
-
-
-def _has_code(lines: Iterable[str]) -> bool:
-    return any(not _LABEL.match(line) for line in lines)
 
 
 def _table_targets(assembly: str) -> Iterable[str]:

@@ -80,14 +80,6 @@ class Instruction:
         )
 
     @property
-    def reads_memory(self) -> bool:
-        """Whether the memory operand is read."""
-        if self.memory is None:
-            return False
-        # `addq $1, (%rax)` reads what it writes.
-        return not self.writes_memory or self.kind is Kind.SCALAR_ARITHMETIC
-
-    @property
     def destination(self) -> str | None:
         """The destination register without mask and width: ``"mm3"`` for ``"%zmm3 {%k1}"``."""
         if not self.operands:

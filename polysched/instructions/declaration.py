@@ -1,21 +1,4 @@
-"""Declare a machine instruction by its meaning: the loop nest that it computes.
-
-::
-
-    build = KernelBuilder("vpdpbusd")
-    sums = build.inout("sums", i32, (16,))
-    a, b = build.input("a", u8, (16, 4)), build.input("b", i8, (16, 4))
-    with build.loops(lane=16, term=4) as (lane, term):
-        sums[lane] += cast(a[lane, term], i32) * cast(b[lane, term], i32)
-
-    Instruction(
-        build.kernel(),
-        intrinsic="llvm.x86.avx512.vpdpbusd.512",
-        operands=("sums", "a", "b"),
-        broadcast=("a", "b"),
-        features=("avx512vnni",),
-    )
-"""
+"""Declare a machine instruction by its meaning: the loop nest that it computes."""
 
 from __future__ import annotations
 
@@ -46,7 +29,24 @@ Model: TypeAlias = Callable[[Any, Sequence[Mapping[str, Any]]], Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Instruction:
-    """A machine instruction.
+    """A machine instruction, declared by its meaning: the loop nest that it computes.
+
+    ::
+
+        build = ps.KernelBuilder("vpdpbusd")
+        sums = build.inout("sums", ps.i32, (16,))
+        a, b = build.input("a", ps.u8, (16, 4)), build.input("b", ps.i8, (16, 4))
+        with build.loops(lane=16, term=4) as (lane, term):
+            sums[lane] += ps.cast(a[lane, term], ps.i32) * ps.cast(b[lane, term], ps.i32)
+
+        instruction = ps.Instruction(
+            build.kernel(),
+            intrinsic="llvm.x86.avx512.vpdpbusd.512",
+            operands=("sums", "a", "b"),
+            broadcast=("a", "b"),
+            features=("avx512vnni",),
+        )
+        schedule.tensorize("nv", instruction)
 
     The loops of the nest whose index subscripts the target are *lane* dimensions; the others are
     *term* dimensions, over which the instruction reduces. An instruction with two lane dimensions

@@ -14,32 +14,36 @@ with ``first = ceil(a / 16)`` and ``end = floor(b / 16)``. Iterations before ``f
 first part, later ones before ``end`` to the second part, the rest to the third. Each iteration runs
 once and in order, for any values of ``first`` and ``end``.
 
-A *fixed* loop is a vector loop or an unrolled loop: all its iterations are written out. A fixed
-loop runs its whole extent where a conjunction of inequalities ``form <= 0`` over the loops around
-it holds. Each inequality is *decided* at the innermost loop in the code whose variable occurs in
-it. In each part, conditions and bounds are simplified by the facts that hold there
-(:mod:`polysched.loops.analysis.facts`). The first and the last part are cut further if fixed loops
-can still be full there, but only the middle part of these: the number of copies of a body grows
-with the square of the number of loops around it, and not exponentially.
+:mod:`polysched.loops.full_tiles` finds the inequalities at which a loop is cut. In each part,
+conditions and bounds are simplified by the facts that hold there
+(:mod:`polysched.loops.analysis.facts`). The first and the last part are cut further if vectors can
+still be full there, but only the middle part of these: the number of copies of a body grows with
+the square of the number of loops around it, and not exponentially.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from operator import and_
 
 from polysched.ir.core.tree import LoopKind
-from polysched.ir.expr.expressions import Constant, Expression, Index, Operation, Parameter
+from polysched.ir.expr.expressions import Constant, Expression, Operation
 from polysched.ir.expr.functions import maximum, minimum
 from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.linear_form import Intervals, LinearForm
 from polysched.ir.expr.operators import Operator
-from polysched.ir.expr.traversal import loads
 from polysched.ir.expr.traversal import walk as walk_expression
-from polysched.loops.analysis.conditions import as_condition, not_positive
-from polysched.loops.analysis.facts import Facts, conjuncts
+from polysched.loops.analysis.conditions import as_condition
+from polysched.loops.analysis.facts import Facts
+from polysched.loops.full_tiles import (
+    Scope,
+    coefficient_of,
+    decided_at,
+    strongest,
+    whole_extent,
+    without,
+)
 from polysched.loops.ir.nodes import (
     Assign,
     Block,
@@ -47,7 +51,6 @@ from polysched.loops.ir.nodes import (
     If,
     LoopNode,
     block,
-    children,
     map_children,
     walk,
     with_value,
@@ -70,33 +73,6 @@ The library's products have at most 20 (measured: seven shapes, three layouts, o
 """
 
 
-@dataclass(frozen=True, eq=False)
-class _Scope:
-    """The facts that hold inside some loops, and these loops, the outermost first."""
-
-    facts: Facts
-    loops: tuple[For, ...] = ()
-
-    def inside(self, loop: For) -> _Scope:
-        """The scope in the body of a loop."""
-        return _Scope(self.facts.inside(loop), (*self.loops, loop))
-
-    def where(self, condition: Expression) -> _Scope:
-        """The scope where a condition holds."""
-        return replace(self, facts=self.facts.where(condition))
-
-
-@dataclass(frozen=True, eq=False)
-class _Decided:
-    """The inequality ``form <= 0`` and the innermost loop in the code whose variable occurs in it.
-
-    ``loop`` is None if only parameters occur in the form.
-    """
-
-    form: LinearForm
-    loop: For | None
-
-
 def separate_tiles(node: LoopNode, known: Intervals) -> LoopNode:
     """Cut loops so that full vectors run without masks; iterations and their order stay the same.
 
@@ -107,7 +83,7 @@ def separate_tiles(node: LoopNode, known: Intervals) -> LoopNode:
         node: loops before unrolled loops are expanded.
         known: intervals of the parameters.
     """
-    scope = _Scope(Facts(known))
+    scope = Scope(Facts(known))
     has_tiles = any(
         isinstance(part, For) and part.instruction is not None and part.instruction.is_tile
         for part in walk(node)
@@ -118,14 +94,14 @@ def separate_tiles(node: LoopNode, known: Intervals) -> LoopNode:
     return separated
 
 
-def _separated(node: LoopNode, scope: _Scope, ends: int) -> LoopNode:
+def _separated(node: LoopNode, scope: Scope, ends: int) -> LoopNode:
     """Separate the loops of a node; if ``ends`` is negative, only simplify them."""
     match node:
         case If():
             return _chosen(node, scope, ends)
         case For():
             if not scope.loops and ends > 0:
-                claims = _strongest(_decided_at(None, node, scope, frozenset()))
+                claims = strongest(decided_at(None, node, scope, frozenset()))
                 if claims:
                     return _versions(node, claims, scope, ends)
             facts = scope.facts
@@ -134,7 +110,7 @@ def _separated(node: LoopNode, scope: _Scope, ends: int) -> LoopNode:
                 return Block(())
             if node.kind.is_loop_in_code:
                 return _cut(node, scope, ends)
-            forms = _whole_extent(node)
+            forms = whole_extent(node)
             if forms is not None and all(map(facts.holds, forms)):
                 first, last = node.bounds
                 assert first is not None
@@ -144,14 +120,14 @@ def _separated(node: LoopNode, scope: _Scope, ends: int) -> LoopNode:
     return map_children(node, lambda child: _separated(child, scope, ends))
 
 
-def _versions(node: For, forms: tuple[LinearForm, ...], scope: _Scope, ends: int) -> LoopNode:
+def _versions(node: For, forms: tuple[LinearForm, ...], scope: Scope, ends: int) -> LoopNode:
     """A nest in two versions: one where the forms, over parameters, are at most 0, and the rest."""
     condition = reduce(and_, map(as_condition, forms))
     whole = _separated(node, scope.where(condition), ends)
     return If(condition, whole, _separated(node, scope, ends - 1))
 
 
-def _chosen(node: If, scope: _Scope, ends: int) -> LoopNode:
+def _chosen(node: If, scope: Scope, ends: int) -> LoopNode:
     condition = scope.facts.decide(node.condition)
     otherwise = Block(()) if node.otherwise is None else node.otherwise
     if isinstance(condition, Constant):
@@ -187,7 +163,7 @@ def _between(loop: For, lower: Expression, upper: Expression) -> For:
 
 
 def _cut(
-    loop: For, scope: _Scope, ends: int, tried: frozenset[LinearForm] = frozenset()
+    loop: For, scope: Scope, ends: int, tried: frozenset[LinearForm] = frozenset()
 ) -> LoopNode:
     """Cut a loop that is a loop in the code.
 
@@ -195,10 +171,10 @@ def _cut(
         tried: forms by which the loop has been cut already, and that are undecided in this part.
     """
     inner = scope.inside(loop)
-    forms = () if ends < 0 else tuple(_decided_at(loop, loop.body, inner, tried))
+    forms = () if ends < 0 else tuple(decided_at(loop, loop.body, inner, tried))
     if not forms:
         return _with_body(loop, _separated(loop.body, inner, ends))
-    forms = _strongest(forms)
+    forms = strongest(forms)
     if loop.kind is LoopKind.PARALLEL:
         condition = reduce(and_, map(as_condition, forms))
         return replace(loop, body=_chosen(If(condition, loop.body, loop.body), inner, ends))
@@ -226,19 +202,19 @@ def _cut(
     return block(parts)
 
 
-def _is_empty(loop: For, scope: _Scope) -> bool:
+def _is_empty(loop: For, scope: Scope) -> bool:
     """Whether a loop provably has no iteration."""
     length = linear_form(loop.upper, {}).plus(linear_form(loop.lower, {}), -1)
     return scope.facts.holds(length)
 
 
-def _is_single(loop: For, scope: _Scope) -> bool:
+def _is_single(loop: For, scope: Scope) -> bool:
     """Whether a loop provably has at most one iteration."""
     length = linear_form(loop.upper, {}).plus(linear_form(loop.lower, {}), -1)
     return loop.step == 1 and scope.facts.holds(length.plus(-1))
 
 
-def _as_branch(loop: For, scope: _Scope, ends: int) -> LoopNode | None:
+def _as_branch(loop: For, scope: Scope, ends: int) -> LoopNode | None:
     """Replace a loop of at most one iteration by a branch; None if it should stay a loop.
 
     A loop of exactly one iteration stays a loop: it keeps the copies of its body apart from those
@@ -258,139 +234,13 @@ def _as_branch(loop: For, scope: _Scope, ends: int) -> LoopNode | None:
     return _chosen(If(condition, body), scope, ends)
 
 
-def _decided_at(
-    loop: For | None, node: LoopNode, scope: _Scope, tried: frozenset[LinearForm]
-) -> Iterator[LinearForm]:
-    """The forms that ``loop`` decides for the fixed loops and masks below a node.
-
-    A fixed loop is left out if a loop around ``loop``, or a form in ``tried``, keeps it partial.
-
-    Args:
-        loop: a loop around the node; None for the forms over parameters only.
-        tried: forms by which the loop has been cut already.
-    """
-    if isinstance(node, For | If):
-        decided = _decided(node, scope) or ()
-        around: tuple[For | None, ...] = ()
-        if loop is not None:
-            around = (None, *scope.loops[: scope.loops.index(loop)])
-        if not any(claim.loop in around or claim.form in tried for claim in decided):
-            yield from (claim.form for claim in decided if claim.loop is loop)
-    match node:
-        case For():
-            yield from _decided_at(loop, node.body, scope.inside(node), tried)
-        case If(then=then, otherwise=otherwise):
-            yield from _decided_at(loop, then, scope.where(node.condition), tried)
-            if otherwise is not None:
-                yield from _decided_at(loop, otherwise, scope.where(~node.condition), tried)
-        case _:
-            for child in children(node):
-                yield from _decided_at(loop, child, scope, tried)
-
-
-def _decided(node: For | If, scope: _Scope) -> tuple[_Decided, ...] | None:
-    """The unknown inequalities under which a fixed loop is full or a mask is true in all lanes.
-
-    Returns:
-        None if the node is neither a fixed loop nor a mask, if it is never full, or if an
-        inequality is not decided by any loop.
-    """
-    forms = _whole_extent(node) if isinstance(node, For) else _mask(node, scope)
-    if forms is None:
-        return None
-    unknown = []
-    for form in forms:
-        if scope.facts.holds(form):
-            continue
-        decided = _innermost(form, scope)
-        if decided is None or scope.facts.fails(decided.form):
-            return None
-        unknown.append(decided)
-    return tuple(unknown)
-
-
-def _whole_extent(loop: For) -> list[LinearForm] | None:
-    """Forms that are all at most 0 if and only if a fixed loop runs its whole extent."""
-    first, last = loop.bounds
-    if loop.kind.is_loop_in_code or loop.step != 1 or first is None or last is None:
-        return None
-    start = linear_form(loop.lower, {}).plus(-first)
-    end = linear_form(loop.upper, {}).times(-1).plus(last + 1)
-    return [*not_positive(start), *not_positive(end)]
-
-
-def _mask(node: If, scope: _Scope) -> list[LinearForm] | None:
-    """Forms that are all at most 0 if and only if the condition of copies or lanes holds.
-
-    A condition directly inside a loop in the code stays there: a branch per iteration is cheap.
-    """
-    if node.otherwise is not None or not scope.loops or scope.loops[-1].kind.is_loop_in_code:
-        return None
-    forms: list[LinearForm] = []
-    for condition in conjuncts(node.condition):
-        match condition:
-            case Operation(operator=Operator.LESS, operands=(left, right)):
-                forms += not_positive(linear_form(left - right + 1, {}))
-            case Operation(operator=Operator.LESS_EQUAL, operands=(left, right)):
-                forms += not_positive(linear_form(left - right, {}))
-            case _:
-                return None
-    return forms
-
-
-def _innermost(form: LinearForm, scope: _Scope) -> _Decided | None:
-    """Bound a form over all copies and lanes, and find the innermost loop that decides it.
-
-    Returns:
-        None if the loop's variable occurs inside a floor or an extremum, or if the variable of a
-        copy or lane is unbounded.
-    """
-    rest = [atom for atom, _ in form.terms if not isinstance(atom, Index | Parameter)]
-    if any(loads(atom) for atom in rest):
-        return None
-    hidden = {
-        node.name for atom in rest for node in walk_expression(atom) if isinstance(node, Index)
-    }
-    for loop in reversed(scope.loops):
-        coefficient = _coefficient(form, loop)
-        if loop.variable in hidden:
-            return None
-        if loop.kind.is_loop_in_code:
-            if coefficient:
-                return _Decided(form, loop)
-        elif coefficient:
-            worst = scope.facts.known[loop.variable][coefficient > 0]
-            if worst is None:
-                return None
-            form = _without(form, loop).plus(coefficient * worst)
-    return _Decided(form, None)
-
-
-def _coefficient(form: LinearForm, loop: For) -> int:
-    return dict(form.terms).get(Index(loop.variable), 0)
-
-
-def _without(form: LinearForm, loop: For) -> LinearForm:
-    return form.plus(LinearForm(((Index(loop.variable), 1),), 0), -_coefficient(form, loop))
-
-
-def _strongest(forms: Iterable[LinearForm]) -> tuple[LinearForm, ...]:
-    """Keep, of forms that differ by a literal only, the greatest one; in the order of the forms."""
-    strongest: dict[frozenset[tuple[Expression, int]], LinearForm] = {}
-    for form in forms:
-        key = frozenset(form.terms)
-        if key not in strongest or form.constant > strongest[key].constant:
-            strongest[key] = form
-    return tuple(strongest.values())
-
-
 def _ranges(
     loop: For, forms: tuple[LinearForm, ...]
 ) -> tuple[tuple[Expression, Expression] | None, ...]:
     """The bounds of the three parts; all forms are at most 0 exactly in the middle part."""
     starts, stops = [], []
     for form in forms:
-        coefficient, rest = _coefficient(form, loop), _without(form, loop).times(-1).expression()
+        coefficient, rest = coefficient_of(form, loop), without(form, loop).times(-1).expression()
         # coefficient * v <= rest
         if coefficient < 0:
             starts.append(-(rest // -coefficient))

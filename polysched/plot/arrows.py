@@ -55,12 +55,8 @@ def arrows(pairs: Iterable[Pairs], shown: Sequence[Instances]) -> tuple[tuple[Ar
             if start is not None and end is not None:
                 kind, reorderable = dependence.kind.value, dependence.reorderable
                 counted[Arrow(start, end, source, sink, kind, reorderable)] += 1
-    within = {arrow for arrow in counted if _is_within(arrow)}
+    within = {a for a in counted if a.start == a.end and a.source == a.sink}
     return tuple(sorted(set(counted) - within)), sum(counted[arrow] for arrow in within)
-
-
-def _is_within(arrow: Arrow) -> bool:
-    return arrow.start == arrow.end and arrow.source == arrow.sink
 
 
 def _tuples(rows: Points) -> list[tuple[int, ...]]:

@@ -72,8 +72,8 @@ def require_c_names(signature: Signature) -> None:
     """Check that C and C++ can name the kernel, its arrays and its parameters.
 
     Raises:
-        ExportError: a name is no identifier there, is taken by the language or, the kernel's, by
-            the C library.
+        ExportError: a name is not an identifier there or is taken by the language, or the kernel's
+            name is taken by the C library.
     """
     named = [("kernel", signature.name)]
     named += [("array", name) for name in signature.array_names]

@@ -147,9 +147,8 @@ def default_cache() -> ObjectCache:
     if chosen == OFF:
         return ObjectCache(None)
     path = chosen or platformdirs.user_cache_path("polysched") / "objects"
-    folder = Path(
-        os.path.expanduser(path)
-    )  # Path.expanduser raises an error if the home folder is unknown
+    # Path.expanduser raises an error if the home folder is unknown.
+    folder = Path(os.path.expanduser(path))
     if str(folder).startswith("~"):
         _log.debug("no cache on disk: the home folder of '%s' is not known", folder)
         return ObjectCache(None)
@@ -163,8 +162,8 @@ def _limit() -> int:
         return int(match_[1]) * _UNITS[match_[2].lower()]
     if text.strip():
         _warn_once(
-            f"{LIMIT_VARIABLE}={text!r} is no size; expected a number of bytes such as 200M or 2G. "
-            f"The limit is {DEFAULT_LIMIT_BYTES // 1024**2}M"
+            f"{LIMIT_VARIABLE}={text!r} is not a size; expected a number of bytes such as 200M or "
+            f"2G. The limit is {DEFAULT_LIMIT_BYTES // 1024**2}M"
         )
     return DEFAULT_LIMIT_BYTES
 

@@ -74,7 +74,7 @@ def export_files(code: Path, header: Path | None = None) -> ExportFiles:
         )
     for path in (code, *([header] if header is not None else [])):
         if path.exists() and not path.is_file():
-            raise ExportError(f"cannot write '{path}': it is no file")
+            raise ExportError(f"cannot write '{path}': it is not a file")
         if not path.absolute().parent.is_dir():
             raise ExportError(f"cannot write '{path}': there is no folder '{path.parent}'")
     if header is not None and header.resolve() == code.resolve():

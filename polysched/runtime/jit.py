@@ -134,7 +134,7 @@ def load_object(code: bytes, entry: Entry, machine: Machine) -> NativeFunction:
     """Link object code into this process.
 
     Raises:
-        LoweringError: it is no object code, lacks the entry point, or calls a function that this
+        LoweringError: it is not object code, lacks the entry point, or calls a function that this
             process does not have.
     """
     library = binding.JITLibraryBuilder()

@@ -18,8 +18,7 @@ from polysched.ir.semantics.value_range import require_values
 from polysched.machine.description import Machine
 from polysched.runtime.array_layout import Layout, layout_of
 from polysched.runtime.bound_call import BoundCall, no_workspace
-from polysched.runtime.cache import ObjectCache, default_cache
-from polysched.runtime.jit import Entry, NativeFunction, compile_once, emit_assembly
+from polysched.runtime.jit import NativeFunction, emit_assembly
 from polysched.runtime.memory import (
     address,
     aligned_empty,
@@ -31,11 +30,9 @@ from polysched.runtime.native_calls import CALL_TABLE, PlannedCall, on_team, pla
 from polysched.runtime.pipeline import CompileOptions
 from polysched.runtime.plan import Allocation, Plan, bind_names, make_plan
 from polysched.runtime.signature import (
-    Declaration,
     Signature,
     integer_parameter,
     overlap_error,
-    signature_of,
 )
 from polysched.runtime.tensors import as_given
 from polysched.runtime.threads import number_of_threads, run_on_team
@@ -346,46 +343,6 @@ class CompiledKernel:
         for name, source, lower, upper, declared in plan.ranges:
             subject = f"kernel '{self.name}': array '{name}'"
             require_values(subject, views[source], lower, upper, declared)
-
-
-def compile_kernel(
-    declaration: Declaration,
-    llvm: str,
-    machine: Machine,
-    *,
-    threaded: bool = False,
-    options: CompileOptions | None = None,
-    cache: ObjectCache | None = None,
-) -> CompiledKernel:
-    """Compile the LLVM IR text of a kernel, which defines ``i32 NAME(ptr, ..., i64, ...)``.
-
-    The function takes a pointer for each argument array of ``declaration`` in order, then each
-    parameter. It returns 0, or 1 if it could not allocate its workspace and wrote nothing.
-
-    Args:
-        declaration: the arrays, parameters and conditions.
-        llvm: the text.
-        machine: the machine to compile for.
-        threaded: whether the function takes a pointer to a team's function after the arrays, and
-            the number of threads last.
-        options: the optimization levels.
-        cache: the cache of object code; by default the user's cache folder.
-
-    Raises:
-        LoweringError: LLVM refuses the text.
-        MachineError: this host lacks an instruction set that the code may use.
-    """
-    signature = signature_of(declaration)
-    chosen = options or CompileOptions()
-    stored = default_cache() if cache is None else cache
-    native = compile_once(llvm, entry_of(signature, threaded=threaded), machine, chosen, stored)
-    return CompiledKernel(signature, llvm, machine, chosen, native, threaded)
-
-
-def entry_of(signature: Signature, *, threaded: bool) -> Entry:
-    """The entry point of a kernel; with parallel loops it takes a team and a number of threads."""
-    extra = int(threaded)
-    return Entry(signature.name, len(signature.arrays) + extra, len(signature.parameters) + extra)
 
 
 def allocated(kernel: str, output: Allocation, *, is_zeroed: bool = True) -> NumpyArray:

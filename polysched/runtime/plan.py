@@ -143,8 +143,9 @@ def bind_names(signature: Signature, positional: int, names: tuple[str, ...]) ->
                 f"kernel '{signature.name}': array '{twice[0]}' is given twice, by position "
                 "and by name"
             )
+    arrays = "1 array is" if positional == 1 else f"{positional} arrays are"
     raise CallError(
-        f"kernel '{signature.name}': {positional} arrays are given by position; expected "
+        f"kernel '{signature.name}': {arrays} given by position; expected "
         f"{_expected(everything, required)}"
     )
 

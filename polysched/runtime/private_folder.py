@@ -73,7 +73,7 @@ def read_private(folder: int, name: str, *, most_bytes: int) -> bytes:
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise OSError("it is no regular file")
+            raise OSError("it is not a regular file")
         if danger := _danger(status):
             raise OSError(danger)
         if status.st_size > most_bytes:

@@ -37,32 +37,19 @@ Workers are then woken for shorter work too, because they stay awake for the fol
 not more often than once in this time.
 """
 
-FUTEX_CALLS = {"x86_64": 202, "aarch64": 98}
-"""Number of the Linux system call ``futex``, by architecture."""
-
-_PAUSES = {
-    "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
-    "aarch64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
-}
-"""Instruction that tells the core that a thread is polling: its declaration and its call."""
+FUTEX = 202
+"""Number of the Linux system call ``futex`` on x86-64."""
 
 
-def sleep_text(architecture: str) -> str:
-    """LLVM IR of the waiting functions, for the module of a team.
-
-    Args:
-        architecture: one of ``FUTEX_CALLS``.
-    """
-    declare_pause, pause = _PAUSES[architecture]
+def sleep_text() -> str:
+    """LLVM IR of the waiting functions, for the module of a team."""
     return _TEXT.substitute(
         polls=POLLS,
         turns=POLLS + YIELDS,
         long_yield=LONG_YIELD,
         worth=WORTH_WAKING,
         short_pause=SHORT_PAUSE,
-        futex=FUTEX_CALLS[architecture],
-        declare_pause=declare_pause,
-        pause=pause,
+        futex=FUTEX,
     )
 
 
@@ -70,7 +57,7 @@ _TEXT = Template("""
 declare i32 @sched_yield()
 declare i32 @clock_gettime(i32, ptr)
 declare i64 @syscall(i64, ...)
-$declare_pause
+declare void @llvm.x86.sse2.pause()
 
 define internal i1 @worth_waking(ptr %team, ptr %work, i64 %now) nounwind { ; whether to wake
   %last_work = getelementptr %team, ptr %team, i32 0, i32 9
@@ -110,7 +97,7 @@ define internal i32 @back_off(i32 %turn) nounwind { ; wait briefly; the next tur
   %is_poll = icmp ult i32 %turn, $polls
   br i1 %is_poll, label %pause, label %yield
 pause:
-  $pause
+  call void @llvm.x86.sse2.pause()
   ret i32 %next
 yield:
   %before = call i64 @clock()

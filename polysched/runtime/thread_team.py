@@ -42,16 +42,12 @@ PARALLEL = "polysched_parallel"
 """The team's function, as :mod:`polysched.llvm.emit.regions` describes it."""
 
 
-def team_module(architecture: str) -> str:
-    """The LLVM IR module that defines ``PARALLEL`` with the C library's threads.
-
-    Args:
-        architecture: one of ``FUTEX_CALLS``; the system is Linux.
-    """
+def team_module() -> str:
+    """The LLVM IR module that defines ``PARALLEL``, for Linux on x86-64."""
     module = _MODULE.substitute(
         parallel=PARALLEL, teams=TEAMS, caller_turns=POLLS + CALLER_YIELDS, turns=POLLS + YIELDS
     )
-    return WORKER + module + sleep_text(architecture) + placement_text()
+    return WORKER + module + sleep_text() + placement_text()
 
 
 _MODULE = Template("""

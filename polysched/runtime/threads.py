@@ -1,56 +1,36 @@
-"""Thread teams of parallel loops: polysched's threads, an OpenMP runtime, or Python's threads.
+"""The thread team that runs the parallel loops of this process.
 
 :mod:`polysched.llvm.emit.regions` describes the function of a team and how kernels call it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import ctypes.util
 import functools
 import os
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
-from polysched.errors import CallError
+from polysched.errors import CallError, MachineError
 from polysched.integers import as_integer
-from polysched.llvm.team_function import TEAM
 from polysched.machine.detect import detect_host
 from polysched.runtime.cache import default_cache
 from polysched.runtime.jit import Entry, architecture, load_object, object_code
 from polysched.runtime.pipeline import CompileOptions
-from polysched.runtime.team_sleep import FUTEX_CALLS
 from polysched.runtime.thread_team import PARALLEL, team_module
-
-OPENMP_RUNTIMES = ("libgomp", "libomp", "libiomp5")
-
-_WORK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_PARALLEL = ctypes.CFUNCTYPE(
-    None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32
-)
 
 
 @dataclass(frozen=True, eq=False)
 class Team:
-    """Function that runs work on a team of threads, callable from machine code.
+    """Function that runs work on a team of threads, callable from machine code."""
 
-    Attributes:
-        name: the library that runs the threads.
-        parallel: the function.
-    """
-
-    name: str
-    parallel: Any = field(repr=False)
+    parallel: Callable[..., object] = field(repr=False)
 
     @functools.cached_property
     def address(self) -> int:
         """The address of the function; it lives as long as the team."""
-        address = ctypes.cast(self.parallel, ctypes.c_void_p).value
+        address = ctypes.cast(self.parallel, ctypes.c_void_p).value  # type: ignore[arg-type]
         assert address is not None
         return address
 
@@ -58,139 +38,37 @@ class Team:
 def current_team() -> Team:
     """The team that runs the parallel loops of this process.
 
-    Threads do not survive a fork, so the child of a process gets a team of its own. On systems
-    without :func:`thread_team` the child uses Python's threads, because libgomp would wait forever
-    for the threads that it lost.
+    Threads do not survive a fork, so the child of a process gets a team of its own.
     """
     return _team(os.getpid())
 
 
 @functools.cache
-def _team(process: int) -> Team:
-    is_first = process == _first_process()
-    return thread_team() or (openmp_team() if is_first else None) or python_team()
+def _team(_process: int) -> Team:
+    return thread_team()
 
 
-@functools.cache
-def _first_process() -> int:
-    """The first process that used a team; its forked children inherit the cached value."""
-    return os.getpid()
-
-
-def thread_team() -> Team | None:
-    """Create a team of :mod:`polysched.runtime.thread_team`; None where it is not supported.
+def thread_team() -> Team:
+    """Create a team of :mod:`polysched.runtime.thread_team`.
 
     Its code is never unloaded, because its threads execute it until the process ends.
     """
-    host = detect_host()
-    if sys.platform != "linux" or architecture(host) not in FUTEX_CALLS:
-        return None
-    native = load_object(_team_code(), Entry(PARALLEL, pointers=2, integers=2), host)
+    native = load_object(_team_code(), Entry(PARALLEL, pointers=2, integers=2), detect_host())
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(native.call))
-    return Team("threads of polysched", native.call)
+    return Team(native.call)
 
 
 @functools.cache
 def _team_code() -> bytes:
-    """The object code of the team, shared by this process and its forked children."""
+    """The object code of the team, shared by this process and its forked children.
+
+    Raises:
+        MachineError: the team's code is not for this system.
+    """
     host = detect_host()
-    text = team_module(architecture(host))
-    return object_code(text, PARALLEL, host, CompileOptions(), default_cache())
-
-
-def openmp_team() -> Team | None:
-    """The first OpenMP runtime that can be loaded; None if there is none.
-
-    The system's runtime is preferred to one that a Python package has loaded, because it can still
-    be configured to let its threads sleep. Two pools of threads that wait by spinning would compete
-    for the cores.
-    """
-    for path in (*_installed_runtimes(), *_loaded_runtimes(Path("/proc/self/maps"))):
-        try:
-            with _sleeping_early():
-                library = ctypes.CDLL(path)
-            return Team(path, getattr(library, TEAM))
-        except (OSError, AttributeError):  # no library, or one of another kind
-            continue
-    return None
-
-
-SPINS = "100"
-"""Polls of a libgomp thread before it sleeps, about 2 microseconds.
-
-Waking a thread takes 10 to 60 microseconds, and the system wakes it on a free core.
-"""
-
-
-@contextlib.contextmanager
-def _sleeping_early() -> Iterator[None]:
-    """Limit the spinning of a libgomp that is loaded in the block, unless the user has set it.
-
-    By default libgomp spins for some 5 ms. If the system has put two threads of a team on one
-    core, because the other core was busy or idle, one thread spins for that time while the other
-    waits for the core. Threads of other libraries wait too. Times in between are worst: too short
-    for the system to move a thread, too long for the thread to sleep and be woken on another core.
-    """
-    if any(name in os.environ for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")):
-        yield
-        return
-    os.environ["GOMP_SPINCOUNT"] = SPINS
-    try:
-        yield
-    finally:
-        del os.environ["GOMP_SPINCOUNT"]
-
-
-def _loaded_runtimes(maps: Path) -> Iterator[str]:
-    try:
-        lines = maps.read_text(errors="replace").splitlines()
-    except OSError:
-        return
-    paths = dict.fromkeys(line[line.index("/") :] for line in lines if "/" in line)
-    for path in paths:
-        # libgomp.so.1 as well as the libgomp-a34b3233.so.1 that a wheel brings along
-        if Path(path).name.startswith(OPENMP_RUNTIMES) and ".so" in Path(path).name:
-            yield path
-
-
-def _installed_runtimes() -> Iterator[str]:
-    for name in OPENMP_RUNTIMES:
-        library = ctypes.util.find_library(name.removeprefix("lib"))
-        if library is not None:
-            yield library
-
-
-def python_team() -> Team:
-    """Python threads, started for each parallel loop: slower to start, with the same results.
-
-    If a thread cannot be started, the calling thread does its part.
-    """
-
-    def parallel(address: int, task: int, count: int, flags: int) -> None:
-        del flags
-        work: Callable[[], None] = functools.partial(_WORK(address), task)
-        started, left = _started([work] * (count - 1))
-        for part in (work, *left):
-            part()
-        for thread in started:
-            thread.join()
-
-    return Team("Python threads", _PARALLEL(parallel))
-
-
-def _started(
-    parts: list[Callable[[], None]],
-) -> tuple[list[threading.Thread], list[Callable[[], None]]]:
-    """Start a thread for each part; returns the threads and the parts without one."""
-    threads: list[threading.Thread] = []
-    for position, part in enumerate(parts):
-        thread = threading.Thread(target=part)
-        try:
-            thread.start()
-        except RuntimeError:  # the system grants no more threads
-            return threads, parts[position:]
-        threads.append(thread)
-    return threads, []
+    if sys.platform != "linux" or architecture(host) != "x86_64":
+        raise MachineError("parallel loops run on Linux on x86-64 only; leave out parallel()")
+    return object_code(team_module(), PARALLEL, host, CompileOptions(), default_cache())
 
 
 class RunningCalls:

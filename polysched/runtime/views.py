@@ -84,7 +84,7 @@ def as_number(value: float, dtype: DType, subject: str) -> np.ndarray[Any, Any]:
     else:
         fits = dtype.is_float
     if not fits:
-        raise CallError(f"{subject} is {value!r}, which is no number of type {dtype}")
+        raise CallError(f"{subject} is {value!r}, which is not a number of type {dtype}")
     try:
         with np.errstate(over="ignore"):  # a float too large is infinity, as in numpy's conversion
             return np.array(value, dtype.numpy())

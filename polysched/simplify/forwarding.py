@@ -99,7 +99,7 @@ class Flows:
         """
         producer = self.kernel.statements[name]
         array = self.kernel.arrays[producer.target.array]
-        # A store to an unknown element may change any value, so the flow of the others is no proof.
+        # A store to an unknown element may change any value, so other flow proves nothing.
         if any(dependence.may for dependence in self.dependences if dependence.array == array.name):
             raise ScheduleError(f"subscripts of array '{array.name}' depend on data")
         if producer.reduction is not None:
@@ -248,7 +248,7 @@ def with_forwarded(
         guarded: the names of the guarded arrays.
 
     Raises:
-        ScheduleError: the value would be too large, or an instance is no affine function.
+        ScheduleError: the value would be too large, or an instance is not an affine function.
     """
     replaced = {id(_load(statement, read.reader)): _at_instance(read, statement) for read in reads}
     value = with_shared_parts(transform(statement.value, lambda node: replaced.get(id(node))))
@@ -259,7 +259,7 @@ def with_forwarded(
     reduction = statement.reduction
     if reduction is None or id(loads(statement.value)[reduction.read - 1]) in replaced:
         return changed
-    # A forwarded value may read the sum itself; then the statement is no plain update any more.
+    # A forwarded value may read the sum itself; then the statement is not a plain update any more.
     own = [
         position
         for position, read in enumerate(changed.reads, start=1)

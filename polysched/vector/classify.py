@@ -285,6 +285,27 @@ def _distance(
     return literal, tuple(scaled)
 
 
+def has_all_lanes(
+    shape: Sequence[Expression],
+    subscripts: Sequence[Expression],
+    lane: str,
+    count: int,
+    known: Intervals,
+) -> bool:
+    """Whether an array has the elements of all lanes if it has that of one lane."""
+    for subscript, size in zip(subscripts, shape, strict=True):
+        first, step = _without_lane(linear_form(subscript, known), lane)
+        if step == 0:
+            continue
+        low, high = interval(first, known)
+        if step is None or low is None or high is None or not isinstance(size, Constant):
+            return False
+        reach = step * (count - 1)
+        if low + min(0, reach) < 0 or high + max(0, reach) >= int(size.value):
+            return False
+    return True
+
+
 def _without_lane(form: LinearForm, lane: str | None) -> tuple[LinearForm, int | None]:
     """The form without the lane's term, and its coefficient (None if it stands inside an atom)."""
     if lane is None:

@@ -30,16 +30,17 @@ from polysched.ir.semantics.memory import (
 from polysched.ir.semantics.scalar import (
     Scalar,
     as_scalar,
-    compile_expression,
     converter,
     scalar_function,
     wrapper,
 )
+from polysched.loops.interpret.execution import in_order
 from polysched.loops.ir.nodes import Interleaving
 from polysched.vector import ir
 from polysched.vector import values as vector
 from polysched.vector.interpret_tiles import TileUnit
 from polysched.vector.memory import LinearArray
+from polysched.vector.tiles import lane_function
 
 Variables: TypeAlias = dict[str, int]
 Run: TypeAlias = Callable[[Variables], None]
@@ -59,7 +60,7 @@ def interpreter(program: ir.VectorProgram) -> Interpreter:
     is private.
     """
     machine = _Machine(program)
-    run = _in_order([machine.frame(program.frame), machine.node(program.body)])
+    run = in_order([machine.frame(program.frame), machine.node(program.body)])
 
     def interpreted(
         arrays: Mapping[str, AnyArray], parameters: Mapping[str, int]
@@ -118,7 +119,7 @@ class _Machine:
         """Compile a node to a function that runs it."""
         match node:
             case ir.Sequence(nodes=nodes):
-                return _in_order([self.node(child) for child in nodes])
+                return in_order([self.node(child) for child in nodes])
             case ir.Loop():
                 return self._loop(node)
             case ir.Branch(condition=condition, then=then, otherwise=otherwise):
@@ -138,7 +139,7 @@ class _Machine:
         lower, upper = self.value(node.lower), self.value(node.upper)
         variable, body = node.variable, self.node(node.body)
         if node.region is not None:
-            body = _in_order([self.frame(node.region), body])
+            body = in_order([self.frame(node.region), body])
 
         def run(variables: Variables) -> None:
             values = range(lower(variables, 0), upper(variables, 0), node.step)
@@ -226,17 +227,9 @@ class _Machine:
     def _call(self, node: ir.Call) -> InLane:
         """Evaluate the instruction's statement for all terms of a lane."""
         form = node.instruction
-        target, terms = form.statement.target.array, form.term_dimensions
+        terms, compute = form.term_dimensions, lane_function(form)
         before = None if node.before is None else self.value(node.before)
-        total: list[Scalar] = [0]
-        current: dict[str, Scalar] = {}
         operands = [self._operand(node, name, operand) for name, operand in node.operands]
-
-        def read(array: str, position: tuple[int, ...]) -> Scalar:
-            value = total[0] if array == target else current[array]
-            return value if isinstance(value, np.generic) else np.int64(value)
-
-        compute = compile_expression(form.statement.value, read)
         into = node.target
         written = into.register if isinstance(into, ir.Keep) else into.access.address
         dtype = self.program.arrays[written.array].dtype
@@ -244,19 +237,11 @@ class _Machine:
         runs = product(*(range(form.extents[name]) for name in terms))
         every = [dict(zip(terms, numbers, strict=True)) for numbers in runs]
 
-        def modelled(variables: Variables, lane: int) -> Scalar:
-            assert form.model is not None
-            values = [{name: get(variables, lane, at) for name, get in operands} for at in every]
-            return form.model(0 if before is None else before(variables, lane), values)
-
         def value(variables: Variables, lane: int) -> Scalar:
-            total[0] = 0 if before is None else before(variables, lane)
-            for at in every:
-                current.update({name: operand(variables, lane, at) for name, operand in operands})
-                total[0] = compute({**dict.fromkeys(form.lane_dimensions, 0), **at})
-            return stored(total[0])
+            values = [{name: get(variables, lane, at) for name, get in operands} for at in every]
+            return stored(compute(before(variables, lane) if before else 0, every, values))
 
-        return value if form.model is None else modelled
+        return value
 
     def _operand(
         self, node: ir.Call, name: str, operand: vector.Load | Constant
@@ -399,7 +384,9 @@ class _Machine:
             result += sum([index(variables, 0) * memory.strides[at] for at, index in scaled])
             if address.unit is vector.Unit.ELEMENT and result * size % access.alignment:
                 raise KernelError(f"{address} is not aligned to {access.alignment} bytes")
-            if access.is_private and not 0 <= result <= len(memory.elements) - count:
+            if (access.is_private or access.is_whole) and not 0 <= result <= len(
+                memory.elements
+            ) - count:
                 raise KernelError(f"{address} and its lanes are not inside the array")
             return int(result)
 
@@ -409,11 +396,3 @@ class _Machine:
 def _undefined(array: Array) -> Scalar:
     element = undefined((1,), array.dtype)[0]
     return element if array.dtype.is_float else element.item()
-
-
-def _in_order(runs: Sequence[Run]) -> Run:
-    def run(variables: Variables) -> None:
-        for each in runs:
-            each(variables)
-
-    return run

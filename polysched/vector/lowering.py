@@ -29,6 +29,7 @@ from polysched.vector.classify import (
     CACHE_LINE,
     Offset,
     element_offset,
+    has_all_lanes,
     lane_distances,
     literal_strides,
     stride_steps,
@@ -184,12 +185,16 @@ class Lowering:
         size = array.dtype.bytes
         if lanes is None or lane is None or offset.lane == 0:
             return Access(self.address(name, offset), Uniform.BROADCAST, size)
-        if offset.lane == 1:
-            return self.whole(array, offset, Uniform.CONTIGUOUS, lanes.count)
-        if offset.lane == -1:
-            last = offset.literal.plus(1 - lanes.count)
-            reversed_ = replace(offset, literal=last)
-            return self.whole(array, reversed_, Uniform.REVERSED, lanes.count)
+        if offset.lane in (1, -1):
+            is_whole = array.role is Role.TEMPORARY and has_all_lanes(
+                array.stored_shape, subscripts, lane, lanes.count, self.known
+            )
+            movement = Uniform.CONTIGUOUS
+            if offset.lane == -1:
+                offset = replace(offset, literal=offset.literal.plus(1 - lanes.count))
+                movement = Uniform.REVERSED
+            access = self.whole(array, offset, movement, lanes.count)
+            return replace(access, is_whole=is_whole)
         lane_offsets = lane_distances(self.strides[name], subscripts, offset, lane, lanes.count)
         if lane_offsets is None:
             steps = stride_steps(self.strides[name], subscripts, offset, lane)

@@ -39,10 +39,12 @@ def scalar_body(node: Node) -> Body:
 
 def has_extremum(value: Value) -> bool:
     """Whether a value contains a minimum or maximum of integers."""
-    return any(
-        isinstance(part, Apply) and part.operator in EXTREMA and dtype_of(part).is_integer
-        for part in walk_value(value)
-    )
+    return any(map(is_extremum, walk_value(value)))
+
+
+def is_extremum(value: Value) -> bool:
+    """Whether a value is a minimum or maximum of integers."""
+    return isinstance(value, Apply) and value.operator in EXTREMA and dtype_of(value).is_integer
 
 
 def growth(body: Body, latencies: Latencies) -> dict[str, int]:

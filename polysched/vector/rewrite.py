@@ -97,7 +97,7 @@ def statement_values(node: Statement) -> Iterator[Value]:
         yield node.lanes.active.condition
 
 
-def map_statements(node: Node, function: Callable[[Statement], Statement]) -> Node:
+def map_statements(node: Node, function: Callable[[Statement], Node]) -> Node:
     """Rewrite every statement; unchanged nodes stay the same objects."""
     match node:
         case Sequence(nodes=nodes):
@@ -116,9 +116,7 @@ def map_statements(node: Node, function: Callable[[Statement], Statement]) -> No
 
 
 def map_value(value: Value, rule: Rule) -> Value:
-    """Rewrite a value bottom-up, including subscripts of gathers; unchanged parts stay the same
-    objects.
-    """
+    """Rewrite a value bottom-up, and subscripts of gathers; unchanged parts stay the same."""
     match value:
         case Apply(operands=inner):
             rewritten = tuple([map_value(operand, rule) for operand in inner])

@@ -33,9 +33,7 @@ Vector = TypeVar("Vector")
 
 @dataclass(frozen=True)
 class Shuffle:
-    """A shuffle: lane ``i`` of the result is lane ``mask[i]`` of ``first`` and ``second``,
-    concatenated.
-    """
+    """A shuffle: lane ``i`` is lane ``mask[i]`` of ``first`` followed by ``second``."""
 
     first: int
     second: int

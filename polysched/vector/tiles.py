@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import TypeAlias
 
@@ -14,6 +14,12 @@ from polysched.ir.semantics.scalar import Scalar, compile_expression
 
 Content: TypeAlias = list[list[Scalar]]
 """The elements of a tile, row by row."""
+
+Indices: TypeAlias = Sequence[Mapping[str, int]]
+"""The index of each dimension, for each term."""
+
+LaneFunction: TypeAlias = Callable[[Scalar, Indices, Sequence[Mapping[str, Scalar]]], Scalar]
+"""Compute a lane of the element before, and of the indices and operands of each term."""
 
 
 def tile_shape(form: Instruction, operand: str, sizes: Mapping[str, int]) -> tuple[int, int] | None:
@@ -52,26 +58,26 @@ def tile_result(
     result: Content = [[0] * columns for _ in range(rows)]
     lanes, terms = form.lane_dimensions, form.term_dimensions
     every = [dict(zip(terms, at, strict=True)) for at in product(*(range(sizes[t]) for t in terms))]
-    compute = _term(form)
+    compute = lane_function(form)
     for numbers in product(*(range(sizes[lane]) for lane in lanes)):
         lane = dict(zip(lanes, numbers, strict=True))
         row, column = position[target](lane)
         before: Scalar = given[target][row][column] if form.updates else 0
+        indices = [{**lane, **term} for term in every]
         values = []
-        for term in every:
-            at = {name: position[name]({**lane, **term}) for name in read}
+        for index in indices:
+            at = {name: position[name](index) for name in read}
             values.append({name: given[name][at[name][0]][at[name][1]] for name in read})
-        if form.model is not None:
-            before = form.model(before, values)
-        else:
-            for value in values:
-                before = compute(before, value)
-        result[row][column] = before
+        result[row][column] = compute(before, indices, values)
     return result
 
 
-def _term(form: Instruction) -> Callable[[Scalar, Mapping[str, Scalar]], Scalar]:
-    """The function that computes the statement from its target and operands."""
+def lane_function(form: Instruction) -> LaneFunction:
+    """The function that computes a lane of the target."""
+    if form.model is not None:
+        model = form.model
+        return lambda before, _, values: model(before, values)
+    target, origin = form.statement.target.array, dict.fromkeys(form.extents, 0)
     current: dict[str, Scalar] = {}
 
     def read(array: str, position: tuple[int, ...]) -> Scalar:
@@ -79,12 +85,13 @@ def _term(form: Instruction) -> Callable[[Scalar, Mapping[str, Scalar]], Scalar]
         return value if isinstance(value, np.generic) else np.int64(value)
 
     compute = compile_expression(form.statement.value, read)
-    origin = dict.fromkeys(form.extents, 0)
 
-    def run(before: Scalar, operands: Mapping[str, Scalar]) -> Scalar:
-        current.update(operands)
-        current[form.statement.target.array] = before
-        return compute(dict(origin))
+    def run(before: Scalar, indices: Indices, values: Sequence[Mapping[str, Scalar]]) -> Scalar:
+        for at, operands in zip(indices, values, strict=True):
+            current.update(operands)
+            current[target] = before
+            before = compute({**origin, **at})
+        return before
 
     return run
 

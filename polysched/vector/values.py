@@ -128,12 +128,14 @@ class Access:
         alignment: the known alignment of the address in bytes.
         is_private: whether the elements of all lanes, active or not, lie inside an array on the
             stack of the function: no other thread can see them.
+        is_whole: whether the elements of all lanes lie inside a temporary if that of one lane does.
     """
 
     address: Address
     movement: Movement
     alignment: int
     is_private: bool = False
+    is_whole: bool = False
 
 
 # -- lanes -------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ class _Verifier:
             case ir.Transpose(rows=rows, columns=columns):
                 for name in (rows, columns):
                     is_tile = name in self.registers and len(self.program.arrays[name].shape) == 2
-                    _require(is_tile, f"'{name}' is no register tile")
+                    _require(is_tile, f"'{name}' is not a register tile")
             case ir.TileCall(tiles=tiles):
                 for _, tile in tiles:
                     self.tile(tile, names)
@@ -132,7 +132,7 @@ class _Verifier:
                 is_inside = all(0 <= number < 2 * len(numbers) for number in numbers)
                 _require(is_inside, f"shuffle of lanes {list(numbers)}")
             case vector.Register(array=array):
-                _require(array in self.registers, f"'{array}' is no register of the function")
+                _require(array in self.registers, f"'{array}' is not a register of the function")
             case vector.Load(access=access) | vector.Unpack(access=access):
                 self.access(access, lanes, names)
                 is_packed = self.program.arrays[access.address.array].is_packed
@@ -149,7 +149,7 @@ class _Verifier:
     ) -> None:
         """Check an access of a statement."""
         name, movement = access.address.array, access.movement
-        _require(name in self.memory, f"'{name}' is no array of the function")
+        _require(name in self.memory, f"'{name}' is not an array of the function")
         address = access.address
         for value in (*(v for v, _ in address.terms), *(v for _, v in address.scaled)):
             self.scalar(value, names)

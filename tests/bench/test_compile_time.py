@@ -1,9 +1,8 @@
-import json
 import sys
 
 import pytest
 
-from polysched.bench.compile_time import Delay, measure_delays
+from polysched.bench.compile_time import measure_delays
 from polysched.errors import BenchError
 
 NAME = "polysched (b) tutorial"
@@ -17,11 +16,6 @@ def test_fresh_processes_are_timed() -> None:
     assert imported.runs == compiled.runs == 1
     assert min(imported.seconds, compiled.seconds) > 0
     assert told == [f"{NAME}: process 1 of 1"]
-
-
-def test_json() -> None:
-    record = json.loads(Delay("import", 0.5, 3).as_json())
-    assert record == {"what": "import", "seconds": 0.5, "runs": 3}
 
 
 def test_no_runs() -> None:

@@ -9,8 +9,8 @@ import pytest
 from polysched.bench.contestant import (
     Runner,
     UnavailableError,
-    aligned_copy,
     optional_module,
+    returning,
     warm,
 )
 
@@ -46,17 +46,17 @@ def test_a_broken_module_says_what_is_wrong(
     assert str(caught.value) == f"torch cannot be loaded: {failure}"
 
 
-def test_an_aligned_copy_is_equal_contiguous_and_separate() -> None:
-    original = np.arange(24, dtype=np.float32).reshape(4, 6)
-    copy = aligned_copy(original.T)
-    assert copy.ctypes.data % 128 == 0
-    assert copy.flags.c_contiguous
-    assert np.array_equal(copy, original.T)
-    assert not np.shares_memory(copy, original)
-
-
 def test_a_runner_is_warmed_by_a_call() -> None:
     calls: list[int] = []
     runner = Runner(lambda: calls.append(1), lambda: np.zeros(1))
     assert warm(runner) is runner
     assert calls == [1]
+
+
+def test_the_latest_result_is_kept() -> None:
+    numbers = iter(range(3))
+    runner = returning(lambda: next(numbers), lambda number: np.array([number]))
+    assert runner.output() == [0]
+    runner.run()
+    runner.run()
+    assert runner.output() == [2]

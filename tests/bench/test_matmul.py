@@ -1,4 +1,3 @@
-from dataclasses import replace
 from types import SimpleNamespace
 
 import ml_dtypes
@@ -13,20 +12,13 @@ from polysched.bench.matmul import (
     contestants,
     prepare_onednn,
     random_data,
-    ratios,
     reference,
     tolerance,
 )
-from polysched.bench.race import Result
-from polysched.bench.speedup import Speedup
 from polysched.errors import BenchError
 from tests.support.effort import covering
 
 TINY = MatmulSize(5, 9, 7)
-
-
-def result(kernel: str, contestant: str, fraction: float) -> Result:
-    return Result(kernel, contestant, fraction, 1.0, 1.0, 1, 0.0)
 
 
 def test_sizes() -> None:
@@ -89,27 +81,6 @@ def test_onednn_races_products_of_float32() -> None:
 
 def test_a_torch_without_onednn_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = SimpleNamespace(__version__="9.9", ops=SimpleNamespace(mkldnn=None))
-    monkeypatch.setattr(matmul, "optional_module", lambda name: torch)
+    monkeypatch.setattr(matmul, "torch_on", lambda threads: torch)
     with pytest.raises(UnavailableError, match=r"torch 9\.9 has no inner product of oneDNN"):
         prepare_onednn(random_data(TINY), 1)
-
-
-def test_ratios_are_to_the_fastest_peer() -> None:
-    results = [
-        result("x", "numpy", 0.25),
-        result("x", "polysched", 0.5),
-        result("x", "torch", 0.4),
-        result("y", "polysched", 0.5),
-    ]
-    assert ratios(results) == (Speedup("x", "torch", 0.5 / 0.4),)
-
-
-def test_ratios_to_peers_that_are_held_back() -> None:
-    own, numpy = result("x", "polysched", 0.6), result("x", "numpy", 0.3)
-    slow, fast = (
-        replace(result("x", "torch", rate), held_back="its kernels are narrow")
-        for rate in (0.2, 0.4)
-    )
-    assert ratios([own, numpy, slow]) == (Speedup("x", "numpy", 0.6 / 0.3),)
-    assert ratios([own, numpy, fast]) == (Speedup("x", "torch", 0.6 / 0.4, is_bound=True),)
-    assert ratios([own, fast]) == ()

@@ -6,24 +6,14 @@ from polysched.bench.pack_bits import (
     LLVM,
     OWN,
     BitcastWork,
-    block_count,
     contestants,
     random_data,
-    suite,
 )
 from polysched.errors import BenchError
 from polysched.ir.expr.dtypes import as_dtype
 from polysched.ir.semantics.bit_packing import unpack_bits
 from polysched.llvm.subbyte.conversion import Direction
-from polysched.machine.load import load_machine
 from tests.support.effort import covering
-
-
-def test_the_suite() -> None:
-    works = suite(load_machine("znver5"))
-    assert len(set(works)) == 2 * 5 * 2
-    assert str(works[0]) == "pack u4 524288"
-    assert {work.count for work in works} == {block_count(load_machine("znver5")), 2**24}
 
 
 @covering(1, direction=Direction, name=["u1", "u4", "i4", "i5", "i7"])

@@ -58,7 +58,7 @@ def test_a_torch_without_onednn_is_named(
         ops=SimpleNamespace(mkldnn=operators),
         backends=SimpleNamespace(mkldnn=SimpleNamespace(is_available=lambda: has_onednn)),
     )
-    monkeypatch.setattr(peers_conv_torch, "optional_module", lambda name: torch)
+    monkeypatch.setattr(peers_conv_torch, "torch_on", lambda threads: torch)
     with pytest.raises(UnavailableError, match=r"torch 9\.9 has no oneDNN convolution"):
         prepare_onednn(random_data(ConvolutionSize(1, 1, 1, 1, 1)))
 

@@ -1,6 +1,5 @@
 """The race on a clock that only the contestants and the bursts move."""
 
-import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -10,7 +9,16 @@ import pytest
 
 from polysched.bench.contestant import Contestant, Runner, UnavailableError
 from polysched.bench.peers import PeerKernels
-from polysched.bench.race import Outcome, Result, Rules, Withdrawn, _spread, max_abs_err, race
+from polysched.bench.race import (
+    Outcome,
+    Progress,
+    Rules,
+    Withdrawn,
+    Work,
+    _spread,
+    max_abs_err,
+    race,
+)
 from polysched.errors import BenchError
 
 REFERENCE = np.array([1.0, 2.0])
@@ -54,15 +62,18 @@ class Track:
 
         return Contestant(name, prepare)
 
-    def race(self, *contestants: Contestant, rules: Rules | None = None) -> Outcome:
+    def race(
+        self,
+        *contestants: Contestant,
+        rules: Rules | None = None,
+        tolerance: float = math.inf,
+        progress: Progress | None = None,
+    ) -> Outcome:
         return race(
-            contestants,
-            kernel="work",
-            flops=FLOPS,
-            peak_burst=self.burst,
-            reference=REFERENCE,
-            rules=replace(rules or Rules(rounds=4), wait=self.wait),
+            Work("work", FLOPS, contestants, REFERENCE, self.burst, tolerance),
+            replace(rules or Rules(rounds=4), wait=self.wait),
             clock=self.clock,
+            progress=progress,
         )
 
 
@@ -75,8 +86,8 @@ def test_the_rate_is_divided_by_the_peak() -> None:
     (result,) = track.race(track.contestant("steady", 0.02)).results
     assert result.kernel == "work"
     assert result.contestant == "steady"
-    assert result.gflops == pytest.approx(50)
-    assert result.peak_gflops == pytest.approx(100)
+    assert result.rate == pytest.approx(50)
+    assert result.peak_rate == pytest.approx(100)
     assert result.fraction_of_peak == pytest.approx(0.5)
     assert result.runs == 4
     assert result.max_abs_err == 0
@@ -98,7 +109,7 @@ def test_the_larger_burst_is_the_peak_beside_a_run() -> None:
     for peaks in ([100e9, 40e9], [40e9, 100e9]):
         track = Track(peaks=peaks)
         (result,) = track.race(track.contestant("steady", 0.02)).results
-        assert result.peak_gflops == pytest.approx(100)
+        assert result.peak_rate == pytest.approx(100)
         assert result.fraction_of_peak == pytest.approx(0.5)
 
 
@@ -107,8 +118,8 @@ def test_the_fraction_is_the_median_of_ratios_not_the_ratio_of_medians() -> None
     contestant = track.contestant("varying", 0.02, 0.02, 0.1, 0.01)
     # Rates 50, 10 and 100 beside peaks 100, 50 and 200: ratios 0.5, 0.2 and 0.5.
     (result,) = track.race(contestant, rules=Rules(rounds=3)).results
-    assert result.gflops == pytest.approx(50)
-    assert result.peak_gflops == pytest.approx(100)
+    assert result.rate == pytest.approx(50)
+    assert result.peak_rate == pytest.approx(100)
     assert result.fraction_of_peak == pytest.approx(0.5)
 
 
@@ -125,7 +136,7 @@ def test_short_calls_are_repeated_until_they_can_be_measured() -> None:
     contestant = track.contestant("short", 0.004, 0.002, 0.001, 0.0005)
     (result,) = track.race(contestant, rules=Rules(rounds=3)).results
     assert track.log.count("short") == 1 + 1 + 2 + 4 + 8 + 3 * 10
-    assert result.gflops == pytest.approx(2000)
+    assert result.rate == pytest.approx(2000)
     assert result.runs == 3
 
 
@@ -144,7 +155,7 @@ def test_input_is_restored_before_each_call_and_outside_the_timing() -> None:
     (result,) = track.race(Contestant("changing", prepare), rules=Rules(rounds=1)).results
     calls = [word for word in track.log if word in {"restore", "changing"}]
     assert calls == ["restore", "changing"] * (1 + 1 + 2 + 4 + 5)
-    assert result.gflops == pytest.approx(1000)
+    assert result.rate == pytest.approx(1000)
 
 
 def test_a_call_too_short_for_the_clock_is_not_repeated() -> None:
@@ -152,7 +163,7 @@ def test_a_call_too_short_for_the_clock_is_not_repeated() -> None:
     contestant = track.contestant("instant", 0.0, 0.0, 0.01)
     (result,) = track.race(contestant, rules=Rules(rounds=1)).results
     assert track.log.count("instant") == 3
-    assert result.gflops == pytest.approx(100)
+    assert result.rate == pytest.approx(100)
 
 
 def test_a_slow_contestant_uses_up_its_own_share_only() -> None:
@@ -191,21 +202,21 @@ def test_nobody_left_to_race() -> None:
 def test_a_small_error_is_reported() -> None:
     track = Track()
     contestant = track.contestant("near", 0.02, output=(1.0, 2.25))
-    (result,) = track.race(contestant, rules=Rules(rounds=1, tolerance=0.25)).results
+    (result,) = track.race(contestant, rules=Rules(rounds=1), tolerance=0.25).results
     assert result.max_abs_err == 0.25
 
 
 def test_a_wrong_output_does_not_race() -> None:
     track = Track()
     contestant = track.contestant("wrong", 0.02, output=(1.0, 3.0))
-    outcome = track.race(contestant, rules=Rules(tolerance=0.5))
+    outcome = track.race(contestant, tolerance=0.5)
     assert outcome.results == ()
     assert outcome.withdrawn == (
         Withdrawn(
             "work",
             "wrong",
             "wrong output: differs from the reference by 1, at most 0.5 is allowed",
-            is_wrong=True,
+            is_defect=True,
         ),
     )
     assert "burst" not in track.log
@@ -216,23 +227,19 @@ def test_an_output_without_a_finite_error_does_not_race(output: tuple[float, ...
     track = Track()
     outcome = track.race(track.contestant("wrong", 0.02, output=output))
     assert outcome.results == ()
-    assert outcome.withdrawn[0].is_wrong
+    assert outcome.withdrawn[0].is_defect
+    peer = replace(
+        track.contestant("wrong", 0.02, output=output),
+        kernels=lambda name, _: PeerKernels(name, "", "", ""),
+    )
+    assert not track.race(peer).withdrawn[0].is_defect
     assert "differs from the reference by inf" in outcome.withdrawn[0].reason
 
 
 def test_progress_names_what_comes_next() -> None:
     track = Track()
     said: list[str] = []
-    race(
-        [track.contestant("steady", 0.02)],
-        kernel="work",
-        flops=FLOPS,
-        peak_burst=track.burst,
-        reference=REFERENCE,
-        rules=Rules(rounds=2),
-        clock=track.clock,
-        progress=said.append,
-    )
+    track.race(track.contestant("steady", 0.02), rules=Rules(rounds=2), progress=said.append)
     assert said == ["preparing steady", "round 1 of 2: steady", "round 2 of 2: steady"]
 
 
@@ -242,10 +249,10 @@ def test_names_must_be_distinct() -> None:
         track.race(track.contestant("twin", 1.0), track.contestant("twin", 1.0))
 
 
-@pytest.mark.parametrize("flops", [0.0, -1.0, math.nan])
-def test_the_work_must_have_flops(flops: float) -> None:
-    with pytest.raises(BenchError, match=f"flops must be positive, got {flops}"):
-        race([], kernel="work", flops=flops, peak_burst=Track().burst, reference=REFERENCE)
+@pytest.mark.parametrize("amount", [0.0, -1.0, math.nan])
+def test_there_must_be_work(amount: float) -> None:
+    with pytest.raises(BenchError, match=f"amount of work must be positive, got {amount}"):
+        Work("work", amount, [], REFERENCE, Track().burst)
 
 
 @pytest.mark.parametrize("peak", [0.0, -1.0, math.nan])
@@ -272,23 +279,7 @@ def test_times_must_be_positive(seconds: float) -> None:
 @pytest.mark.parametrize("tolerance", [-0.5, math.nan])
 def test_the_tolerance_must_not_be_negative(tolerance: float) -> None:
     with pytest.raises(BenchError, match=f"tolerance must be at least 0, got {tolerance}"):
-        Rules(tolerance=tolerance)
-
-
-def test_a_result_is_one_json_line_with_the_agreed_keys() -> None:
-    line = Result("conv", "numpy", 0.5, 120.0, 240.0, 15, 1e-5).as_json()
-    assert "\n" not in line
-    assert json.loads(line) == {
-        "kernel": "conv",
-        "contestant": "numpy",
-        "fraction_of_peak": 0.5,
-        "gflops": 120.0,
-        "peak_gflops": 240.0,
-        "runs": 15,
-        "max_abs_err": 1e-5,
-        "held_back": None,
-        "spread": 0.0,
-    }
+        Work("work", 1, [], REFERENCE, Track().burst, tolerance)
 
 
 def test_the_kernels_of_peers_are_found_after_the_race() -> None:

@@ -8,7 +8,6 @@ import pytest
 from polysched.bench.contestant import Contestant, Runner
 from polysched.bench.matmul import MatmulData
 from polysched.bench.peers import PeerKernels
-from polysched.bench.speedup import Speedup
 from polysched.cli import bench_matmul
 from polysched.machine.description import Machine
 from tests.cli.conftest import Polysched
@@ -76,15 +75,6 @@ def test_a_peer_that_is_held_back_has_no_ratio(
     records = [json.loads(line) for line in polysched(*QUICK, "--json").stdout.splitlines()]
     assert not any("ratio" in one for one in records)
     assert {one["held_back"] for one in records if "library" in one} == {"they are narrow"}
-
-
-def test_ratios_that_are_bounds() -> None:
-    found = [Speedup("x", "numpy", 2.0), Speedup("y", "torch", 0.5, is_bound=True)]
-    assert bench_matmul.ratio_table(found).splitlines() == [
-        "x: 2.00 times numpy",
-        "y: at most 0.50 times torch, which is held back",
-        "geometric mean: at most 1.000",
-    ]
 
 
 def test_wrong_result_of_our_own_fails(

@@ -4,8 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polysched.bench import transpose as works
 from polysched.bench.contestant import Contestant, Runner
+from polysched.cli import bench_transpose
 from tests.cli.conftest import Polysched
 
 QUICK = "bench transpose --shape 20x37 --rounds 1 --seconds 0.2".split()
@@ -14,8 +14,8 @@ Array = np.ndarray[Any, Any]
 
 @pytest.fixture
 def _without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = works.contestants
-    monkeypatch.setattr(works, "contestants", lambda *given: original(*given)[:2])
+    original = bench_transpose.contestants
+    monkeypatch.setattr(bench_transpose, "contestants", lambda *given: original(*given)[:2])
 
 
 @pytest.mark.usefixtures("_without_torch")
@@ -23,9 +23,9 @@ def test_json_lines(polysched: Polysched) -> None:
     result = polysched(*QUICK, "--type", "u8", "--type", "f64", "--json")
     assert (result.exit_code, result.stderr) == (0, "")
     records = [json.loads(line) for line in result.stdout.splitlines()]
-    moved = [record for record in records if "fraction_of_copy" in record]
+    moved = [record for record in records if record.get("unit") == "byte"]
     assert [record["contestant"] for record in moved] == ["polysched", "numpy"] * 2
-    assert {record["work"] for record in moved} == {"transpose 20x37 u8", "transpose 20x37 f64"}
+    assert {record["kernel"] for record in moved} == {"transpose 20x37 u8", "transpose 20x37 f64"}
     assert all(record["max_abs_err"] == 0 for record in moved)
     assert [record["over"] for record in records if "ratio" in record] == ["numpy", "numpy"]
 
@@ -34,8 +34,8 @@ def test_json_lines(polysched: Polysched) -> None:
 def test_table(polysched: Polysched) -> None:
     result = polysched(*QUICK)
     assert result.exit_code == 0
-    assert result.stdout.startswith("| work | contestant | of a copy |")
-    assert "| transpose 20x37 f32 | polysched |" in result.stdout
+    assert result.stdout.startswith("| kernel ")
+    assert "| transpose 20x37 f32 | polysched " in result.stdout
     assert "times numpy" in result.stdout
 
 
@@ -46,7 +46,7 @@ def test_a_wrong_result_of_our_own_fails(
         assert (threads, machine) == (1, None)
         return (Contestant("polysched", lambda: Runner(lambda: None, lambda: data.T + 1)),)
 
-    monkeypatch.setattr(works, "contestants", wrong)
+    monkeypatch.setattr(bench_transpose, "contestants", wrong)
     result = polysched(*QUICK)
     assert result.exit_code == 1
     assert "not raced: polysched (transpose 20x37 f32): wrong output" in result.stderr

@@ -103,7 +103,7 @@ def test_guard(polysched: Polysched, write_file: WriteFile, tmp_path: Path) -> N
     [
         (("-o", "a.exe"), "cannot export to 'a.exe'; expected a name ending in .o, .so"),
         (("-o", "none/a.o"), "cannot write 'none/a.o': there is no folder 'none'"),
-        (("-o", "a.o", "--header", "."), "cannot write '.': it is no file"),
+        (("-o", "a.o", "--header", "."), "cannot write '.': it is not a file"),
         (("-o", "a.o", "--machine", "zen6"), "unknown machine 'zen6'"),
     ],
 )

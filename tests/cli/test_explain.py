@@ -55,6 +55,28 @@ def test_a_sum_that_keeps_its_order(polysched: Polysched, write_file: WriteFile)
     assert "keeps its order" not in free
 
 
+JIT = """\
+import numpy as np
+import polysched as ps
+
+
+@ps.jit
+def twice(x):
+    for i in range(len(x)):
+        x[i] = 2 * x[i]
+
+
+twice(np.ones(5000))
+"""
+
+
+def test_the_loops_of_a_function_of_jit(polysched: Polysched, write_file: WriteFile) -> None:
+    result = polysched("explain", write_file("twice.py", JIT), "i")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("for i: ")
+    assert "vectorize(loop='x.i'" in result.stdout
+
+
 def test_why_there_are_no_threads(polysched: Polysched, write_file: WriteFile) -> None:
     text = "void f(int n, float x[n]) { for (int i = 0; i < n; i++) x[i] += 1; }"
     path = write_file("add.c", text)

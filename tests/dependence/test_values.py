@@ -8,7 +8,6 @@ import pytest
 from polysched.dependence.memory import memory_dependences
 from polysched.dependence.relations import Dependence, Reference
 from polysched.dependence.values import contributions, overwritten, root_flows, value_flows
-from polysched.fuzz.schedules import random_kernel
 from polysched.fuzz.subject import LARGEST_SIZE
 from polysched.ir.core.kernel import Kernel, Order, Statement
 from polysched.ir.declare.builder import KernelBuilder
@@ -16,6 +15,7 @@ from polysched.ir.expr.dtypes import i32
 from polysched.ir.semantics.points import evaluate_many, points
 from polysched.ir.semantics.reference import instances
 from tests.support import kernels
+from tests.support.random_schedules import random_kernel
 
 Pair = tuple[Reference, tuple[int, ...], Reference, tuple[int, ...]]
 

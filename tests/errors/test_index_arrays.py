@@ -9,9 +9,9 @@ import pytest
 
 import polysched as ps
 from polysched.ir.semantics.reference import run_reference
-from polysched.loops.interpret.interpreter import interpret
 from polysched.lower import lower
 from tests.support.indirect import embedding, gather, histogram
+from tests.support.interpreting import interpret
 
 HERE = Path(__file__).name
 

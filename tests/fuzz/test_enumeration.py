@@ -10,7 +10,6 @@ from polysched.fuzz.enumeration import (
     runs_two_as_one,
     violated,
 )
-from polysched.fuzz.schedules import random_kernel, random_schedule
 from polysched.ir.core.kernel import Kernel, Order
 from polysched.ir.core.tree import executed, path
 from polysched.ir.declare.builder import KernelBuilder
@@ -20,6 +19,7 @@ from polysched.ir.semantics.reference import instances
 from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import copy_shifted, matmul, seidel
 from tests.support.kernels import prefix
+from tests.support.random_schedules import random_kernel, random_schedule
 
 
 def enumerated(kernel: Kernel, largest: int = 4, most: int = 400) -> Enumeration:

@@ -3,12 +3,12 @@ import random
 import numpy as np
 
 from polysched.fuzz.instances import list_instances
-from polysched.fuzz.schedules import random_kernel
 from polysched.fuzz.timing import ranks, times
 from polysched.ir.core.tree import executed
 from polysched.ir.semantics.reference import instances
 from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import matmul
+from tests.support.random_schedules import random_kernel
 
 
 def test_times_of_an_unchanged_program_are_its_order() -> None:

@@ -19,7 +19,6 @@ from polysched.legality.reports.loop_properties import explain_loops
 from polysched.legality.reports.loop_reports import format_loop_reports
 from polysched.legality.reports.report import as_json
 from polysched.legality.verdicts.verdict import Cause, Verdict, VerdictKind, ViolationKind
-from polysched.loops.interpret.interpreter import interpret
 from polysched.lower import lower
 from polysched.schedule.schedule import Schedule
 from tests.support.indirect import (
@@ -33,6 +32,7 @@ from tests.support.indirect import (
     sparse_product,
     through_a_temporary,
 )
+from tests.support.interpreting import interpret
 
 CONSERVATIVE = "Conservative: subscript {} depends on data, so every value in the declared range"
 

@@ -15,11 +15,11 @@ from polysched.ir.expr.expressions import Expression
 from polysched.ir.semantics.reference import run_reference
 from polysched.legality.check import check
 from polysched.loops.interpret.execution import shuffled
-from polysched.loops.interpret.interpreter import interpret
 from polysched.lower import lower
 from polysched.schedule.schedule import Schedule
 from tests.support.differential import in_registers
 from tests.support.effort import cases
+from tests.support.interpreting import interpret
 
 EXTENT = 5
 

@@ -9,12 +9,12 @@ from polysched.ir.expr.dtypes import i32
 from polysched.ir.expr.expressions import Constant, Index
 from polysched.ir.semantics.reference import instances
 from polysched.loops.generate import generate_loops, parameter_intervals
-from polysched.loops.interpret.interpreter import interpret
 from polysched.loops.ir.nodes import Allocate, Assign, Block, For, LoopProgram, walk
 from polysched.lower import lower
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
 from tests.support.differential import arguments, assert_agrees
+from tests.support.interpreting import interpret
 
 
 def found_loops(program: LoopProgram) -> list[For]:

@@ -16,7 +16,6 @@ from polysched.ir.expr.expressions import Constant, Expression, Index, Operand
 from polysched.ir.expr.functions import equal, maximum, minimum
 from polysched.ir.expr.linear import simplify
 from polysched.loops.generate import generate_loops
-from polysched.loops.interpret.interpreter import interpret
 from polysched.loops.ir.nodes import Assign, For, If, LoopNode, block, walk
 from polysched.loops.printers.pseudo import print_loops
 from polysched.loops.separation import separate_tiles
@@ -24,6 +23,7 @@ from polysched.schedule.schedule import Schedule
 from tests.loops.programs import array, assign, loop, n, program, vector
 from tests.support.differential import assert_agrees
 from tests.support.effort import cases
+from tests.support.interpreting import interpret
 
 KNOWN = {"n": (0, None)}
 LANES = 4

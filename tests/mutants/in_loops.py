@@ -213,8 +213,8 @@ MUTANTS = (
     Mutant(
         "full-one-lane-early",
         "a vector counts as full without its last lane",
-        SEPARATION,
-        "_whole_extent",
+        "polysched.loops.full_tiles",
+        "whole_extent",
         "linear_form(loop.upper, {}).times(-1).plus(last + 1)",
         "linear_form(loop.upper, {}).times(-1).plus(last)",
         SEPARATED,

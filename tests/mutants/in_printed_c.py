@@ -42,7 +42,7 @@ MUTANTS = (
         "lanes that all update one element run one after the other",
         C,
         "_lanes_interfere",
-        "bool(own) and not any(strides)",
+        "bool(own) and not any(step and not form.uses({loop.variable}) for form, step in forms)",
         "False",
         C_TESTS,
     ),

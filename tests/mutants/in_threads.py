@@ -5,11 +5,9 @@ from tests.mutants.mutant import Mutant
 TEAM = "polysched.runtime.thread_team"
 SLEEP = "polysched.runtime.team_sleep"
 PLACEMENT = "polysched.runtime.core_placement"
-THREADS = "polysched.runtime.threads"
 REGIONS = ("tests/runtime/test_thread_team.py",)
 WAKING = ("tests/runtime/test_team_sleep.py",)
 ON_CORES = ("tests/runtime/test_core_placement.py",)
-CHILDREN = ("tests/runtime/test_threads.py",)
 
 MUTANTS = (
     Mutant(
@@ -109,14 +107,5 @@ MUTANTS = (
         "%left = atomicrmw and ptr %state, i32 -1 acq_rel",
         REGIONS,
         in_text=True,
-    ),
-    Mutant(
-        "children-have-an-openmp-team",
-        "a forked child uses the OpenMP runtime of its parent, whose threads it lacks",
-        THREADS,
-        "_team",
-        "process == _first_process()",
-        "process is not None",
-        CHILDREN,
     ),
 )

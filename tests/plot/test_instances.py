@@ -4,9 +4,9 @@ import pytest
 
 from polysched.errors import PlotError
 from polysched.loops.generate import generate_loops
-from polysched.loops.interpret.interpreter import interpret
 from polysched.plot.instances import box_size, enumerated, fixed_domain, instances
 from polysched.schedule.schedule import Schedule
+from tests.support.interpreting import interpret
 from tests.support.kernels import chain, grid, matmul, seidel
 
 SCHEDULES = {

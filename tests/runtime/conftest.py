@@ -9,7 +9,8 @@ from polysched.ir.declare.builder import KernelBuilder
 from polysched.machine.description import Machine
 from polysched.machine.detect import detect_host
 from polysched.runtime.cache import ObjectCache
-from polysched.runtime.kernel import CompiledKernel, compile_kernel
+from polysched.runtime.compiling import compile_kernel
+from polysched.runtime.kernel import CompiledKernel
 from tests.support.teams import Pair, started_pair
 
 # out[i] = 2 * x[i] + y[i] for 0 <= i < n

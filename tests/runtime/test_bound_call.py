@@ -13,7 +13,8 @@ import polysched as ps
 from polysched.errors import CallError, OutOfMemoryError
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.runtime.cache import ObjectCache
-from polysched.runtime.kernel import CompiledKernel, compile_kernel
+from polysched.runtime.compiling import compile_kernel
+from polysched.runtime.kernel import CompiledKernel
 from tests.support.children import holds_in_child
 
 

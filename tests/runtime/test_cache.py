@@ -348,7 +348,7 @@ def test_the_environment_limits(monkeypatch: pytest.MonkeyPatch, text: str, size
 @pytest.mark.parametrize("text", ["many", "-1", "1.5G", "10T"])
 def test_a_limit_that_is_no_size(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv(LIMIT_VARIABLE, text)
-    with pytest.warns(CacheWarning, match="is no size; expected a number of bytes such as 200M"):
+    with pytest.warns(CacheWarning, match="is not a size; expected a number of bytes such as 200M"):
         assert default_cache().limit_bytes == DEFAULT_LIMIT_BYTES
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -12,7 +12,8 @@ import pytest
 import polysched as ps
 from polysched.runtime.cache import ObjectCache
 from polysched.runtime.call_cache import CallCache, CallTarget
-from polysched.runtime.kernel import CompiledKernel, compile_kernel
+from polysched.runtime.compiling import compile_kernel
+from polysched.runtime.kernel import CompiledKernel
 from tests.support.children import holds_in_child
 
 Array = np.ndarray[Any, Any]

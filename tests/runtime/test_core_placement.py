@@ -13,13 +13,11 @@ import pytest
 from llvmlite import binding
 
 from polysched.machine.detect import detect_host
-from polysched.runtime.jit import architecture, emit_object, target_machine
+from polysched.runtime.jit import emit_object, target_machine
 from polysched.runtime.thread_team import PARALLEL, team_module
-from polysched.runtime.threads import Team, thread_team
+from polysched.runtime.threads import Team
 from tests.support.teams import LIBRARY, Pair, started_pair
 from tests.support.teams import PARALLEL as TEAM_FUNCTION
-
-pytestmark = pytest.mark.skipif(thread_team() is None, reason="the team is for Linux only")
 
 SET_AFFINITY = "pthread_setaffinity_np"
 AFFINITY_FUNCTION = ctypes.CFUNCTYPE(
@@ -76,7 +74,7 @@ def test_a_thread_that_may_run_nowhere_else_stays_with_the_caller(pair: Pair, co
 def _team(set_affinity: object) -> Team:
     """A team of ours whose calls of one function of the C library come here."""
     host = detect_host()
-    code = emit_object(team_module(architecture(host)), PARALLEL, host)
+    code = emit_object(team_module(), PARALLEL, host)
     address = ctypes.cast(set_affinity, ctypes.c_void_p).value  # type: ignore[arg-type]
     library = binding.JITLibraryBuilder().add_object_img(code)
     library.import_symbol(SET_AFFINITY, address).add_current_process().export_symbol(PARALLEL)
@@ -85,7 +83,7 @@ def _team(set_affinity: object) -> Team:
     call = TEAM_FUNCTION(tracker[PARALLEL])
     call.needs = (jit, tracker, set_affinity)  # type: ignore[attr-defined]
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(call))  # its thread never leaves the code
-    return Team("watched", call)
+    return Team(call)
 
 
 def _cores(mask: bytes) -> set[int]:

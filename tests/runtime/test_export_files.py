@@ -61,10 +61,10 @@ def test_what_was_there_survives_a_failure(
     [
         ("a", None, "cannot export to '.*a'; expected a name ending in .o, .so, .ll, .s, .c"),
         ("a.obj", None, "cannot export to '.*a.obj'; expected a name ending in .o, .so"),
-        ("folder.o", None, "cannot write '.*folder.o': it is no file"),
+        ("folder.o", None, "cannot write '.*folder.o': it is not a file"),
         ("none/a.o", None, "cannot write '.*none/a.o': there is no folder '.*none'"),
         ("a.o", "none/a.h", "cannot write '.*none/a.h': there is no folder"),
-        ("a.o", "folder.o", "cannot write '.*folder.o': it is no file"),
+        ("a.o", "folder.o", "cannot write '.*folder.o': it is not a file"),
         ("a.c", "a.c", "'.*a.c' cannot be both the code and its header; name two files"),
     ],
 )
@@ -75,7 +75,7 @@ def test_bad_files(code: str, header: str | None, message: str, tmp_path: Path) 
 
 
 def test_a_device_is_not_replaced() -> None:
-    with pytest.raises(ExportError, match="cannot write '/dev/null': it is no file"):
+    with pytest.raises(ExportError, match="cannot write '/dev/null': it is not a file"):
         export_files(Path("a.o"), Path("/dev/null"))
 
 

@@ -9,7 +9,8 @@ from polysched.errors import CallError
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.machine.description import Machine
 from polysched.runtime.cache import ENVIRONMENT_VARIABLE, ObjectCache
-from polysched.runtime.kernel import CompiledKernel, compile_kernel
+from polysched.runtime.compiling import compile_kernel
+from polysched.runtime.kernel import CompiledKernel
 from polysched.runtime.pipeline import CompileOptions
 
 X, Y = np.arange(5, dtype=np.float32), np.ones(5, np.float32)

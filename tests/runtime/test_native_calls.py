@@ -17,8 +17,9 @@ import pytest
 import polysched as ps
 from polysched.errors import CallError, OutOfMemoryError
 from polysched.runtime.cache import ObjectCache
+from polysched.runtime.compiling import compile_kernel
 from polysched.runtime.extension import NO_EXTENSION
-from polysched.runtime.kernel import CompiledKernel, compile_kernel
+from polysched.runtime.kernel import CompiledKernel
 from polysched.runtime.native_calls import CALL_TABLE
 from tests.support.children import holds_in_child
 

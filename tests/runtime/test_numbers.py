@@ -75,10 +75,10 @@ def test_parameters_after_the_arrays() -> None:
 @pytest.mark.parametrize(
     ("dtype", "value", "message"),
     [
-        (i32, 2.5, "'t' is 2.5, which is no number of type i32"),
-        (u8, 256, "'t' is 256, which is no number of type u8"),
-        (u8, True, "'t' is True, which is no number of type u8"),
-        (boolean, 1, "'t' is 1, which is no number of type bool"),
+        (i32, 2.5, "'t' is 2.5, which is not a number of type i32"),
+        (u8, 256, "'t' is 256, which is not a number of type u8"),
+        (u8, True, "'t' is True, which is not a number of type u8"),
+        (boolean, 1, "'t' is 1, which is not a number of type bool"),
         (f32, "2", "array 't' is of type str"),
         (f64, 10**400, "'t' is an integer too large for type f64"),
     ],

@@ -61,7 +61,7 @@ def test_given_twice(signature: Signature) -> None:
         (
             1,
             (),
-            r"1 arrays are given by position; expected 3: \(x, out, total\), or 2 to have"
+            r"1 array is given by position; expected 3: \(x, out, total\), or 2 to have"
             r" the outputs allocated: \(x, total\)",
         ),
         (4, (), r"4 arrays are given by position; expected 3"),

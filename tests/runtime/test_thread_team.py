@@ -12,14 +12,10 @@ from polysched.runtime.thread_team import TEAMS
 from polysched.runtime.threads import Team, thread_team
 from tests.support.teams import run
 
-pytestmark = pytest.mark.skipif(thread_team() is None, reason="the team is for Linux only")
-
 
 @pytest.fixture
 def team() -> Team:
-    team = thread_team()
-    assert team is not None
-    return team
+    return thread_team()
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8])

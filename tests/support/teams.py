@@ -66,7 +66,6 @@ class Pair:
 def started_pair(team: Team | None = None) -> Pair:
     """A team with one sleeping worker: a given team without workers, else a new team."""
     team, before = team or thread_team(), _threads()
-    assert team is not None
     met = threading.Barrier(2)
     run(team, lambda: met.wait(timeout=20), 2)
     (thread,) = _threads() - before

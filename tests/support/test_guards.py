@@ -14,7 +14,8 @@ from polysched.ir.declare.builder import KernelBuilder
 from polysched.machine.detect import detect_host
 from polysched.runtime import kernel as runtime_kernel
 from polysched.runtime.cache import ObjectCache
-from polysched.runtime.kernel import CompiledKernel, compile_kernel
+from polysched.runtime.compiling import compile_kernel
+from polysched.runtime.kernel import CompiledKernel
 from tests.support import guards
 from tests.support.guards import Guarded, GuardError, pytest_configure
 

@@ -15,6 +15,7 @@ from polysched.loops.ir.nodes import For
 from polysched.vector.classify import (
     Strides,
     element_offset,
+    has_all_lanes,
     lane_distances,
     lane_steps,
     lanes_where,
@@ -90,6 +91,30 @@ def test_steps_in_each_dimension() -> None:
     assert lane_steps((i, 5 - v), "v").are_along(-1, step=-1)
     assert lane_steps((i, 5 - v), None).is_broadcast
     assert lane_steps((Load("x", (v,), i8),), "v").is_data_dependent
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "expected"),
+    [
+        ((n, v + 16), True),
+        ((n, v + 17), False),
+        ((n, v - 1), False),
+        ((n, 23 - v), True),
+        ((n, 24 - v), False),
+        ((n, 6 - v), False),
+        ((n, 8 * i + v), True),
+        ((n, 8 * i + v + 1), False),
+        ((n, n + v), False),
+        ((v, i), False),
+        ((n, 2 * v), True),
+    ],
+)
+def test_an_array_that_has_the_elements_of_all_lanes(
+    subscripts: tuple[Operand, ...], expected: bool
+) -> None:
+    """Of 8 lanes in an array of n by 24 elements."""
+    shape, forms = (n, Constant(24)), [as_expression(one) for one in subscripts]
+    assert has_all_lanes(shape, forms, "v", 8, {"i": (0, 2)}) == expected
 
 
 def test_row_major() -> None:

@@ -10,13 +10,13 @@ import pytest
 from polysched.errors import KernelError
 from polysched.ir.expr.dtypes import i32
 from polysched.ir.expr.expressions import Operand, Parameter
-from polysched.loops.interpret.interpreter import interpret
 from polysched.loops.ir.nodes import For, If
 from polysched.vector.interpret import interpreter
 from polysched.vector.ir import Assign, Loop, Store
 from polysched.vector.values import Lanes, Load, Only, Range, Sum
 from tests.loops.programs import assign, loop
 from tests.support.differential import assert_equal
+from tests.support.interpreting import interpret
 from tests.vector.programs import after_passes, lanes, on_line, only_assign, v, vectorized, x
 
 m = Parameter("m")

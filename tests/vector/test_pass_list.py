@@ -7,7 +7,6 @@ import pytest
 
 import polysched as ps
 from polysched.ir.core.tree import LoopKind
-from polysched.loops.interpret.interpreter import interpret
 from polysched.loops.ir.nodes import For, LoopProgram, walk
 from polysched.lower import STAGES, lower
 from polysched.machine.presets import PRESETS
@@ -15,6 +14,7 @@ from polysched.vector.interpret import interpreter
 from polysched.vector.pass_list import PASSES, AnyProgram, loops_after, run_passes, vector_program
 from polysched.vector.verify import verify
 from tests.support.differential import assert_equal
+from tests.support.interpreting import interpret
 
 VNNI = PRESETS["sapphirerapids"]
 N = 16

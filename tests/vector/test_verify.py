@@ -52,7 +52,7 @@ WRONG: list[tuple[Callable[[], Assign | Prefetch], str]] = [
     (lambda: replace(COPY, lanes=Lanes(8, Only(()))), "active lanes () of 8; expected some"),
     (lambda: replace(COPY, lanes=Lanes(4, Only((4,)))), "active lanes (4,) of 4"),
     (lambda: replace(COPY, lanes=Lanes(8, All(), some=False)), "literal lanes of which perhaps"),
-    (lambda: loading(at("z")), "'z' is no array of the function"),
+    (lambda: loading(at("z")), "'z' is not an array of the function"),
     (lambda: loading(at(movement=Offsets((0, 1)))), "offsets of 'x' for other lanes"),
     (lambda: loading(at(movement=Offsets((1,) * 8))), "offsets of 'x' that do not begin at 0"),
     (lambda: loading(at(movement=Gather(()))), "gather of 'x' with other dimensions"),
@@ -72,7 +72,7 @@ WRONG: list[tuple[Callable[[], Assign | Prefetch], str]] = [
     ),
     (
         lambda: replace(COPY, value=Register("r", 0, i32, True)),
-        "'r' is no register of the function",
+        "'r' is not a register of the function",
     ),
     (lambda: Prefetch(Address("x", (), 0), 4), "cache level 4; expected 1, 2 or 3"),
 ]
@@ -97,5 +97,5 @@ def test_wrong_programs() -> None:
 
 def test_a_written_register_belongs_to_the_function() -> None:
     target = Keep(Register("r", 0, i32, True))
-    with pytest.raises(LoweringError, match="'r' is no register"):
+    with pytest.raises(LoweringError, match="'r' is not a register"):
         verify(VectorProgram(**{**vars(PROGRAM), "body": replace(COPY, target=target)}))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from polysched.ir.expr.affine import weighted_sum
 from polysched.ir.expr.expressions import Expression, Operation, Parameter
 from polysched.ir.expr.linear_form import LinearForm
@@ -13,7 +11,9 @@ from polysched.ir.expr.traversal import walk
 
 def parameter_names(form: LinearForm) -> frozenset[str]:
     """The names of all parameters of a form, including parameters inside its terms."""
-    return frozenset(name for term, _ in form.terms for name in _parameters(term))
+    return frozenset(
+        node.name for term, _ in form.terms for node in walk(term) if isinstance(node, Parameter)
+    )
 
 
 def solve(form: LinearForm, value: int, unknown: str, rest: int) -> int | None:
@@ -58,7 +58,3 @@ def display(expression: Expression) -> str:
         expression.operator in INFIX or expression.operator is Operator.NEGATE
     )
     return text[1:-1] if parenthesised else text
-
-
-def _parameters(expression: Expression) -> Iterator[str]:
-    return (node.name for node in walk(expression) if isinstance(node, Parameter))

@@ -184,10 +184,6 @@ def _float_minimum(left: Scalar, right: Scalar) -> Scalar:
     return left if left < right else right
 
 
-def _float_maximum(left: Scalar, right: Scalar) -> Scalar:
-    return -_float_minimum(-left, -right)
-
-
 def fused_multiply_add(a: Scalar, b: Scalar, c: Scalar) -> Scalar:
     """``a * b + c`` rounded once, of three float32 or three float64 values."""
     if isinstance(a, np.float32):
@@ -230,43 +226,11 @@ def _fma64(a: float, b: float, c: float) -> float:
         return math.inf if exact > 0 else -math.inf
 
 
-def _floor_divide(left: int, right: int) -> int:
-    return left // right if right else 0
-
-
-def _modulo(left: int, right: int) -> int:
-    return left % right if right else 0
-
-
 def _quotient(left: int, right: int) -> int:
     if not right:
         return 0
     whole = abs(left) // abs(right)
     return whole if (left < 0) == (right < 0) else -whole
-
-
-def _remainder(left: int, right: int) -> int:
-    return left - _quotient(left, right) * right if right else 0
-
-
-def _shift_left(left: int, right: int) -> int:
-    return left << right if 0 <= right < _WIDEST else 0
-
-
-def _shift_right(left: int, right: int) -> int:
-    return left >> (right if 0 <= right < _WIDEST else _WIDEST)
-
-
-def _number_minimum(left: Scalar, right: Scalar) -> Scalar:
-    return left if left < right or np.isnan(right) else right
-
-
-def _number_maximum(left: Scalar, right: Scalar) -> Scalar:
-    return left if left > right or np.isnan(right) else right
-
-
-def _select(condition: bool, if_true: Scalar, if_false: Scalar) -> Scalar:
-    return if_true if condition else if_false
 
 
 _COMMON: Mapping[Operator, Callable[..., Scalar]] = MappingProxyType(
@@ -280,17 +244,19 @@ _COMMON: Mapping[Operator, Callable[..., Scalar]] = MappingProxyType(
         Operator.LESS_EQUAL: lambda left, right: bool(left <= right),
         Operator.EQUAL: lambda left, right: bool(left == right),
         Operator.NOT_EQUAL: lambda left, right: bool(left != right),
-        Operator.SELECT: _select,
+        Operator.SELECT: lambda condition, if_true, if_false: if_true if condition else if_false,
     }
 )
 
 _INTEGER: Mapping[Operator, Callable[..., Scalar]] = MappingProxyType(
     {
         **_COMMON,
-        Operator.FLOOR_DIVIDE: _floor_divide,
-        Operator.MODULO: _modulo,
+        Operator.FLOOR_DIVIDE: lambda left, right: left // right if right else 0,
+        Operator.MODULO: lambda left, right: left % right if right else 0,
         Operator.QUOTIENT: _quotient,
-        Operator.REMAINDER: _remainder,
+        Operator.REMAINDER: lambda left, right: (
+            left - _quotient(left, right) * right if right else 0
+        ),
         Operator.MINIMUM: min,
         Operator.MAXIMUM: max,
         Operator.AND: lambda left, right: left and right,
@@ -300,8 +266,10 @@ _INTEGER: Mapping[Operator, Callable[..., Scalar]] = MappingProxyType(
         Operator.BIT_OR: python.or_,
         Operator.BIT_XOR: python.xor,
         Operator.BIT_NOT: python.invert,
-        Operator.SHIFT_LEFT: _shift_left,
-        Operator.SHIFT_RIGHT: _shift_right,
+        Operator.SHIFT_LEFT: lambda left, right: left << right if 0 <= right < _WIDEST else 0,
+        Operator.SHIFT_RIGHT: lambda left, right: (
+            left >> (right if 0 <= right < _WIDEST else _WIDEST)
+        ),
     }
 )
 
@@ -310,12 +278,16 @@ _FLOAT: Mapping[Operator, Callable[..., Scalar]] = MappingProxyType(
         **_COMMON,
         Operator.DIVIDE: python.truediv,
         Operator.MINIMUM: _float_minimum,
-        Operator.MAXIMUM: _float_maximum,
+        Operator.MAXIMUM: lambda left, right: -_float_minimum(-left, -right),
         Operator.FMA: fused_multiply_add,
         Operator.SQUARE_ROOT: np.sqrt,
         Operator.EXPONENTIAL: np.exp,
-        Operator.NUMBER_MINIMUM: _number_minimum,
-        Operator.NUMBER_MAXIMUM: _number_maximum,
+        Operator.NUMBER_MINIMUM: lambda left, right: (
+            left if left < right or np.isnan(right) else right
+        ),
+        Operator.NUMBER_MAXIMUM: lambda left, right: (
+            left if left > right or np.isnan(right) else right
+        ),
         Operator.PSEUDO_MINIMUM: lambda left, right: right if right < left else left,
         Operator.PSEUDO_MAXIMUM: lambda left, right: right if right > left else left,
         Operator.FLOOR: np.floor,

@@ -214,9 +214,7 @@ def _window(domain: isl.Set, position: int, centers: set[int], count: int) -> li
     else:
         half = max(1, count // 2)
         runs = [_run(center, center, half, lowest, highest) for center in (first, last)]
-        if (
-            runs[0].stop >= runs[1].start - 1
-        ):  # at most one value lies between: a gap mark would save nothing
+        if runs[0].stop >= runs[1].start - 1:  # a mark for one value would save nothing
             runs = [range(runs[0].start, runs[1].stop)]
     window: list[int | None] = []
     if lowest is None or lowest < runs[0].start:

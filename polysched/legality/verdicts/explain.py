@@ -85,13 +85,9 @@ def conservative(violation: Violation) -> str:
     verb = "depends" if len(subscripts) == 1 else "depend"
     noun = "subscript" if len(subscripts) == 1 else "subscripts"
     return (
-        f"Conservative: {noun} {_and(subscripts)} {verb} on data, so every value in the declared "
-        "range is taken for possible."
+        f"Conservative: {noun} {' and '.join(subscripts)} {verb} on data, so every value in the "
+        "declared range is taken for possible."
     )
-
-
-def _and(names: tuple[str, ...]) -> str:
-    return " and ".join(names)
 
 
 def _subject(violation: Violation) -> str:
@@ -266,7 +262,7 @@ def _single_sentence(violation: Violation, source: Occurrence) -> str:
                 f"{source.name} reads {source.touched}, which nothing has written into this memory."
             )
         case Cause.ADDED:
-            return f"The schedule runs {source.name}, which is no instance of the kernel."
+            return f"The schedule runs {source.name}, which is not an instance of the kernel."
         case _:
             return f"The schedule never runs {source.name}."
 

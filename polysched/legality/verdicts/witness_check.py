@@ -35,7 +35,7 @@ def unconfirmed(program: Program, violation: Violation) -> str:
     ends = [End(program, sizes, end) for end in (witness.source, witness.sink) if end is not None]
     claims = _PAIR_CLAIMS if len(ends) == 2 else _SINGLE_CLAIMS
     if violation.cause not in claims:
-        return f"{len(ends)} instances are no witness that {violation.cause.value}"
+        return f"{len(ends)} instances do not show that {violation.cause.value}"
     for end in ends:
         for doubt in end.doubts(runs=violation.cause is not Cause.LOST):
             return doubt

@@ -9,9 +9,7 @@ from polysched.llvm.builder.function_builder import FunctionBuilder
 
 
 class _Attributes(FunctionAttributes):  # type: ignore[misc]  # llvmlite is untyped
-    """Function attributes; ``no-builtins`` keeps LLVM from calling memcpy and memset for small
-    tiles.
-    """
+    """Function attributes; ``no-builtins`` keeps LLVM from calling memcpy for small tiles."""
 
     _known = FunctionAttributes._known | {'"no-builtins"'}
 

@@ -56,9 +56,7 @@ def emit_exported_module(program: LoopProgram, machine: Machine) -> str:
 
 
 def build_exported_module(program: LoopProgram, machine: Machine) -> ir.Module:
-    """Build the module of `emit_exported_module`, to which functions may be added. Raises the same
-    errors.
-    """
+    """Build the module of `emit_exported_module`, which a caller may extend; same errors."""
     is_threaded = bool(parallel_loops(program.body))
     if is_threaded and program.name in (_MOST_THREADS, TEAM):
         raise ExportError(

@@ -3,9 +3,9 @@
 ::
 
     int NAME_supported(void) {
-        if (state != UNKNOWN)        // atomic: threads may call this concurrently return state ==
-            KNOWN;
-        state = all features are present ? KNOWN : MISSING; return state == KNOWN;
+        if (state == UNKNOWN)        // atomic: threads may call this concurrently
+            state = all features are present ? KNOWN : MISSING;
+        return state == KNOWN;
     }
 
 Inline assembly executes ``cpuid``, so the compiler's run-time library, which has a function for

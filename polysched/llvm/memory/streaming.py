@@ -23,7 +23,7 @@ def stream(builder: ir.IRBuilder, vector: Any, pointer: Any, alignment: int) -> 
     Unless the alignment is known, the emitted code tests each address, and uses an ordinary store
     if the address is not aligned.
     """
-    size = _bytes(vector)
+    size = element_bits(vector.type) * int(vector.type.count) // 8
     if alignment >= size:
         _stream_aligned(builder, vector, pointer, size)
         return
@@ -47,7 +47,3 @@ def _stream_aligned(builder: ir.IRBuilder, vector: Any, pointer: Any, size: int)
     store = builder.store(vector, pointer)
     store.align = size
     store.set_metadata("nontemporal", builder.module.add_metadata([_INT32(1)]))
-
-
-def _bytes(vector: Any) -> int:
-    return element_bits(vector.type) * int(vector.type.count) // 8

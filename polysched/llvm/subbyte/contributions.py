@@ -66,8 +66,8 @@ def contributions(
     total = count * source_bits
     if count < 0 or total % target_bits:
         raise LoweringError(
-            f"{count} elements of {source_bits} bits are {total} bits, which are no elements of "
-            f"{target_bits} bits; expected equal totals, {count} a multiple of "
+            f"{count} elements of {source_bits} bits are {total} bits, which are not "
+            f"whole elements of {target_bits} bits; expected equal totals, {count} a multiple of "
             f"{period(source_bits, target_bits)[0]}"
         )
     return tuple(
@@ -84,13 +84,6 @@ def _parts(begin: int, end: int, source_bits: int) -> Iterable[Contribution]:
         high = min(source_bits, low + end - at)
         yield Contribution(source, low, high, at - begin)
         at += high - low
-
-
-def format_contributions(table: Contributions) -> str:
-    """Format a table, one line per target element: ``{ 0: b@[0..5) lshl: 0 }{ 1: b@[0..3) lshl: 5
-    }``.
-    """
-    return "\n".join("".join(map(str, parts)) for parts in table)
 
 
 def columns(table: Contributions) -> tuple[tuple[Contribution | None, ...], ...]:

@@ -67,9 +67,7 @@ def at_least(index: Index, bound: Expression) -> tuple[Expression, ...]:
 
 
 def not_positive(form: LinearForm) -> list[LinearForm]:
-    """Forms that are all at most 0 exactly where ``form`` is, if possible without extrema and
-    floors.
-    """
+    """Forms that are all at most 0 exactly where ``form`` is; extrema and floors are split."""
     form = reduced(form)
     for atom, coefficient in form.terms:
         rest = form.plus(LinearForm(((atom, 1),), 0), -coefficient)

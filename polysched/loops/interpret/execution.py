@@ -109,7 +109,7 @@ class _Compiler:
             case If():
                 return self.conditional(node, around)
             case Block(children=children):
-                return _in_order([self.node(child, around) for child in children])
+                return in_order([self.node(child, around) for child in children])
             case Allocate():
                 return self.buffer(node, around)
             case (
@@ -189,7 +189,9 @@ def _step(node: For) -> int:
     return node.step
 
 
-def _in_order(runs: list[Run]) -> Run:
+def in_order(runs: list[Run]) -> Run:
+    """Run functions one after the other."""
+
     def run(variables: Variables) -> None:
         for each in runs:
             each(variables)

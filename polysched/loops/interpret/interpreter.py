@@ -28,43 +28,21 @@ Interpreter: TypeAlias = Callable[[Mapping[str, AnyArray], Mapping[str, int]], d
 """A function from arrays and parameters to the results of :func:`interpret`."""
 
 
-def interpret(
-    program: LoopProgram,
-    arrays: Mapping[str, AnyArray],
-    parameters: Mapping[str, int],
-    observer: Observer | None = None,
-    *,
-    order: IterationOrder = ascending,
-) -> dict[str, AnyArray]:
-    """Interpret a loop program.
-
-    The lanes of a vector loop run together: a statement reads in all lanes before it writes in any.
-    Every entry of an ``Allocate`` makes a new buffer of undefined elements.
-
-    Args:
-        arrays: every input and inout array; an output may be given to set what it holds where the
-            program does not write. They are not changed.
-        parameters: a value for every parameter.
-        observer: called with the statement and the instance after each instance has run.
-        order: of the iterations of parallel loops, which run one after the other.
-
-    Returns:
-        The output and inout arrays by name. Undefined elements are NaN, or a large integer.
-
-    Raises:
-        CallError: an array or parameter does not fit.
-        KernelError: an access outside its array or outside the lifetime of a buffer.
-        LoweringError: a vector loop whose body has no vector meaning.
-    """
-    return interpreter(program, observer, order=order)(arrays, parameters)
-
-
 def interpreter(
     program: LoopProgram, observer: Observer | None = None, *, order: IterationOrder = ascending
 ) -> Interpreter:
-    """:func:`interpret` of one program, to be run several times.
+    """Compile a loop program to a function that runs it and leaves its arguments unchanged.
 
-    Reading the loops of tiles that are written out takes longer than a small run of them.
+    The lanes of a vector loop run together: a statement reads in all lanes before it writes in any.
+    Every entry of an ``Allocate`` makes a new buffer of undefined elements (NaN, large integers).
+
+    The function takes every input and inout array; an output may be given to set what it holds
+    where the program does not write. It raises a `CallError` if an array or parameter does not fit,
+    and a `KernelError` for an access outside its array or outside the lifetime of a buffer.
+
+    Args:
+        observer: called with the statement and the instance after each instance has run.
+        order: of the iterations of parallel loops, which run one after the other.
 
     Raises:
         LoweringError: a vector loop whose body has no vector meaning.

@@ -16,20 +16,21 @@ exceeds its quota or loses instances.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 
 import islpy as isl
 
 from polysched.errors import LoweringError
-from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, path
+from polysched.ir.core.tree import Leaf, Loop, Node, Sequence, path
 from polysched.ir.expr.affine import from_aff, from_pw_aff, from_set, named
 from polysched.ir.expr.expressions import Constant, Expression, Index
 from polysched.ir.expr.functions import maximum, minimum
 from polysched.ir.expr.linear import simplify
 from polysched.ir.expr.linear_form import UNBOUNDED, Interval, Intervals
-from polysched.loops.ir.nodes import Allocate, Block, For, If, LoopNode, block, variable_interval
+from polysched.loops.ir.nodes import Allocate, Block, If, LoopNode, block, variable_interval
 from polysched.loops.ir.prefetches import PrefetchSpec
+from polysched.loops.ir.tree_loops import fresh_name, tree_loop, with_prefetches
 from polysched.loops.isl_ast.reader import resolved
 from polysched.loops.isl_ast.schedule_tree import births
 from polysched.schedule.core.program import Program, prefix_map, value_range
@@ -108,23 +109,10 @@ class _Generator:
         else:
             lower, upper = Constant(first), Constant(last + 1)
         inside = {**known, variable: variable_interval(lower, upper, known)}
-        made = For(
-            variable,
-            loop.name,
-            lower,
-            upper,
-            1,
-            loop.kind,
-            self.node(loop.body, variables, inside),
-            loop.lanes,
-            values if loop.kind is LoopKind.UNROLLED else UNBOUNDED,
-            loop.transposition,
-            instruction=loop.instruction,
-        )
-        asked = self.requests.get(id(loop), ())
+        body = self.node(loop.body, variables, inside)
+        made = tree_loop(loop, variable, (lower, upper), body, values)
         outer = dict(zip(self.iterators, map(Index, around), strict=False))
-        prefetches = tuple(one.made(made, outer, {}, inside) for one in asked)
-        return replace(made, prefetches=prefetches) if prefetches else made
+        return with_prefetches(made, self.requests.get(id(loop), ()), outer, {}, inside)
 
     def _ends(self, loop: Loop, variables: tuple[str, ...]) -> tuple[Expression, Expression]:
         """The bounds of a loop for all statements inside; the upper bound is exclusive."""
@@ -147,10 +135,7 @@ class _Generator:
         return reduce(minimum, lowers), reduce(maximum, uppers) + 1
 
     def _fresh(self, name: str, around: tuple[str, ...]) -> str:
-        taken = {*around, *self.program.kernel.parameters, *self.program.arrays}
-        while name in taken:
-            name += "_"
-        return name
+        return fresh_name(name, {*around, *self.program.kernel.parameters, *self.program.arrays})
 
 
 def _bounds(times: isl.Set) -> tuple[list[Expression], list[Expression]]:

@@ -16,8 +16,9 @@ from polysched.ir.expr.linear import intersection, interval, linear_form, simpli
 from polysched.ir.expr.linear_form import UNBOUNDED, Interval, Intervals
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import transform
-from polysched.loops.ir.nodes import Allocate, Assign, Block, For, If, LoopNode, block
+from polysched.loops.ir.nodes import Allocate, Assign, Block, If, LoopNode, block
 from polysched.loops.ir.prefetches import PrefetchSpec, value_below
+from polysched.loops.ir.tree_loops import fresh_name, tree_loop, with_prefetches
 from polysched.loops.isl_ast.ast_kinds import (
     AND,
     BLOCK,
@@ -147,23 +148,9 @@ class _Reader:
         body = self.node(node.for_get_body(), inner)
         unrolled = loop.kind is LoopKind.UNROLLED
         values = self._values(loop, step) if unrolled else UNBOUNDED
-        kind, lanes, strategy = loop.kind, loop.lanes, loop.transposition
-        generated = For(
-            variable,
-            loop.name,
-            lower,
-            upper,
-            step,
-            kind,
-            body,
-            lanes,
-            values,
-            strategy,
-            instruction=loop.instruction,
-        )
+        generated = tree_loop(loop, variable, (lower, upper), body, values, step)
         specs = self.requests.get(id(loop), ())
-        prefetches = tuple(spec.made(generated, scope.values, scope.steps, known) for spec in specs)
-        return replace(generated, prefetches=prefetches) if prefetches else generated
+        return with_prefetches(generated, specs, scope.values, scope.steps, known)
 
     def _values(self, loop: Loop, step: int) -> Interval:
         """Literal bounds of isl's iterator.
@@ -194,9 +181,7 @@ class _Reader:
 
     def _fresh(self, name: str, scope: _Scope) -> str:
         used = {value.name for value in scope.values.values() if isinstance(value, Index)}
-        while name in used or name in self.taken:
-            name += "_"
-        return name
+        return fresh_name(name, used | self.taken)
 
     def _upper(self, condition: isl.AstExpr, iterator: str, scope: _Scope) -> Expression:
         """The exclusive upper bound in isl's ``iterator < e`` or ``iterator <= e``."""

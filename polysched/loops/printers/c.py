@@ -15,8 +15,8 @@ from polysched.errors import LoweringError
 from polysched.ir.core.guards import guarded_update
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.core.tree import LoopKind
-from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Operation, Parameter
-from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.expressions import Constant, Expression, Load, Parameter
+from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.traversal import children as operands_of
 from polysched.ir.expr.traversal import loads
 from polysched.ir.expr.traversal import walk as walk_expression
@@ -392,25 +392,5 @@ def _lanes_interfere(loop: For, assign: Assign) -> bool:
     own = [load for load in loads(assign.value) if load.array == target.array]
     if any(load.subscripts != target.subscripts for load in own):
         return True
-    strides = [_stride(subscript, loop.variable) for subscript in target.subscripts]
-    return bool(own) and not any(strides)
-
-
-def _stride(expression: Expression, variable: str) -> int | None:
-    """The change of a linear expression as ``variable`` grows by 1; None if it is not linear."""
-    match expression:
-        case Index(name=name):
-            return int(name == variable)
-        case Operation(operator=Operator.ADD | Operator.SUBTRACT, operands=(left, right)):
-            first, second = _stride(left, variable), _stride(right, variable)
-            if first is None or second is None:
-                return None
-            return first + second if expression.operator is Operator.ADD else first - second
-        case Operation(operator=Operator.MULTIPLY, operands=(Constant(value=factor), other)) | (
-            Operation(operator=Operator.MULTIPLY, operands=(other, Constant(value=factor)))
-        ):
-            stride = _stride(other, variable)
-            return None if stride is None else stride * int(factor)
-        case _:
-            uses = any(node == Index(variable) for node in walk_expression(expression))
-            return None if uses else 0
+    forms = [linear_form(subscript, {}).without(loop.variable) for subscript in target.subscripts]
+    return bool(own) and not any(step and not form.uses({loop.variable}) for form, step in forms)

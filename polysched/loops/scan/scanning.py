@@ -10,13 +10,13 @@ loops do not enforce become conditions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 
-from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, statements
-from polysched.ir.expr.linear_form import UNBOUNDED
-from polysched.loops.ir.nodes import Allocate, Block, For, LoopNode
+from polysched.ir.core.tree import Leaf, Loop, Node, Sequence, statements
+from polysched.loops.ir.nodes import Allocate, Block, LoopNode
 from polysched.loops.ir.prefetches import PrefetchSpec
+from polysched.loops.ir.tree_loops import fresh_name, tree_loop, with_prefetches
 from polysched.loops.isl_ast.reader import resolved
 from polysched.loops.isl_ast.schedule_tree import births
 from polysched.loops.scan.inequalities import AffineExpr
@@ -128,37 +128,19 @@ class _Scanner:
         enforced = frozenset(bounds)
         inner_runs = [without(run, enforced) for run in runs]
         body = self.node(loop.body, depth + 1, inner_runs, inner_context)
-        generated = For(
-            inner_context.variables[depth],
-            loop.name,
-            lower,
-            upper,
-            1,
-            loop.kind,
-            body,
-            loop.lanes,
-            ends if loop.kind is LoopKind.UNROLLED else UNBOUNDED,
-            loop.transposition,
-            instruction=loop.instruction,
-        )
+        generated = tree_loop(loop, inner_context.variables[depth], (lower, upper), body, ends)
         prefetches = self.requests.get(id(loop), ())
         if not prefetches:
             return generated
         values = {
             self.iterators[outer]: context.expression(form) for outer, form in context.forms.items()
         }
-        steps = {self.iterators[outer]: 1 for outer in context.variables}
-        known = inner_context.intervals
-        return replace(
-            generated,
-            prefetches=tuple(spec.made(generated, values, steps, known) for spec in prefetches),
-        )
+        return with_prefetches(generated, prefetches, values, {}, inner_context.intervals)
 
     def _fresh(self, name: str, context: ScannedContext) -> str:
-        taken = {*context.variables.values(), *self.program.kernel.parameters, *self.program.arrays}
-        while name in taken:
-            name += "_"
-        return name
+        program = self.program
+        taken = {*context.variables.values(), *program.kernel.parameters, *program.arrays}
+        return fresh_name(name, taken)
 
 
 def _with_form(sum_: AffineExpr, form: tuple[int, AffineExpr]) -> AffineExpr:

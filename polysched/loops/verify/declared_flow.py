@@ -60,12 +60,10 @@ def declared_flow(
         written = declared_source(kernel, sources, statement, instance, seen)
         assert written is not None, "a declared instance runs once"
         memory.tags.write(statement.target.array, target, written)
-    results = {name: memory.tags.arrays[name] for name in _visible(kernel)}
+    results = {
+        name: memory.tags.arrays[name] for name, array in kernel.arrays.items() if array.is_written
+    }
     return DeclaredFlow(kernel, parameters, arrays or {}, sources, reads, results)
-
-
-def _visible(kernel: Kernel) -> list[str]:
-    return [name for name, array in kernel.arrays.items() if array.is_written]
 
 
 def free_reduction(statement: Statement | None) -> Reduction | None:

@@ -43,7 +43,7 @@ def inline(program: Program, step: Inline) -> Program:
         - Only ``inline`` and ``simplify`` steps come before, else ``StepError``.
         - The array is a temporary, its subscripts are affine, no subscript reads it, and a
           statement that writes another array reads it, else ``StepError``.
-        - All instances of a read see values of one statement, which is no reduction, at indices
+        - All instances of a read see values of one statement, which is not a reduction, at indices
           that are affine in the reader's, else ``StepError``.
         - What the value is computed from does not change before the read, else ``StepError``.
         - The new values have at most 1000 nodes and 60 levels, else ``StepError``.

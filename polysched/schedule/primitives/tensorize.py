@@ -146,9 +146,13 @@ def _nest(outermost: Loop, reference: str, form: Instruction) -> list[Loop]:
     is_partial = form.is_tile and len(nest) < len(form.extents)
     if len(nest) != len(form.extents) and not is_partial:
         names = ", ".join(f"'{loop.name}'" for loop in nest)
+        advice = "reorder the loops so that only these are inside"
+        inside = nest[-len(form.extents) :]
+        if len(nest) > len(inside) and any(loop.kind is LoopKind.VECTOR for loop in inside):
+            advice = f"name loop '{inside[0].name}'"
         raise ScheduleError(
-            f"the nest of loop '{reference}' is {names}; {form.name} computes a nest of "
-            f"{len(form.extents)} loops, {wanted}: reorder the loops so that only these are inside"
+            f"the nest of loop '{reference}' is {names}; {form.name} computes the nest {wanted}: "
+            f"{advice}"
         )
     vectors = [loop for loop in nest if loop.kind is LoopKind.VECTOR]
     for loop in nest:

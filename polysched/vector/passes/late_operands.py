@@ -17,9 +17,9 @@ from dataclasses import replace
 
 from polysched.ir.expr.operators import Operator
 from polysched.vector.ir import Assign, Keep, Store, VectorProgram, walk
-from polysched.vector.recurrences import EXTREMA, SCALAR, Body, ready_at, scalar_body
+from polysched.vector.recurrences import SCALAR, Body, is_extremum, ready_at, scalar_body
 from polysched.vector.rewrite import map_statements, map_value, walk_value
-from polysched.vector.values import Address, Apply, Load, Register, Unpack, Value, dtype_of
+from polysched.vector.values import Address, Apply, Load, Register, Unpack, Value
 
 MOST_OPERANDS = 16
 """Operands that one value combines; values with more are left as they are."""
@@ -51,7 +51,7 @@ def _reordered(body: Body) -> Iterator[Assign]:
         return ready_at(value, ready, stored, SCALAR)
 
     def rule(value: Value) -> Value:
-        if not isinstance(value, Apply) or not _is_integer_extremum(value):
+        if not isinstance(value, Apply) or not is_extremum(value):
             return value
         before, parts = time(value), list(_operands(value, value.operator, known))
         if before is None or len(parts) > MOST_OPERANDS:
@@ -83,10 +83,6 @@ def _order(part: tuple[int | None, Value]) -> int:
     """Values that wait for no earlier iteration come first."""
     time, _ = part
     return -1 if time is None else time
-
-
-def _is_integer_extremum(value: Apply) -> bool:
-    return value.operator in EXTREMA and dtype_of(value).is_integer
 
 
 def _operands(value: Value, operator: Operator, known: dict[str, Value]) -> Iterator[Value]:

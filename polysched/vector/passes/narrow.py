@@ -186,9 +186,7 @@ def _fixed(nodes: tuple[LoopNode, ...]) -> Iterator[str]:
 
 
 def narrowed(operation: Operation) -> Cast | None:
-    """Rewrite an extremum of widened operands as the conversion of a narrower extremum, if
-    possible.
-    """
+    """Rewrite an extremum of widened operands as the conversion of a narrower extremum."""
     if operation.operator not in _EXTREMA:
         return None
     # Nested extrema are narrowed together: narrowing only some would add conversions between them.

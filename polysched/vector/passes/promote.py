@@ -1,14 +1,16 @@
 """Register promotion: array elements that a region accesses repeatedly become register arrays.
 
 Each slot of a region (:mod:`polysched.vector.passes.slots`) becomes a separate register array. The
-register of a sequential loop is loaded before the loop and stored after it. The register of a
-buffer needs neither. This pass decides which values stay in registers; LLVM allocates the
-registers.
+register of a sequential loop, or of statements in a block, is loaded before it and stored after it.
+The register of a buffer needs neither. This pass decides which values stay in registers; LLVM
+allocates the registers.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from polysched.errors import LoweringError
 from polysched.ir.core.kernel import Access, Array, Role
@@ -19,6 +21,7 @@ from polysched.ir.expr.traversal import transform
 from polysched.loops.ir.nodes import (
     Allocate,
     Assign,
+    Block,
     For,
     If,
     LoopNode,
@@ -29,8 +32,9 @@ from polysched.loops.ir.nodes import (
     variable_interval,
 )
 from polysched.loops.ir.nodes import walk as walk_nodes
-from polysched.vector.classify import surely_runs
+from polysched.vector.classify import literal_lanes, surely_runs
 from polysched.vector.passes.slots import (
+    Guards,
     Region,
     Slot,
     find_slots,
@@ -50,6 +54,16 @@ def promote_registers(program: LoopProgram, budget: int) -> LoopProgram:
     body = promoter.visit(program.body, program.ranges)
     arrays = {**program.arrays, **promoter.registers}
     return replace(program, arrays=arrays, body=body, registers=promoter.sources)
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A region with registers, their loads before it and their stores after it."""
+
+    node: LoopNode
+    before: list[LoopNode]
+    after: list[LoopNode]
+    names: list[str]
 
 
 class _Promoter:
@@ -77,6 +91,8 @@ class _Promoter:
                 return replace(node, body=self.visit(body, known))
             case For(kind=LoopKind.SEQUENTIAL):
                 return self._loop(node, known)
+            case Block():
+                return self._block(node, known)
             case TileCall():
                 return node  # its elements are in tiles
             case _:
@@ -85,10 +101,33 @@ class _Promoter:
     def _loop(self, node: For, known: Intervals) -> LoopNode:
         inner = {**known, node.variable: variable_interval(node.lower, node.upper, known)}
         region = Region(node, known)
-        before: list[LoopNode] = []
-        after: list[LoopNode] = []
-        names_of: dict[str, Array] = {}
-        for array in region.written:
+        held = self._held(region, region.written)
+        assert isinstance(held.node, For)
+        node = replace(held.node, body=self.visit(held.node.body, inner))
+        if not held.names:
+            return node
+        whole: LoopNode = block([*held.before, node, *held.after])
+        if not surely_runs(node, known):
+            whole = If(node.lower < node.upper, whole)
+        return _allocated(held.names, whole)
+
+    def _block(self, node: Block, known: Intervals) -> LoopNode:
+        """Hold vectors of some lanes that several statements update.
+
+        A masked load waits until the masked store before it has reached the cache. LLVM keeps only
+        whole vectors in registers from one statement to the next.
+        """
+        held = self._held(Region(node, known), _updated_in_part(node, known))
+        assert isinstance(held.node, Block)
+        visited = map_children(held.node, lambda child: self.visit(child, known))
+        if not held.names:
+            return visited
+        return _allocated(held.names, block([*held.before, visited, *held.after]))
+
+    def _held(self, region: Region, arrays: Iterable[str]) -> _Held:
+        """Replace accesses to the slots of arrays in a region by accesses to registers."""
+        held = _Held(region.node, [], [], [])
+        for array in arrays:
             if array in self.registers or array in region.born or array not in region.read:
                 continue
             if self.arrays[array].guarded:
@@ -99,23 +138,16 @@ class _Promoter:
                 continue
             names = self._named(array, slots)
             for slot, name in names.items():
-                before.append(_transfer(slot, name, self.arrays[array], load=True))
-                after.append(_transfer(slot, name, self.arrays[array], load=False))
-                names_of[name] = self.registers[name]
-            renamed = _renamed(node, array, names, needs_memory=True, along=along)
-            assert isinstance(renamed, For)
-            node = renamed
-        node = replace(node, body=self.visit(node.body, inner))
-        if not names_of:
-            return node
-        whole: LoopNode = block([*before, node, *after])
-        if not surely_runs(node, known):
-            whole = If(node.lower < node.upper, whole)
-        for name in names_of:
-            whole = Allocate(name, whole)
-        return whole
+                load = _transfer(slot, name, self.arrays[array], load=True)
+                store = _transfer(slot, name, self.arrays[array], load=False)
+                held.before.append(_under(slots[slot], load))
+                held.after.append(_under(slots[slot], store))
+                held.names.append(name)
+            renamed = _renamed(held.node, array, names, needs_memory=True, along=along)
+            held = replace(held, node=renamed)
+        return held
 
-    def _named(self, array: str, slots: list[Slot]) -> dict[Slot, str]:
+    def _named(self, array: str, slots: Iterable[Slot]) -> dict[Slot, str]:
         names = {}
         for slot in slots:
             name = f"{array}.r{len(self.registers)}"
@@ -128,6 +160,24 @@ class _Promoter:
             )
             names[slot] = name
         return names
+
+
+def _allocated(names: Iterable[str], node: LoopNode) -> LoopNode:
+    for name in names:
+        node = Allocate(name, node)
+    return node
+
+
+def _updated_in_part(node: Block, known: Intervals) -> list[str]:
+    """The arrays of which statements of a block without loops write some lanes several times."""
+    writes: Counter[Access] = Counter()
+    for inner in walk_nodes(node):
+        match inner:
+            case For(kind=LoopKind.VECTOR, body=Assign(target=target)):
+                writes[target] += literal_lanes(inner, known) is None
+            case For(kind=kind) if kind is not LoopKind.VECTOR:
+                return []
+    return list(dict.fromkeys(target.array for target, count in writes.items() if count > 1))
 
 
 def _require_not_prefetched(array: str, body: LoopNode) -> None:
@@ -191,6 +241,13 @@ def _renamed(
                     child, array, names, needs_memory=needs_memory, along=along, vector=vector
                 ),
             )
+
+
+def _under(guards: Guards, node: LoopNode) -> LoopNode:
+    """Run a node if all conditions hold; a condition is evaluated if those before it hold."""
+    for guard in reversed(guards):
+        node = If(guard, node)
+    return node
 
 
 def _transfer(slot: Slot, name: str, array: Array, *, load: bool) -> LoopNode:

@@ -3,7 +3,9 @@
 A *region* is a sequential loop or a buffer's lifetime. Its accesses to an array go to a fixed set
 of *slots* if each access touches a single element or a contiguous vector with subscripts that are
 invariant in the region, and if any two slots are provably equal or disjoint. The region may also
-access other elements of an argument or temporary that are provably outside of all slots.
+access other elements of an argument or temporary that are provably outside of all slots. A slot
+may be accessed under conditions that are invariant in the region, as in the last rows and columns
+of a tile.
 """
 
 from __future__ import annotations
@@ -11,13 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeAlias
 
 from polysched.ir.core.kernel import Access
 from polysched.ir.core.tree import LoopKind
-from polysched.ir.expr.expressions import Constant, Expression, Load
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load
 from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.linear_form import Intervals, LinearForm
 from polysched.ir.expr.traversal import loads
+from polysched.ir.expr.traversal import walk as walk_expression
 from polysched.loops.ir.nodes import (
     Allocate,
     Assign,
@@ -55,20 +59,25 @@ class Slot:
     """None for a single element."""
 
 
+Guards: TypeAlias = tuple[Expression, ...]
+"""Conditions that all hold, outermost first."""
+
+
 @dataclass(frozen=True)
 class _Context:
     """The loops and conditions around an access in a region.
 
     Attributes:
         vector: the vector loop around the access.
-        guarded: whether a condition is around the access.
+        guards: the conditions around the access, outermost first; None if one of them selects lanes
+            or runs the access if it does not hold.
         certain: whether each run of the region reaches the access, ignoring conditions.
         around: the other loops of the region around the access, outermost first.
         threaded: whether one of the loops in ``around`` is parallel.
     """
 
     vector: For | None = None
-    guarded: bool = False
+    guards: Guards | None = ()
     certain: bool = True
     around: tuple[For, ...] = ()
     threaded: bool = False
@@ -77,6 +86,18 @@ class _Context:
     def bound(self) -> frozenset[str]:
         """The variables of the region's loops around the access, except the lane variable."""
         return frozenset(loop.variable for loop in self.around)
+
+    @cached_property
+    def fixed_guards(self) -> Guards | None:
+        """The guards, if a run of the region reaches the access exactly if they hold before it."""
+        if self.guards is None or not self.certain:
+            return None
+        inner = (node for guard in self.guards for node in walk_expression(guard))
+        varies = any(
+            isinstance(node, Load) or (isinstance(node, Index) and node.name in self.bound)
+            for node in inner
+        )
+        return None if varies else self.guards
 
 
 @dataclass(frozen=True)
@@ -140,8 +161,12 @@ def find_slots(
     *,
     needs_memory: bool,
     along: int = -1,
-) -> list[Slot] | None:
+) -> dict[Slot, Guards] | None:
     """The slots of an array in a region; None if its accesses do not go to a fixed set of slots.
+
+    Returns:
+        For each slot, the conditions under which the region accesses it: it does if they all hold,
+        and only then. They are irrelevant if ``needs_memory`` is false.
 
     Args:
         array: the array.
@@ -155,7 +180,7 @@ def find_slots(
         return None  # threads do not share registers
     if array in region.operands:
         return None
-    unique: dict[Slot, None] = {}
+    slots: dict[Slot, Guards] = {}
     moving: list[_Touch] = []
     for touch in _touches(region, array):
         if any(load.array in region.written for load in _inner_loads(touch.access)):
@@ -168,20 +193,30 @@ def find_slots(
             needs_memory=needs_memory,
             along=along,
         )
-        if slot is not None and needs_memory and (touch.at.guarded or not touch.at.certain):
-            return None
-        if slot is not None:
-            unique[slot] = None
-        elif needs_memory:
+        if slot is None:
+            if not needs_memory:
+                return None
             moving.append(touch)
+        elif not needs_memory:
+            slots[slot] = ()
         else:
-            return None
-    slots = list(unique)
-    if not slots or len(slots) > budget or not _all_apart(slots, along):
+            guards = touch.at.fixed_guards
+            if guards is not None and slot in slots:
+                guards = _weaker(slots[slot], guards)
+            if guards is None:
+                return None
+            slots[slot] = guards
+    if not slots or len(slots) > budget or not _all_apart(list(slots), along):
         return None
     if not all(_is_clear(slot, touch, region.known, along) for touch in moving for slot in slots):
         return None
     return slots
+
+
+def _weaker(first: Guards, second: Guards) -> Guards | None:
+    """Those of two conditions that the others begin with; None if neither are."""
+    shorter, longer = sorted((first, second), key=len)
+    return shorter if longer[: len(shorter)] == shorter else None
 
 
 def _placed(
@@ -201,11 +236,13 @@ def _placed(
             )
             deeper = {**known, node.variable: variable_interval(node.lower, node.upper, known)}
             yield from _placed(body, deeper, inner)
-        case If(then=then, otherwise=otherwise):
-            inner = replace(context, guarded=True)
-            yield from _placed(then, known, inner)
+        case If(condition=condition, then=then, otherwise=otherwise):
+            guards = context.guards
+            if guards is not None:
+                guards = None if context.vector else (*guards, condition)
+            yield from _placed(then, known, replace(context, guards=guards))
             if otherwise is not None:
-                yield from _placed(otherwise, known, inner)
+                yield from _placed(otherwise, known, replace(context, guards=None))
         case Block(children=children):
             for child in children:
                 yield from _placed(child, known, context)

@@ -106,7 +106,7 @@ class _Selection:
         body: LoopNode,
         forms: tuple[Instruction, ...],
     ) -> LoopNode:
-        """The call of an instruction on tiles, or the nest as plain loops if it is no tile."""
+        """The call of an instruction on tiles, or the nest as plain loops if it is not a tile."""
         reason = incomplete_tile(nest, body)
         if reason is not None or not isinstance(body, Assign):
             self.incomplete.setdefault(mark, reason or "")
@@ -240,9 +240,7 @@ class _Selection:
 
 
 def _incompleteness(nest: list[For], inner: LoopNode, form: Instruction) -> str | None:
-    """The reason why a nest is not a complete run of an instruction's loops; None if it is
-    complete.
-    """
+    """Why a nest is not a complete run of an instruction's loops; None if it is complete."""
     if not isinstance(inner, Assign):
         return f"the statement in loop '{nest[-1].loop}' runs under a condition"
     if len(nest) < len(form.extents):

@@ -10,7 +10,7 @@ from polysched.loops.ir.nodes import Assign, Block, For, Interleaving, Transposi
 from polysched.vector.interleaved import origin
 
 LANE = "tile.lane"
-"""The variable of a tile's vector loops. It is no identifier, so no loop has the same name."""
+"""The variable of a tile's vector loops. It is not an identifier, so no loop has the same name."""
 
 
 def transposition(

@@ -111,9 +111,7 @@ def _call(
             )
         shape = tile_shape(form, operand, form.extents)
         if shape is None or shape[0] > TILE_ROWS or shape[1] * expected.bytes > TILE_BYTES:
-            return (
-                f"{where} is no tile of at most {TILE_ROWS} rows of {TILE_BYTES} consecutive bytes"
-            )
+            return f"{where} is not a tile of up to {TILE_ROWS} rows of {TILE_BYTES} bytes in a row"
         box = _box(form, pairing, pattern, load, arrays)
         if isinstance(box, str):
             return f"array '{load.array}', {where}: {box}"

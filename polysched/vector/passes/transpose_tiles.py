@@ -69,9 +69,7 @@ class _Former:
         self.formed: set[str] = set()
 
     def require_tiles(self) -> None:
-        """Check that each loop whose lanes have their own conditions somewhere has a tile
-        elsewhere.
-        """
+        """Check that loops whose lanes have conditions of their own also form a tile."""
         for name, loop in self.masked.items():
             if name not in self.formed:
                 raise _refused(loop, "its lanes run under conditions of their own")

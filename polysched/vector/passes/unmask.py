@@ -10,10 +10,12 @@ matrix, of which there are as many as a parameter says.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from polysched.ir.expr.expressions import Index
+from polysched.ir.expr.dtypes import boolean, i64
+from polysched.ir.expr.expressions import Constant, Index
+from polysched.ir.expr.operators import Operator
 from polysched.vector.ir import (
     Assign,
     Branch,
@@ -31,6 +33,7 @@ from polysched.vector.ir import (
 from polysched.vector.rewrite import map_statements, statement_values, walk_value
 from polysched.vector.values import (
     All,
+    Apply,
     First,
     Lanes,
     Load,
@@ -39,6 +42,7 @@ from polysched.vector.values import (
     Range,
     Register,
     Shuffle,
+    Uniform,
     Unpack,
     Value,
 )
@@ -54,7 +58,7 @@ def unmask_registers(program: VectorProgram) -> VectorProgram:
     }
     if not active_lanes:
         return program
-    mixed, _ = _mixed(program.body, {})
+    mixed, _ = _mixed(program.body, {}, ())
     for node in nodes:
         for name, active in _accesses(node):
             if name in active_lanes:
@@ -66,14 +70,50 @@ def unmask_registers(program: VectorProgram) -> VectorProgram:
         if name not in mixed or (len(kinds) == 1 and None not in kinds)
     }
 
-    def rewritten(node: Statement) -> Statement:
+    def rewritten(node: Statement) -> Node:
         if not (isinstance(node, Assign | Call) and isinstance(node.target, Keep)):
             return node
-        if node.target.register.array not in dead:
+        if node.target.register.array not in dead or node.lanes is None:
             return node
-        return replace(node, target=replace(node.target, masked=False))
+        unmasked = replace(node, target=replace(node.target, masked=False))
+        return (_in_all_lanes(node) or unmasked) if isinstance(node, Assign) else unmasked
 
     return replace(program, body=map_statements(program.body, rewritten))
+
+
+def _in_all_lanes(node: Assign) -> Node | None:
+    """Let dead lanes compute too, if there is an active one; None if they must not.
+
+    They may compute with any values that are read from memory that exists.
+    """
+    assert node.lanes is not None
+    assert isinstance(node.target, Keep)
+    loads = [value for value in walk_value(node.value) if isinstance(value, Load)]
+    if not loads or loads == [node.value] or not _is_harmless(node.value):
+        return None  # nothing is gained
+    lanes = replace(node.lanes, active=All(), some=True)
+    whole = replace(node, target=replace(node.target, masked=False), lanes=lanes)
+    match node.lanes.active:
+        case Only():
+            return whole
+        case Range() if node.lanes.some:
+            return whole
+        case Range(lower=None, upper=upper, step=1):
+            some = Apply(Operator.LESS, (Constant(0, i64), upper), boolean, contract=False)
+            return Branch(some, whole)
+        case _:
+            return None
+
+
+def _is_harmless(value: Value) -> bool:
+    """Whether all lanes can compute a value if one can."""
+    match value:
+        case Apply(operands=values, dtype=dtype):
+            return dtype is not None and dtype.is_float and all(map(_is_harmless, values))
+        case Load(access=access, where=None):
+            return access.is_whole or access.movement is Uniform.BROADCAST
+        case _:
+            return isinstance(value, Register | Constant)
 
 
 def _masked(node: Node) -> Iterator[str]:
@@ -84,58 +124,82 @@ def _masked(node: Node) -> Iterator[str]:
         yield node.target.register.array
 
 
-_State: TypeAlias = dict[tuple[str, int], Lanes | None]
-"""For each register: the lanes in which it was last written on all paths, with the same bounds."""
+@dataclass(frozen=True)
+class _Written:
+    """The lanes in which a register was last written on all paths on which the guards hold."""
+
+    lanes: Lanes | None
+    guards: tuple[Value, ...]
 
 
-def _mixed(node: Node, state: _State) -> tuple[set[str], _State]:
+_State: TypeAlias = dict[tuple[str, int], _Written]
+"""What is known of each register, with the bounds and conditions that hold at one place."""
+
+
+def _mixed(node: Node, state: _State, guards: tuple[Value, ...]) -> tuple[set[str], _State]:
     """The register arrays that are read in lanes that were not written last, and the state behind.
 
     A forward data-flow analysis of the structured program. The state before a loop is joined with
-    that behind its body; lanes whose bounds depend on the loop are forgotten there.
+    that behind its body; lanes and guards that depend on the loop are forgotten there.
+
+    Args:
+        node: the program.
+        state: the state before it.
+        guards: the conditions around it that loops alone can change.
     """
     mixed: set[str] = set()
     match node:
         case Sequence(nodes=nodes):
             for child in nodes:
-                found, state = _mixed(child, state)
+                found, state = _mixed(child, state, guards)
                 mixed |= found
+        case Branch(condition=condition, then=then, otherwise=None) if _is_fixed(condition):
+            mixed, end = _mixed(then, state, (*guards, condition))
+            state = {
+                key: state[key] if key in state and state[key].lanes == written.lanes else written
+                for key, written in end.items()
+            }
         case Branch():
             mixed |= {name for name, _ in _accesses(node)}
             states = []
             for child in children(node):
-                found, end = _mixed(child, state)
+                found, end = _mixed(child, state, guards)
                 mixed |= found
                 states.append(end)
             state = _joined(*states) if len(states) == 2 else _joined(state, states[0])
         case Loop():
-            return _mixed_in_loop(node, state)
+            return _mixed_in_loop(node, state, guards)
         case Assign() | Call():
             state = dict(state)
             is_fixed = node.lanes is None or has_fixed_lanes(node.lanes)
             moved = _moved(node)
             for register in _read(node):
                 key = register.array, register.number
-                is_mixed = not is_fixed or key not in state or not _covers(state[key], node.lanes)
-                if is_mixed or register in moved:
+                is_covered = (
+                    is_fixed
+                    and key in state
+                    and set(state[key].guards) <= set(guards)
+                    and _covers(state[key].lanes, node.lanes)
+                )
+                if not is_covered or register in moved:
                     mixed.add(register.array)
             if isinstance(node.target, Keep):
                 register = node.target.register
                 if not is_fixed:
                     mixed.add(register.array)
-                state[register.array, register.number] = node.lanes
+                state[register.array, register.number] = _Written(node.lanes, guards)
         case _:
             mixed |= {name for name, _ in _accesses(node)}
     return mixed, state
 
 
-def _mixed_in_loop(loop: Loop, state: _State) -> tuple[set[str], _State]:
+def _mixed_in_loop(loop: Loop, state: _State, guards: tuple[Value, ...]) -> tuple[set[str], _State]:
     """The answer of :func:`_mixed` for a loop."""
     is_parallel = loop.region is not None
     entry: _State = {} if is_parallel else state
     while True:
-        mixed, end = _mixed(loop.body, entry)
-        end = {key: lanes for key, lanes in end.items() if not _depends(lanes, loop.variable)}
+        mixed, end = _mixed(loop.body, entry, guards)
+        end = {key: written for key, written in end.items() if not _depends(written, loop.variable)}
         repeated = _joined(entry, end)
         if repeated == entry:
             break
@@ -147,7 +211,9 @@ def _mixed_in_loop(loop: Loop, state: _State) -> tuple[set[str], _State]:
 
 def _joined(first: _State, second: _State) -> _State:
     """What holds on both paths."""
-    return {key: lanes for key, lanes in first.items() if key in second and second[key] == lanes}
+    return {
+        key: written for key, written in first.items() if key in second and second[key] == written
+    }
 
 
 def _covers(written: Lanes | None, read: Lanes | None) -> bool:
@@ -159,9 +225,10 @@ def _covers(written: Lanes | None, read: Lanes | None) -> bool:
     return written.count == read.count and isinstance(written.active, All)
 
 
-def _depends(lanes: Lanes | None, variable: str) -> bool:
-    """Whether the bounds of lanes depend on a loop variable."""
-    inner = (value for end in _ends(lanes) for value in walk_value(end))
+def _depends(written: _Written, variable: str) -> bool:
+    """Whether the bounds of lanes or the guards depend on a loop variable."""
+    outermost = (*_ends(written.lanes), *written.guards)
+    inner = (value for end in outermost for value in walk_value(end))
     return any(isinstance(value, Index) and value.name == variable for value in inner)
 
 
@@ -202,8 +269,12 @@ def has_fixed_lanes(lanes: Lanes) -> bool:
     """
     if isinstance(lanes.active, Predicate):
         return False
-    inner = [value for end in _ends(lanes) for value in walk_value(end)]
-    return not any(isinstance(value, Load | Unpack | Register) for value in inner)
+    return all(_is_fixed(end) for end in _ends(lanes))
+
+
+def _is_fixed(value: Value) -> bool:
+    """Whether loops alone can change a value."""
+    return not any(isinstance(inner, Load | Unpack | Register) for inner in walk_value(value))
 
 
 def _accesses(node: Node) -> Iterator[tuple[str, _Active]]:

@@ -13,10 +13,10 @@ from typing import Any
 import islpy as isl
 import pytest
 
-from polysched.fuzz.memory import bytes_in_use
 from polysched.ir.isl import isl_pointers
 from polysched.ir.isl.isl_methods import TAKING
 from polysched.ir.isl.isl_pointers import WORDS, find_layout
+from tests.support.memory_growth import bytes_in_use
 
 TAKEN = [(of_class, name) for of_class, names in TAKING.items() for name in names.split()]
 

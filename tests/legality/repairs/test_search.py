@@ -6,7 +6,6 @@ from collections.abc import Callable
 import pytest
 
 from polysched.fuzz.enumeration import keeps_order
-from polysched.fuzz.schedules import random_kernel, random_schedule
 from polysched.fuzz.steps import only_reorders
 from polysched.fuzz.subject import LARGEST_SIZE
 from polysched.ir.core.kernel import Kernel, Order
@@ -25,6 +24,7 @@ from tests.schedule.primitives.test_privatize import row
 from tests.schedule.primitives.test_rfactor import dot
 from tests.support.effort import cases
 from tests.support.kernels import jacobi, prefix, seidel_plane
+from tests.support.random_schedules import random_kernel, random_schedule
 
 
 def two_sums() -> Kernel:

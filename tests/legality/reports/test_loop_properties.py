@@ -4,7 +4,6 @@ from collections import Counter
 import pytest
 
 from polysched.dependence.relations import DependenceKind
-from polysched.fuzz.schedules import random_kernel, random_schedule
 from polysched.ir.core.tree import LoopKind
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import i32
@@ -16,6 +15,7 @@ from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import copy_shifted, matmul, producer_consumer, seidel
 from tests.support.effort import cases
 from tests.support.kernels import jacobi
+from tests.support.random_schedules import random_kernel, random_schedule
 
 FLOW, ANTI, OUTPUT = DependenceKind.FLOW, DependenceKind.ANTI, DependenceKind.OUTPUT
 

@@ -277,7 +277,7 @@ def test_source_and_sink_are_not_exchanged(name: str) -> None:
         ("two tiles", Cause.LIFETIME, "t_local[0,0] and t_local[0,0] are not"),
         ("outside", Cause.NEVER_WRITTEN, "the caller defines A"),
         ("undefined", Cause.OUTSIDE, "array s has the shape (1,)"),
-        ("lost", Cause.SEQUENCE, "1 instances are no witness that the sink's statement stands"),
+        ("lost", Cause.SEQUENCE, "1 instances do not show that the sink's statement stands"),
     ],
 )
 def test_another_cause_is_doubted(name: str, other: Cause, doubt: str) -> None:

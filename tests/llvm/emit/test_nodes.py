@@ -14,13 +14,13 @@ from polysched.ir.expr.expressions import Constant, Index, Load, Operand, Parame
 from polysched.ir.expr.functions import select
 from polysched.ir.semantics.memory import AnyArray
 from polysched.llvm.emit.module import emit_module
-from polysched.loops.interpret.interpreter import interpret
 from polysched.loops.ir.nodes import Allocate, Block, For, If, LoopNode, LoopProgram
 from polysched.machine.load import load_machine
+from polysched.runtime.compiling import compile_kernel
 from polysched.runtime.jit import emit_assembly
-from polysched.runtime.kernel import compile_kernel
 from tests.loops.programs import array, assign, load, loop, program, vector
 from tests.support.differential import NO_CACHE, assert_equal
+from tests.support.interpreting import interpret
 
 v, i, m = Index("v"), Index("i"), Parameter("m")
 HOST = load_machine(None)

@@ -8,9 +8,10 @@ from polysched.ir.core.kernel import Role
 from polysched.ir.core.tree import LoopKind
 from polysched.ir.expr.dtypes import f32, i32
 from polysched.ir.expr.expressions import Constant
-from polysched.loops.interpret.interpreter import interpret, interpreter
+from polysched.loops.interpret.interpreter import interpreter
 from polysched.loops.ir.nodes import Allocate, Block, If
 from tests.loops.programs import array, assign, i, j, load, loop, matmul_relu, n, program, vector
+from tests.support.interpreting import interpret
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 5])

@@ -12,12 +12,12 @@ from polysched.ir.expr.dtypes import i32
 from polysched.ir.semantics.reference import run_reference
 from polysched.legality.check import check
 from polysched.loops.generate import generate_loops
-from polysched.loops.interpret.interpreter import interpret
 from polysched.loops.ir.nodes import For, walk
 from polysched.loops.isl_ast.repetition import left_out, repetitions
 from polysched.schedule.schedule import Schedule
 from tests.support.alike import random_kernel, random_schedule
 from tests.support.differential import arguments, assert_equal
+from tests.support.interpreting import interpret
 
 
 def in_turn(count: int, *, apart: bool = False) -> Kernel:

@@ -12,7 +12,6 @@ from polysched.ir.core.tree import LoopKind
 from polysched.ir.expr.dtypes import f32, i32
 from polysched.ir.expr.expressions import Constant
 from polysched.ir.expr.functions import cast
-from polysched.loops.interpret.interpreter import interpret
 from polysched.loops.ir.nodes import Allocate, Block, For, If, LoopNode, LoopProgram
 from polysched.loops.printers.c import function_name, print_c
 from polysched.lower import lower
@@ -32,6 +31,7 @@ from tests.loops.programs import (
 )
 from tests.support import kernels, packed_kernels
 from tests.support.effort import covering
+from tests.support.interpreting import interpret
 
 
 def test_matmul_text(check_golden: Callable[[str, str], None]) -> None:
@@ -69,7 +69,8 @@ X = {shift: load("x", i + shift, dtype=i32) for shift in (0, 1, 4)}
         "body, copied": [
             ([assign("x", (i,), load("y", i, dtype=i32))], False),
             ([own(i)], False),
-            ([own(2 * i // 2)], True),
+            ([own(2 * i // 2)], False),
+            ([own(5 * i // 4)], True),
             ([own(19 - i)], False),
             ([own(i // 2)], True),
             ([own(i - i)], True),

@@ -11,11 +11,11 @@ from polysched.ir.expr.dtypes import DType, boolean, f32, f64, i8, i32, i64, u32
 from polysched.ir.expr.expressions import Constant, Expression, Number, operation
 from polysched.ir.expr.functions import cast, exp, select
 from polysched.ir.expr.operators import Operator
-from polysched.loops.interpret.interpreter import interpret
 from polysched.loops.printers.c_expressions import CExpressions, c_constant, flat_index
 from tests.loops.compiling import run_c
 from tests.loops.programs import array, assign, i, j, load, loop, n, program
 from tests.support.expression_strategies import expressions
+from tests.support.interpreting import interpret
 
 NAMES = {name: name for name in "ijn"}
 C = CExpressions({"x": array("x", (n, 8), Role.INPUT)}, {"x": "x"}, NAMES)

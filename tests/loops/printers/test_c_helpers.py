@@ -32,11 +32,11 @@ from polysched.ir.expr.operators import (
     Operator,
 )
 from polysched.ir.semantics.memory import AnyArray
-from polysched.loops.interpret.interpreter import interpret
 from polysched.loops.printers.c import print_c
 from polysched.loops.printers.c_helpers import Helper, c_type, helper_for, is_index_arithmetic
 from tests.loops.compiling import run_c
 from tests.loops.programs import array, assign, i, load, loop, n, program
+from tests.support.interpreting import interpret
 
 UNARY = (
     Operator.NEGATE,

@@ -17,7 +17,6 @@ from polysched.library.matmul.plan.config import Config
 from polysched.library.matmul.schedule.build import matmul_schedule
 from polysched.loops.analysis.coverage import miscovered
 from polysched.loops.analysis.lifetimes import merge_lifetimes, timing
-from polysched.loops.interpret.interpreter import interpret
 from polysched.loops.ir.nodes import Allocate, For, If, LoopProgram, walk
 from polysched.loops.ir.prefetches import requests
 from polysched.loops.isl_ast.schedule_tree import iterator_names
@@ -30,6 +29,7 @@ from polysched.schedule.schedule import Schedule
 from tests.support import kernels
 from tests.support.differential import arguments
 from tests.support.effort import cases
+from tests.support.interpreting import interpret
 
 Instance = tuple[str, tuple[int, ...]]
 

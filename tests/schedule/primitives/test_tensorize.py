@@ -72,13 +72,13 @@ REFUSED: list[tuple[ps.Kernel, Steps, str]] = [
     (
         dots(),
         lambda s: s.tensorize("n", "vpdpbusd"),
-        "the nest of loop 'n' is 'n', 'nv', 'r'; vpdpbusd computes a nest of 2 loops, lane in "
-        "0..16, term in 0..4: reorder the loops so that only these are inside",
+        "the nest of loop 'n' is 'n', 'nv', 'r'; vpdpbusd computes the nest lane in "
+        "0..16, term in 0..4: name loop 'nv'",
     ),
     (
         dots(),
         lambda s: s.tensorize("r", "vpdpbusd"),
-        "the nest of loop 'r' is 'r'; vpdpbusd computes a nest of 2 loops, lane in 0..16, term in "
+        "the nest of loop 'r' is 'r'; vpdpbusd computes the nest lane in 0..16, term in "
         "0..4: reorder the loops so that only these are inside",
     ),
     (
@@ -107,7 +107,7 @@ REFUSED: list[tuple[ps.Kernel, Steps, str]] = [
         dots(),
         lambda s: s.tensorize("nv", "vpdpbusd").reorder("r", "nv"),
         "after this step, 'vpdpbusd' does not compute the nest of loop 'nv' any more: the nest of "
-        "loop 'nv' is 'nv'; vpdpbusd computes a nest of 2 loops, lane in 0..16, term in 0..4: "
+        "loop 'nv' is 'nv'; vpdpbusd computes the nest lane in 0..16, term in 0..4: "
         "reorder the loops so that only these are inside",
     ),
     (

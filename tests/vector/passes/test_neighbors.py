@@ -14,16 +14,16 @@ from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType, f32, f64, i16, i32
 from polysched.ir.expr.expressions import Index, Load
 from polysched.llvm.emit.module import emit_module
-from polysched.loops.interpret.interpreter import interpret
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
-from polysched.runtime.kernel import compile_kernel
+from polysched.runtime.compiling import compile_kernel
 from polysched.schedule.schedule import Schedule
 from polysched.vector.passes.neighbors import choose_loads
 from polysched.vector.values import Access, Address, Uniform
 from tests.loops.programs import array, assign, load, program, vector
 from tests.support.differential import NO_CACHE, assert_agrees, assert_equal
+from tests.support.interpreting import interpret
 
 WIDE = load_machine("sapphirerapids")
 v = Index("v")

@@ -1,5 +1,7 @@
 """Accumulators in registers: that slots are, and that nothing else changes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,11 +9,10 @@ from polysched.inspect.assembly import hot_loop, parse
 from polysched.ir.core.kernel import Kernel, Role
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import f32, i32
-from polysched.ir.expr.expressions import Index
+from polysched.ir.expr.expressions import Constant, Index
 from polysched.ir.semantics.reference import run_reference
 from polysched.llvm.emit.module import emit_module
-from polysched.loops.interpret.interpreter import interpret
-from polysched.loops.ir.nodes import Allocate, LoopNode, LoopProgram
+from polysched.loops.ir.nodes import Allocate, If, LoopNode, LoopProgram, block
 from polysched.lower import lower
 from polysched.machine.load import load_machine
 from polysched.runtime.jit import emit_assembly
@@ -23,6 +24,7 @@ from tests.llvm.emit.test_nodes import assert_runs_as_interpreted
 from tests.loops.programs import array, assign, load, loop, program
 from tests.support import kernels
 from tests.support.differential import arguments, assert_agrees, assert_equal, spread
+from tests.support.interpreting import interpret
 
 
 def promoted(made: LoopProgram, budget: int = 32) -> LoopProgram:
@@ -68,6 +70,38 @@ def test_partial_vector() -> None:
     made = line(loop("k", 0, 9, lanes(add(v, k), upper=m)), context="[m] -> { : 0 <= m <= 8 }")
     for value in (0, 1, 5, 8):
         assert_runs_as_interpreted(made, m=value)
+
+
+@pytest.mark.parametrize("lower", [0, 2])
+def test_a_vector_that_statements_of_a_block_update(lower: int) -> None:
+    part = [replace(lanes(add(v + 8, v + j), upper=m), lower=Constant(lower)) for j in range(3)]
+    made = line(If(m < 7, block(part)), context="[m] -> { : 0 <= m <= 8 }")
+    assert registers(made) == 1
+    others = [lanes(add(v + 8 * j, v + j), upper=m) for j in range(3)]
+    assert registers(line(block(others))) == 0  # each once
+    assert registers(line(block([*part, loop("k", 0, 9, add(3, k))]))) == 1  # that of the loop
+    assert registers(line(block([*part, add(9, 3)]))) == 0  # an element of the vector
+    for value in range(9):
+        assert_runs_as_interpreted(made, m=value)
+
+
+def test_vectors_under_conditions_that_do_not_change() -> None:
+    """The last rows and columns of a tile: no other element is read or written."""
+    row = [If(m > j, lanes(add(v + 8 * j, v + k), upper=m - j)) for j in range(5)]
+    made = line(loop("k", 0, 9, *row), context="[m] -> { : 0 <= m <= 8 }")
+    assert registers(made) == 5
+    for value in range(9):
+        assert_runs_as_interpreted(made, m=value)
+
+
+def test_an_element_that_exists_only_under_a_condition() -> None:
+    made = line(loop("k", 0, 9, If(m < 64, add(m, k))), context="[m] -> { : 0 <= m < 90 }")
+    changed = promoted(made)
+    assert changed.registers
+    given = {name: np.arange(64, dtype=np.int32) for name in ("x", "y")}
+    for value in (0, 63, 64, 89):
+        expected = interpret(made, given, {"m": value})
+        assert_equal(interpret(changed, given, {"m": value}), expected, f"m = {value}")
 
 
 def test_strided_vector_at_the_end_of_an_array() -> None:

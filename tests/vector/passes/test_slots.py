@@ -58,6 +58,21 @@ def test_a_buffer_may_be_touched_under_a_condition() -> None:
     assert places(region, needs_memory=False) == ["3"]
 
 
+def test_an_element_under_conditions_that_do_not_change() -> None:
+    both = If(m < 4, If(i < 4, add(3, k)))
+    region = Region(loop("k", 0, 9, both), {})
+    found = find_slots("y", region, 32, needs_memory=True)
+    assert found is not None
+    assert list(found.values()) == [(as_expression(m < 4), as_expression(i < 4))]
+    assert places(loop("k", 0, 9, both, If(m < 4, add(3, k)))) == ["3"]
+    assert places(loop("k", 0, 9, both, If(m < 5, add(3, k)))) is None  # none implies the other
+    assert places(loop("k", 0, 9, both, add(3, k))) == ["3"]
+    assert places(loop("k", 0, 9, If(m < 4, add(3, k), add(4, k)))) is None
+    assert places(loop("k", 0, 9, If(load("x", 0, dtype=i32) < 4, add(3, k)))) is None
+    assert places(loop("i", 0, 9, If(m < 4, loop("k", 0, m, add(3, k))))) is None
+    assert places(loop("i", 0, 9, loop("k", 0, 4, both))) is None  # the condition changes with i
+
+
 def test_a_loop_that_may_not_run_inside_another() -> None:
     assert places(loop("k", 0, m, add(3, k))) == ["3"]
     assert places(loop("i", 0, 2, loop("k", 0, m, add(3, k)))) is None

@@ -12,7 +12,6 @@ from polysched.ir.core.kernel import Role
 from polysched.ir.core.tree import TransposeDirective, TransposeStrategy
 from polysched.ir.expr.dtypes import boolean, i32
 from polysched.ir.expr.expressions import Expression, Index, Load, Operand, Parameter
-from polysched.loops.interpret.interpreter import interpret
 from polysched.loops.ir.nodes import (
     Assign,
     For,
@@ -26,6 +25,7 @@ from polysched.vector.passes.transpose_tiles import form_tiles
 from tests.llvm.emit.test_nodes import assert_runs_as_interpreted
 from tests.loops.programs import array, assign, load, program, vector
 from tests.support.differential import assert_equal
+from tests.support.interpreting import interpret
 
 v, m = Index("v"), Parameter("m")
 LANES = 8

@@ -15,9 +15,10 @@ from polysched.ir.expr.expressions import Constant, Expression, Index, Operand, 
 from polysched.loops.ir.nodes import If, LoopNode
 from polysched.lower import compile
 from polysched.user import Schedule
-from polysched.vector.ir import Assign, Keep, walk
+from polysched.vector.ir import Assign, Branch, Keep, walk
 from polysched.vector.passes.unmask import unmask_registers
 from polysched.vector.passes.vectorize import vectorize
+from polysched.vector.values import All
 from tests.loops.programs import array, assign, load, loop, program, vector
 from tests.support.differential import NO_CACHE
 from tests.vector.programs import AVX512
@@ -56,6 +57,17 @@ def clear(upper: Operand) -> LoopNode:
         ([loop("k", 0, 3, clear(K), add_one(K))], True),
         ([If(N < 5, clear(N), clear(N)), add_one(N)], True),
         ([If(N < 5, clear(N)), add_one(N)], False),
+        ([If(N < 5, clear(N)), If(N < 5, add_one(N))], True),
+        ([If(N < 5, clear(N)), If(N < 6, add_one(N))], False),
+        ([If(N < 5, clear(N)), If(N < 5, If(K < 6, add_one(N)))], True),
+        ([If(N < 5, If(K < 6, clear(N))), If(N < 5, add_one(N))], False),
+        ([If(N < 5, clear(N)), loop("k", 0, 3, If(N < 5, add_one(N)))], True),
+        ([loop("k", 0, 3, If(K < 2, clear(N)), If(K < 2, add_one(N)))], True),
+        ([If(K < 2, clear(N)), loop("k", 0, 3, If(K < 2, add_one(N)))], False),
+        ([loop("k", 0, 3, If(K < 2, clear(N))), If(K < 2, add_one(N))], False),
+        ([clear(N), If(N < 5, clear(16)), add_one(N)], False),
+        ([clear(N), If(N < 5, clear(N)), add_one(N)], True),
+        ([If(load("r", 0) < 5, clear(N)), If(load("r", 0) < 5, add_one(N))], False),
         ([clear(16), add_one(16), clear(N), add_one(N)], True),
         ([clear(16), add_one(N), add_one(16)], False),
         ([If(N < 1, add_one(13))], True),
@@ -69,6 +81,30 @@ def test_registers_that_are_read_in_the_lanes_that_were_written(
     rewritten = unmask_registers(vectorize(made, AVX512))
     targets = [node.target for node in walk(rewritten.body) if isinstance(node, Assign)]
     assert {target.masked for target in targets if isinstance(target, Keep)} == {not is_dead}
+
+
+@pytest.mark.parametrize(
+    ("role", "size", "upper", "is_whole"),
+    [
+        (Role.TEMPORARY, 24, N, True),
+        (Role.TEMPORARY, 24, 13, True),
+        (Role.TEMPORARY, 23, N, False),
+        (Role.INPUT, 24, N, False),  # the caller's memory may end behind the last active lane
+    ],
+)
+def test_dead_lanes_compute_if_they_only_read_memory_that_exists(
+    role: Role, size: int, upper: Operand, is_whole: bool
+) -> None:
+    r, x = array("r", (16,), Role.TEMPORARY), array("x", (3, size), role)
+    value = load("r", LANE) * 2 + load("x", K, LANE + 8)
+    update = replace(vector("v", 0, upper, assign("r", (LANE,), value)), lanes=16)
+    made = replace(program([r, x], clear(upper), loop("k", 0, 3, update)), registers={"r": "sums"})
+    rewritten = unmask_registers(vectorize(made, AVX512))
+    *_, last = (node for node in walk(rewritten.body) if isinstance(node, Assign))
+    assert last.lanes is not None
+    assert (last.lanes.active == All()) == is_whole
+    some = [node for node in walk(rewritten.body) if isinstance(node, Branch)]
+    assert bool(some) == (is_whole and upper is N)
 
 
 def row_sums(columns: int) -> Kernel:

@@ -14,8 +14,8 @@ from polysched.library.on_demand import compiled, unscheduled
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.collection import collection_paused
+from polysched.runtime.compiling import stored_kernel
 from polysched.runtime.kernel import CompiledKernel
-from polysched.runtime.stored_kernel import stored_kernel
 
 _KERNELS = 128
 

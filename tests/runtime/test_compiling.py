@@ -6,8 +6,8 @@ import pytest
 import polysched as ps
 from polysched.machine.load import load_machine
 from polysched.runtime.cache import ENVIRONMENT_VARIABLE
+from polysched.runtime.compiling import stored_kernel
 from polysched.runtime.kernel import CompiledKernel
-from polysched.runtime.stored_kernel import stored_kernel
 
 MACHINE = load_machine(None)
 

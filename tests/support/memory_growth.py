@@ -1,4 +1,4 @@
-"""``python -m polysched.fuzz.memory``: measure the memory growth of a process that makes kernels.
+"""``python -m tests.support.memory_growth``: measure how the memory of a compiling process grows.
 
 Each round makes a kernel with new sizes, names and literals, so no cache hides a leak. Warm-up
 rounds, which fill the bounded caches, do not count.

@@ -1,4 +1,4 @@
-"""Generate random kernels and schedules for tests."""
+"""Generate random kernels and schedules."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 import random
 
-from polysched.fuzz.schedules import random_kernel, random_schedule
 from polysched.fuzz.steps import only_reorders
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.dtypes import i32
+from tests.support.random_schedules import random_kernel, random_schedule
 
 
 def test_kernels_are_kernels() -> None:

@@ -3,8 +3,8 @@ from collections.abc import Callable
 
 import pytest
 
-from polysched.fuzz.memory import bytes_in_use, check, main, run
 from polysched.runtime.jit import compile_once
+from tests.support.memory_growth import bytes_in_use, check, main, run
 
 pytestmark = pytest.mark.skipif(
     platform.libc_ver()[0] != "glibc", reason="the heap is measured by glibc's mallinfo2"

@@ -1,0 +1,108 @@
+"""Run the races of a benchmark, and print their outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+import click
+
+from polysched.bench.peers import PeerKernels
+from polysched.bench.race import Outcome, Withdrawn, Work, joined, race
+from polysched.bench.speedup import Speedup, geometric_mean
+from polysched.bench.table import markdown_table
+from polysched.cli.failures import ExitCode
+from polysched.cli.options import Racing
+from polysched.cli.terminal import errors, print_error, print_record, progress
+from polysched.machine.detect import detect_host
+
+
+def run_races(works: Iterable[Work], racing: Racing) -> Outcome:
+    """Run the races one after the other; the data of each is made when its race begins."""
+    with progress() as tell:
+        return joined(
+            race(
+                work,
+                racing.rules,
+                progress=lambda event, name=work.name: tell(f"{name}: {event}"),  # type: ignore[misc]
+            )
+            for work in works
+        )
+
+
+def print_outcome(
+    context: click.Context,
+    outcome: Outcome,
+    speedups: Sequence[Sequence[Speedup]] = (),
+    *,
+    as_records: bool,
+) -> None:
+    """Print results, speedups and peers; exit with an error if polysched was wrong.
+
+    Args:
+        context: the context of the command.
+        outcome: the outcome of the races.
+        speedups: the speedups of each table of ratios.
+        as_records: print JSON lines, not tables.
+    """
+    if as_records:
+        for record in (*outcome.results, *chain(*speedups)):
+            print_record(record)
+    elif outcome.results:
+        click.echo(markdown_table(outcome.results))
+        for table in speedups:
+            click.echo(ratio_table(table))
+    end_races(context, outcome, as_records=as_records)
+
+
+def ratio_table(speedups: Sequence[Speedup]) -> str:
+    """A line with the speedup for each work, and the geometric mean."""
+    if not speedups:
+        return "no ratio: no peer was raced that is not held back"
+    lines = [
+        f"{speedup.work}: at most {speedup.ratio:.2f} times {speedup.over}, which is held back"
+        if speedup.is_bound
+        else f"{speedup.work}: {speedup.ratio:.2f} times {speedup.over}"
+        for speedup in speedups
+    ]
+    bound = "at most " if any(speedup.is_bound for speedup in speedups) else ""
+    mean = geometric_mean(speedup.ratio for speedup in speedups)
+    return "\n".join([*lines, f"geometric mean: {bound}{mean:.3f}"])
+
+
+def end_races(context: click.Context, outcome: Outcome, *, as_records: bool) -> None:
+    """Print the peers and who was not raced; exit with an error if polysched was wrong."""
+    _print_peers(outcome.peers, context.obj or (), as_records=as_records)
+    _report_withdrawn(context, outcome.withdrawn)
+
+
+def _print_peers(peers: Iterable[PeerKernels], cleared: Sequence[str], *, as_records: bool) -> None:
+    """Print the processor, the kernels of each peer, and the cleared environment variables.
+
+    Args:
+        peers: the peers of all races; duplicates are printed once. If empty, nothing is printed.
+        cleared: the names of the variables.
+    """
+    host = detect_host()
+    distinct = tuple(dict.fromkeys(peers))
+    if not distinct:
+        return
+    if as_records:
+        about = {"processor": host.name, "vector_bits": host.vector_bits, "cleared": cleared}
+        for record in (about, *distinct):
+            print_record(record)
+        return
+    click.echo(f"processor: {host.name}, vectors of {host.vector_bits} bits")
+    for peer in distinct:
+        click.echo(f"peer {peer}")
+    if cleared:
+        click.echo(f"cleared from the environment: {' '.join(cleared)}")
+
+
+def _report_withdrawn(context: click.Context, withdrawn: Sequence[Withdrawn]) -> None:
+    for entry in withdrawn:
+        errors().print(f"not raced: {entry.contestant} ({entry.kernel}): {entry.reason}")
+    wrong = dict.fromkeys(entry.contestant for entry in withdrawn if entry.is_defect)
+    if wrong:
+        print_error(f"wrong output of {' and '.join(wrong)}; this is a defect of polysched")
+        context.exit(ExitCode.WRONG)
