@@ -26,7 +26,7 @@ def weights_of(codes, scale, zero) -> ps.Computed:
     )
 
 
-def main(n=4096, k=4096) -> None:
+def main(n=4096, k=4096, counts=(1, 8, 128)) -> None:
     """Compare with numpy on the numbers themselves, for one row, a few and many."""
     random = np.random.default_rng(0)
     groups = -(-k // GROUP)
@@ -38,7 +38,7 @@ def main(n=4096, k=4096) -> None:
     numbers = scale[:, group] * (codes - zero[:, group].astype(np.float32))
 
     weights = weights_of(codes, scale, zero)
-    for rows in (1, 8, 128):
+    for rows in counts:
         x = random.random((rows, k), dtype=np.float32)
         y = ps.matmul(x, weights.T, bias=bias, activation="relu")
         expected = np.maximum(x @ numbers.T + bias, 0)

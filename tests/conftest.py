@@ -14,7 +14,7 @@ from tests.golden import compare_with_golden
 
 # The collector runs less often than by default, from here on: collection makes ten thousand tests
 # that live until the end, and tests make few cycles.
-gc.set_threshold(100_000, 20, 10)
+gc.set_threshold(1_000_000, 20, 10)
 
 settings.register_profile("polysched", deadline=None, print_blob=True)
 settings.load_profile("polysched")

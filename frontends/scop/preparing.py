@@ -23,9 +23,14 @@ from polysched.frontends.scop.rewrites.hoisted_pointers import with_hoisted_poin
 from polysched.frontends.scop.rewrites.live_out import with_values_after
 from polysched.frontends.scop.rewrites.normalizing import normalized
 from polysched.frontends.scop.rewrites.own_parameters import with_own_parameters
+from polysched.frontends.scop.rewrites.pointer_tests import with_pointer_tests
+from polysched.frontends.scop.rewrites.pointer_values import with_pointer_values
 from polysched.frontends.scop.rewrites.region import Region
 from polysched.frontends.scop.rewrites.settled import with_settled_integers
+from polysched.frontends.scop.rewrites.stepped_loops import with_counted_steps
+from polysched.frontends.scop.rewrites.string_loops import with_string_lengths
 from polysched.frontends.scop.rewrites.structs import without_structs
+from polysched.frontends.scop.rewrites.walks import local_pointers
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.source.trees import LOOPS, names_in, walk
@@ -37,7 +42,11 @@ from polysched.ir.expr.dtypes import DType
 def without_calls_and_structs(parsed: ParsedSource, region: Region) -> Region:
     """Inline calls, rewrite early exits and remove structs."""
     plain = _without_calls(parsed, region)
-    return without_structs(parsed, plain, typedefs_of(parsed.tree, region.before))
+    plain = without_structs(parsed, plain, typedefs_of(parsed.tree, region.before))
+    taken = {name for item in plain.items for name in names_in(item)}
+    taken |= set(_local_names(plain)) | set(plain.members) | set(plain.derived)
+    pointers = [*parameters_of(plain)[1], *local_pointers(plain.before)]
+    return with_pointer_tests(plain, pointers, Names(frozenset(taken)))
 
 
 def with_names_for_sizes(parsed: ParsedSource, region: Region) -> list[Region]:
@@ -57,10 +66,10 @@ def _with_derived_sizes(parsed: ParsedSource, region: Region) -> Region:
                 numbers[name] = dtype
     taken = {name for item in region.items for name in names_in(item)}
     taken |= set(_local_names(region)) | set(region.members) | set(region.derived)
-    derived = DerivedSizes(
-        sizes_of(numbers, region.items), Names(frozenset(taken)), region.leaves_loops
-    )
-    items = derived.items(region.items)
+    names = Names(frozenset(taken))
+    sizes = sizes_of(numbers, region.items)
+    derived = DerivedSizes(sizes, names, region.leaves_loops, not region.is_function)
+    items = derived.items(with_counted_steps(region.items, sizes, names))
     return replace(region, items=items, derived={**region.derived, **derived.found})
 
 
@@ -92,7 +101,7 @@ def _without_calls(parsed: ParsedSource, region: Region) -> Region:
     )
     functions = inlinable(parsed.tree, others, visible)
     expansion = Expansion(functions, names, visible, parsed.source_map)
-    items = expansion.items(region.items)
+    items = with_pointer_values(expansion.items(region.items), names)
     region = replace(region, leaves_loops=_leaves_loops(items))
     if not region.is_function:
         return replace(region, items=items)
@@ -160,18 +169,25 @@ def with_values_around(parsed: ParsedSource, region: Region) -> Region:
     """Compute values before a part of a function, and let it leave others to what follows."""
     typedefs = typedefs_of(parsed.tree, region.before)
 
-    def element_type(name: str) -> DType | None:
-        arguments = region.function.decl.type.args
-        around = (*([] if arguments is None else arguments.params), *region.before)
-        for node in reversed(around):
-            if isinstance(node, c_ast.Decl) and node.name == name:
-                with contextlib.suppress(FrontendError):
-                    type_ = declared_type(node.type, typedefs, parsed.source_map, node)
-                    return type_.dtype if len(type_.dims) == 1 else None
-                return None
-        return None
-
     layouts = Layouts(parsed, typedefs)
+    arguments = region.function.decl.type.args
+    around = (*([] if arguments is None else arguments.params), *region.before)
+    declared = {node.name: node for node in around if isinstance(node, c_ast.Decl)}
+
+    def element_type(array: c_ast.Node) -> DType | None:
+        path: tuple[str, ...] = ()
+        while isinstance(array, c_ast.StructRef):
+            array, path = array.name, (array.field.name, *path)
+        node = declared.get(array.name) if isinstance(array, c_ast.ID) else None
+        if node is None:
+            return None
+        with contextlib.suppress(FrontendError):
+            if path:
+                type_ = layouts.member_type(node.type, path)
+            else:
+                type_ = declared_type(node.type, typedefs, parsed.source_map, node)
+            return type_.dtype if type_ is not None and len(type_.dims) == 1 else None
+        return None
 
     def has_bytes(type_: c_ast.Node) -> bool:
         inner = type_
@@ -191,6 +207,8 @@ def with_values_around(parsed: ParsedSource, region: Region) -> Region:
     names = Names(frozenset(taken | set(_local_names(region))))
     changed = with_hoisted_pointers(region, layouts.struct, has_bytes, names)
     changed = with_entry_values(changed, element_type, names)
+    if not changed.is_function:
+        changed = with_string_lengths(changed, element_type, names)
     return with_values_after(changed, region)
 
 

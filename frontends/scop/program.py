@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from polysched.errors import FrontendError
 from polysched.frontends.reciprocals import with_reciprocals
 from polysched.frontends.reductions import with_free_extrema, with_order
 from polysched.frontends.scop.declare.overlap import addressed_names, may_overlap
@@ -15,7 +16,7 @@ from polysched.frontends.scop.declare.variables import Origin, Outside, Variable
 from polysched.frontends.scop.inline.choices import choices_of
 from polysched.frontends.scop.inline.value_calls import formulas_of
 from polysched.frontends.scop.rewrites.region import Region, find_region
-from polysched.frontends.scop.rewrites.size_values import DerivedSize
+from polysched.frontends.scop.rewrites.size_values import DerivedSize, PointerTest
 from polysched.frontends.scop.source.parse import ParsedSource, parse
 from polysched.frontends.scop.source.promises import NO_PROMISES, Promises
 from polysched.frontends.scop.source.text import (
@@ -123,6 +124,11 @@ class CProgram:
                 for size in self.outside.sizes
                 if isinstance(size.derived, DerivedSize)
             },
+            {
+                size.name: size.derived.pointer
+                for size in self.outside.sizes
+                if isinstance(size.derived, PointerTest)
+            },
         )
 
     def _members(self) -> tuple[CMember, ...]:
@@ -214,11 +220,7 @@ class CProgram:
                 "else the compiled function aborts, and the rewritten program runs as written"
             )
         if self.unlimited:
-            names = ", ".join(f"'{name}'" for name in self.unlimited)
-            lines.append(
-                f"runs as written at each call: the extent of {names} depends on data, so overlap "
-                "cannot be checked; 'restrict' or --assume-no-alias promises that there is none"
-            )
+            lines.append(f"runs as written at each call: {self._why_as_written}")
         elif self.apart:
             named = (tuple(sorted(map(self._pointer, pair))) for pair in self.apart)
             pairs = [f"'{first}' and '{second}'" for first, second in dict.fromkeys(named)]
@@ -227,6 +229,19 @@ class CProgram:
                 "runs as written; 'restrict' or --assume-no-alias promises it"
             )
         return lines
+
+    @property
+    def _why_as_written(self) -> str:
+        names = ", ".join(f"'{name}'" for name in self.unlimited)
+        return (
+            f"the extent of {names} depends on data, so overlap cannot be checked; 'restrict' or "
+            "--assume-no-alias promises that there is none"
+        )
+
+    def as_written_error(self) -> FrontendError:
+        """Build the error of a function that would always run as written."""
+        reason = f"'{self.region.name}' would run as written at each call: {self._why_as_written}"
+        return self.parsed.source_map.error(self.region.node, reason)
 
     def _pointer(self, name: str) -> str:
         """Return the pointer in C that an array comes of: for members of its structs, their own."""

@@ -80,13 +80,18 @@ def replacements_of(
     replaced: list[Replacement] = []
     for name, region in _chosen(parsed, functions, function):
         symbol = _symbol(path, name, [one.symbol for one in replaced])
+        taken = [one.symbol for one in replaced]
         try:
-            replaced.append(_replacement(parsed, region, symbol, promises))
+            replacement = _replacement(parsed, region, symbol, promises)
         except FrontendError as error:
             refused.append(Refusal(name, error))
             if region.is_function:
-                taken = [one.symbol for one in replaced]
                 replaced += list(parts_of(parsed, region, path, taken, promises))
+            continue
+        parts: list[Replacement] = []
+        if region.is_function and replacement.program.unlimited:  # it would run as written
+            parts = list(parts_of(parsed, region, path, taken, promises))
+        replaced += parts or [replacement]
     return replaced, refused
 
 

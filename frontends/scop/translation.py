@@ -11,8 +11,10 @@ from types import MappingProxyType
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError
+from polysched.frontends.scop.affine.assumption import Assumption
 from polysched.frontends.scop.affine.bindings import ArrayBinding
 from polysched.frontends.scop.affine.enumerators import bind_enumerators
+from polysched.frontends.scop.affine.expected import UnprovedError
 from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.declare.declarations import (
     declare_outside,
@@ -54,7 +56,7 @@ from polysched.frontends.scop.rewrites.walks import (
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.source.pragmas import pragmas_of
-from polysched.frontends.scop.statements.assumptions import Assumption, inferred_assumptions
+from polysched.frontends.scop.statements.assumptions import inferred_assumptions
 from polysched.frontends.scop.statements.extents import inferred_shapes
 from polysched.frontends.scop.statements.translate import Statements
 from polysched.frontends.scop.types.c_types import declared_type
@@ -74,10 +76,12 @@ class Settings:
     Attributes:
         infers_sizes: whether sizes are excluded for which an access lies outside its array.
         may_overlap: whether arrays without ``restrict`` may overlap each other.
+        may_assume: whether sizes are excluded for which unsigned integers wrap around.
     """
 
     infers_sizes: bool = True
     may_overlap: bool = False
+    may_assume: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,11 @@ class Translation:
     numbers: tuple[str, ...]
 
     @property
+    def has_unknown_extents(self) -> bool:
+        """Whether data decide which elements of an array are accessed."""
+        return any(shape.is_unknown for shape in self.shapes.values())
+
+    @property
     def is_exact(self) -> bool:
         """Whether all accesses lie inside their arrays for all sizes."""
         return self.keeps_bounds and not self.assumptions
@@ -125,14 +134,29 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
     found: list[Translation] = []
     region = with_values_around(parsed, region)
     plain = without_calls_and_structs(parsed, region)
-    for candidate in with_names_for_sizes(parsed, plain):
-        with contextlib.suppress(FrontendError):
-            translation = _without_walks(parsed, candidate, settings)
-            if translation.is_exact:
-                return translation
-            found.append(translation)
+    candidates = with_names_for_sizes(parsed, plain)
+    for may_assume in (False, True):
+        errors: list[FrontendError] = []
+        for candidate in candidates:
+            try:
+                own = replace(settings, may_assume=may_assume)
+                translation = _without_walks(parsed, candidate, own)
+                if translation.is_exact and not translation.has_unknown_extents:
+                    return translation
+                found.append(translation)
+            except FrontendError as error:
+                errors.append(error)
+        is_limited = any(not one.has_unknown_extents for one in found)
+        may_help = found or any(isinstance(error, UnprovedError) for error in errors)
+        if is_limited or not may_help:
+            break
     if found:
-        return min(found, key=lambda one: (not one.keeps_bounds, len(one.assumptions)))
+        return min(
+            found,
+            key=lambda one: (
+                not one.keeps_bounds, one.has_unknown_extents, len(one.assumptions)
+            ),
+        )  # fmt: skip
     # The messages of the region as it stands say what the file has.
     return _without_walks(parsed, plain, settings)
 
@@ -232,6 +256,7 @@ class _Translator:
             functions,
             choices,
             leaves_loops=region.leaves_loops,
+            may_assume=settings.may_assume,
         )
         bind_enumerators(self.scope, (*parsed.tree.ext, *region.before), self.usage.used)
         self.undeclared = undeclared_extents(self.variables, self.usage, self.pragmas) - set(shapes)
@@ -269,7 +294,8 @@ class _Translator:
         assumptions: tuple[Assumption, ...] = ()
         keeps_bounds = True
         if self.settings.infers_sizes:
-            assumptions, keeps_bounds = inferred_assumptions(self.scope)
+            inferred, keeps_bounds = inferred_assumptions(self.scope)
+            assumptions = (*self.scope.assumptions, *inferred)
         for assumption in assumptions:
             self.build.assume(assumption.condition)
         location = self.parsed.source_map.location(self.region.node)

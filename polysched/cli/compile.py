@@ -128,7 +128,9 @@ def _whole(
 ) -> Target:
     """Compile a whole kernel, or a whole C function."""
     with time_budget(reading.time_limit()):
-        loaded = load_scheduled_target(target, reading, takes_parts=True)
+        linked = files.format in (ExportFormat.OBJECT, ExportFormat.LIBRARY)
+        linked = linked and files.header is None  # the C compiler's code can be linked with it
+        loaded = load_scheduled_target(target, reading, takes_parts=True, prefers_parts=linked)
         seconds = time_left()
     c_function = None if loaded.program is None else loaded.program.c_function()
     hint_at_auto(bool(loaded.schedule.steps), reading)

@@ -187,7 +187,12 @@ def reading_options(command: _Command) -> Callable[..., Any]:
 
 
 def load_scheduled_target(
-    text: str, reading: Reading, *, uses_threads: bool = False, takes_parts: bool = False
+    text: str,
+    reading: Reading,
+    *,
+    uses_threads: bool = False,
+    takes_parts: bool = False,
+    prefers_parts: bool = False,
 ) -> Target:
     """Load TARGET's schedule, with the steps of ``--schedule FILE`` and of ``--auto``, if given.
 
@@ -195,6 +200,8 @@ def load_scheduled_target(
         uses_threads: whether the command uses ``--threads`` without ``--auto``.
         takes_parts: whether the command takes the loops of a C function that has no translation as
             a whole. For others, the error says how to choose such a loop.
+        prefers_parts: whether the command takes these loops also where the whole function would
+            always run as written.
 
     Raises:
         TargetError, FrontendError: TARGET is not a schedule or a kernel, or an option does not
@@ -212,6 +219,15 @@ def load_scheduled_target(
         if takes_parts or not _has_parts(text, reading):
             raise
         raise FrontendError(f"{error}\n{_PARTS}", error.reason, error.location) from None
+    runs_as_written = target.program is not None and bool(target.program.unlimited)
+    if (
+        prefers_parts
+        and runs_as_written
+        and not reading.schedule_file
+        and _has_parts(text, reading)
+    ):
+        assert target.program is not None
+        raise target.program.as_written_error()
     used = _options_of_c(reading)
     if used and target.program is None:
         other = ", or order='any'" if used == ["--fast-math"] else ""
@@ -241,14 +257,15 @@ def _start(schedule: Schedule, path: str) -> Schedule:
 
 
 def _has_parts(text: str, reading: Reading) -> bool:
-    """Whether a function of a C file has a loop that has a translation."""
+    """Whether a part of a function of a C file has a translation."""
     path, name = parted_c_target(text)
     if not is_c_target(text) or (name or reading.function) is None:
         return False
     try:
-        return bool(replacements_of(Path(path), name or reading.function, reading.promises)[0])
+        found, _ = replacements_of(Path(path), name or reading.function, reading.promises)
     except FrontendError:
         return False
+    return any(not one.program.region.is_function for one in found)
 
 
 def hint_at_auto(is_scheduled: bool, reading: Reading) -> None:

@@ -190,6 +190,17 @@ class Costs:
     that costs 0 to 5 % of an f32 product.
     """
 
+    computed_dot_vectors: int = 4
+    """The same for a transposed operand that is computed from bytes or wider elements, in vectors.
+
+    The dot form computes each element once for a few rows, in place; packing it transposed computes
+    it by columns. GFLOP/s of 24, 64 and 128 rows by 4096 x 4096 on Zen 4, packed and in the dot
+    form: int8 with a scale for each column 38, 65, 82 and 85, 87, 88; with scales for 128 terms 53,
+    80, 93 and 84, 86, 86; f16 72, 95, 103 and 96, 103, 100; 4-bit integers, which are unpacked in
+    whole vectors, 63, 91, 101 and 69, 71, 71. With AVX2 int8 51, 77, 92 and 71, 71, 71; f16 74,
+    87, 97 and 67, 67, 66.
+    """
+
     dot_extra_vectors: int = 2
     """Use the dot form when a sum has one vector of terms for each row and this many more.
 

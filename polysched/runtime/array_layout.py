@@ -14,7 +14,11 @@ C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0002, 0x0100, 0x0400
 _OF_A_PACKAGE = 2
 """``isbuiltin`` of element types that packages add to numpy."""
 
-_SIMPLE = C_CONTIGUOUS | WRITEABLE
+SIMPLE = C_CONTIGUOUS | WRITEABLE
+"""Arrays whose address :mod:`polysched.runtime.memory` finds fast."""
+
+IN_PLACE = ALIGNED | SIMPLE
+"""Arrays that kernels of contiguous arrays write in place."""
 
 Layout: TypeAlias = tuple[np.dtype[Any], tuple[int, ...], int, tuple[int, ...]]
 """Element type, shape, ``flags.num`` and strides in bytes."""
@@ -34,7 +38,7 @@ They count as writable, but their buffers are read-only.
 
 def is_simple(layout: Layout) -> bool:
     """Whether an array and its buffer are writable and contiguous in row-major order."""
-    return layout[2] & (_SIMPLE | _WARN_ON_WRITE) == _SIMPLE and has_buffer(layout[0])
+    return layout[2] & (SIMPLE | _WARN_ON_WRITE) == SIMPLE and has_buffer(layout[0])
 
 
 def has_buffer(dtype: np.dtype[Any]) -> bool:

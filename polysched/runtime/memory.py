@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polysched.ir.core.strides import elements_spanned
+from polysched.runtime.array_layout import is_simple, layout_of
 
 # A ctypes array without elements views a buffer of any size, an empty one too.
 _view: Callable[[np.ndarray[Any, Any]], Any] = (ctypes.c_char * 0).from_buffer  # type: ignore[assignment]
@@ -94,6 +95,11 @@ def address(array: np.ndarray[Any, Any], is_simple: bool) -> int:
     if is_simple:
         return _address_of_view(_view(array))
     return int(array.ctypes.data)
+
+
+def addresses(arrays: Iterable[np.ndarray[Any, Any]]) -> list[int]:
+    """The addresses of the first elements."""
+    return [address(array, is_simple(layout_of(array))) for array in arrays]
 
 
 def simple_addresses(arrays: Iterable[np.ndarray[Any, Any]]) -> list[int]:

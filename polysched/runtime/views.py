@@ -104,6 +104,11 @@ def _from_dlpack(value: DLPackTensor, subject: str) -> np.ndarray[Any, Any]:
             f"{subject} is a DLPack tensor on a device of type {device}; expected "
             "one in the memory of the CPU (type 1): copy it there first"
         )
+    if getattr(value, "is_neg", bool)():  # torch exports the memory, whose signs are not applied
+        raise CallError(
+            f"{subject} is a tensor whose elements are negated when they are read, such as the "
+            "imaginary part of a conjugate; pass its .resolve_neg()"
+        )
     try:
         return _bfloat16(value) if _is_bfloat16(value) else np.from_dlpack(value)
     except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:

@@ -8,6 +8,7 @@ from polysched.autoscheduler.driver import optimize_schedule
 from polysched.frontends.scop import parse_c
 from polysched.machine.presets import PRESETS
 from polysched.schedule.schedule import Schedule
+from tests.support.effort import EFFORT
 
 MACHINE = PRESETS["skylake-avx512"]
 WITHIN = 1.1
@@ -84,5 +85,6 @@ STYLES = {
 
 @pytest.mark.parametrize("name", STYLES)
 def test_styles_of_one_computation_are_as_fast(name: str) -> None:
-    predicted = [cycles(text) for text in STYLES[name]]
+    texts = STYLES[name]
+    predicted = [cycles(text) for text in (texts if EFFORT > 1 else (texts[0], texts[-1]))]
     assert max(predicted) <= WITHIN * min(predicted), predicted

@@ -52,6 +52,33 @@ _SNIPPETS = (
     "probe(w - {name}); }}",
     # a loop down, whose variable is read
     "{{ int d; for (d = ({size}) - 1; d > 0; d--) {name}[d] = {name}[d - 1]; probe(d); }}",
+    # loops to the end of a string
+    '{{ const char *s = "x+y*", *p; int c; long h = {size}; probe(4); '
+    "while ((c = *s++)) h = h * 31 + c; probe(h); s -= 3; while (*s) {{ h += *s == 'y'; s++; }} "
+    "probe(h); for (c = 0; s[c]; c++) h--; for (p = s - 4; *p != 0; ++p) h ^= *p; probe(h + c); }}",
+    # unsigned numbers that may wrap around
+    "{{ unsigned u = {size}; probe(5); for (unsigned t = 0; t < u; t++) "
+    "if (t < u - 2) {name}[t] += 1; else {name}[t] = 3; probe(u); }}",
+    "{{ unsigned u = ({size}) % 5; probe(6); for (unsigned t = 0; t + 1 < u + 1; t++) "
+    "for (unsigned k = u - 1; k > t; k--) {name}[t] += 1; probe(u); }}",
+    # pointers that are set after their declaration, and sums of pointers
+    "{{ {type} *q, *r; int k; probe(7); q = {name}; for (k = 0; k < ({size}) - 1; k++) {{ "
+    "r = q + k; (r + 1)[0] = r[0]; }} q = {name}; for (k = 0; k < {size}; k++) *q++ += 2; "
+    "probe(q - {name}); }}",
+    # pointers that may be null
+    "{{ {type} *none = 0; long sum = 0; probe(8); for (int k = 0; k < {size}; k++) {{ "
+    "if ({name} != 0 && k > 1) sum += none ? none[k] > 0 : {name}[k] > 0; "
+    "if (!none) {name}[k] = k; }} probe(sum); }}",
+    # an array of a variable size that memset fills, and quotients of sizes
+    "{{ int q = {size}, parts = q % 3 + 1; probe(9); {{ {type} own[q + 1]; "
+    "for (int k = 0; k < q; k++) {name}[k] += 1; memset(own, 0, sizeof(own)); "
+    "for (int k = 0; k < q; k++) own[k] += {name}[k]; "
+    "for (int k = 0; k < q; k++) {name}[k] = own[k + 1]; }} "
+    "for (int r = 0; r < parts; r++) {{ probe(r); for (int k = 0; k < q / parts; k++) "
+    "{name}[r * (q / parts) + k] += r; }} }}",
+    # variables that conditions on data set first
+    "{{ int k, hold; long sum = 0; probe(10); for (k = 0; k < {size}; k++) {{ "
+    "if (k == 0) hold = 7; if ({name}[k] > 0) hold = 2 * k; sum += hold; }} probe(sum); }}",
 )
 """Statements with an array, the type of its elements and its size."""
 

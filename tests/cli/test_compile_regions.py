@@ -54,7 +54,7 @@ def test_the_object_defines_the_function_alone(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "from line 12: polysched_file_sums" in result.output
     assert "compiled by the C compiler, except for these loops" in result.output
-    assert "file.c:11:" in result.output  # the check of the pointer
+    assert "file.c:14:" in result.output  # the call of another file
     names = subprocess.run(
         ["nm", "-g", str(tmp_path / "f.o")], check=True, capture_output=True, text=True
     ).stdout
@@ -126,7 +126,7 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
     target, output = f"{tmp_path / 'file.c'}:sums", str(tmp_path / "f.ll")
     result = CliRunner().invoke(main, ["compile", target, "-o", output])
     assert result.exit_code == 2
-    assert "file.c:11:" in result.output
+    assert "file.c:14:" in result.output
 
 
 def test_a_failing_c_compiler_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,16 +2,17 @@
 
 import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SMALL_SIZES = {
+SMALL_SIZES: dict[str, dict[str, Any]] = {
     "conv2d_halide.py": {"N": 1, "H": 3, "W": 13, "CI": 5, "CO": 70},
     "conv2d_relu.py": {"N": 1, "H": 3, "W": 13, "CI": 5, "CO": 70},
     "dequantized_matmul.py": {"m": 70, "n": 40, "k": 33},
     "int4_gemv.py": {"m": 3, "k": 300},
-    "int4_matmul.py": {"n": 33, "k": 300},
+    "int4_matmul.py": {"n": 33, "k": 300, "counts": (1, 128)},
     "one_product.py": {"m": 7, "n": 70, "k": 5},
     "seidel.py": {"n": 12, "T": 5},
     "wavefront.py": {"n": 90, "T": 5},

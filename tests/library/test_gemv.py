@@ -11,6 +11,7 @@ from polysched.library.gemv import gemv_kernel, gemv_schedule
 from polysched.library.reduce import Combine, reduce_kernel
 from polysched.lower import compile, show
 from polysched.machine.load import load_machine
+from polysched.user import Schedule
 from tests.support.differential import NO_CACHE
 from tests.support.effort import covering
 
@@ -20,8 +21,8 @@ TRANSPOSE = pytest.mark.parametrize("transpose", [False, True], ids=["plain", "t
 
 def assert_right(
     rows: int, columns: int, transpose: bool, dtype: DType = f32, threads: int = 1
-) -> None:
-    """On small integers, whose sums are exact in any order."""
+) -> Schedule:
+    """On small integers, whose sums are exact in any order. Returns the schedule."""
     generator = np.random.default_rng(rows)
     a = generator.integers(-5, 6, (rows, columns)).astype(dtype.numpy())
     x = generator.integers(-5, 6, rows if transpose else columns).astype(dtype.numpy())
@@ -30,6 +31,7 @@ def assert_right(
     assert check(schedule).is_legal
     y = compile(schedule, cache=NO_CACHE)(a, x)
     np.testing.assert_array_equal(y, (a.T if transpose else a) @ x)
+    return schedule
 
 
 @covering(1, columns=[0, 1, 15, 16, 17, 31, 1000, 1009], transpose=[False, True])
@@ -53,8 +55,7 @@ def test_double_precision(transpose: bool) -> None:
     transpose=[False, True],
 )
 def test_threads(shape: tuple[int, int], transpose: bool) -> None:
-    assert_right(*shape, transpose, threads=2)
-    schedule = gemv_schedule(gemv_kernel(*shape, transpose=transpose), MACHINE, 2)
+    schedule = assert_right(*shape, transpose, threads=2)
     assert "parallel" in show(schedule, "loops")
 
 

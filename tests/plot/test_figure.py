@@ -71,21 +71,19 @@ def test_matplotlib_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
         plot(Schedule(grid(4, 6)))
 
 
-def loaded(program: str) -> str:
-    """Which of matplotlib and its global part a process has loaded after running a program."""
-    told = "print([name in sys.modules for name in ('matplotlib', 'matplotlib.pyplot')])"
-    command = [sys.executable, "-c", f"import sys\n{program}\n{told}"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+LOADED = "print([name in sys.modules for name in ('matplotlib', 'matplotlib.pyplot')])"
 
 
-def test_matplotlib_is_loaded_only_to_draw() -> None:
-    assert loaded("import polysched.cli.plot, polysched.plot.notebook") == "[False, False]\n"
-
-
-def test_pyplot_is_not_used() -> None:
-    program = (
-        "from tests.plot.pictures import legal_grid\n"
-        "from polysched.plot.figure import drawn, svg_text\n"
-        "svg_text(drawn(legal_grid()))"
-    )
-    assert loaded(program) == "[True, False]\n"
+def test_matplotlib_is_loaded_only_to_draw_and_pyplot_never() -> None:
+    program = f"""
+import sys
+import polysched.cli.plot, polysched.plot.notebook
+{LOADED}
+from tests.plot.pictures import legal_grid
+from polysched.plot.figure import drawn, svg_text
+svg_text(drawn(legal_grid()))
+{LOADED}
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "[False, False]\n[True, False]\n"

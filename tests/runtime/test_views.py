@@ -86,6 +86,14 @@ def test_dlpack_that_refuses() -> None:
         as_array(Refusing(np.zeros(3)), "array 'x'")
 
 
+def test_negated_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    lazy = torch.tensor([1 + 2j, 3 - 4j]).conj().imag
+    with pytest.raises(CallError, match=r"array 'x' is a tensor .*; pass its \.resolve_neg\(\)"):
+        as_array(lazy, "array 'x'")
+    np.testing.assert_array_equal(as_array(lazy.resolve_neg(), "array 'x'"), [-2, 4])
+
+
 @pytest.mark.parametrize("value", [[1.0, 2.0], 3.0, None, "text", object()])
 def test_anything_else(value: object) -> None:
     with pytest.raises(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
+from polysched.frontends.scop.affine.expected import expects, unproved
 from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.types.c_types import c_name, type_range
 from polysched.ir.expr.dtypes import DType, i64
@@ -36,19 +37,20 @@ def in_range(scope: Scope, node: c_ast.Node, integer: Integer) -> Integer:
     if integer.dtype.is_signed:
         return integer
     least, greatest = type_range(integer.dtype)
-    number = integer.number
+    number, shown = integer.number, f"'{scope.source_map.text(node)}'"
+    wraps = f"{shown} wraps around"
     fits = (
         least <= number <= greatest
         if number is not None
-        else scope.proves(integer.value >= least)
-        and (integer.dtype.bits == 64 or scope.proves(integer.value <= greatest))
+        else expects(scope, node, integer.value >= least, wraps)
+        and (integer.dtype.bits == 64 or expects(scope, node, integer.value <= greatest, wraps))
     )
     if not fits:
-        raise scope.error(
+        raise unproved(
+            scope,
             node,
-            f"'{scope.source_map.text(node)}' is {c_name(integer.dtype)} and may wrap around; use "
-            "signed types, write it without subtraction, or promise what holds with '#pragma "
-            "polysched assume ...'",
+            f"{shown} is {c_name(integer.dtype)} and may wrap around; use signed types, write it "
+            "without subtraction, or promise what holds with '#pragma polysched assume ...'",
         )
     return integer
 
@@ -83,14 +85,17 @@ def in_type(scope: Scope, node: c_ast.Node, integer: Integer, dtype: DType) -> I
         return Integer(Constant((integer.number - least) % (1 << dtype.bits) + least), dtype)
     source = type_range(integer.dtype)
     is_wider = source[0] >= least and source[1] <= greatest
+    shown = f"'{scope.source_map.text(node)}'"
+    wraps = f"{shown} does not fit {c_name(dtype)}"
     fits = is_wider or (
-        scope.proves(integer.value >= least)
-        and (dtype.bits == 64 or scope.proves(integer.value <= greatest))
+        expects(scope, node, integer.value >= least, wraps)
+        and (dtype.bits == 64 or expects(scope, node, integer.value <= greatest, wraps))
     )
     if not fits:
-        raise scope.error(
+        raise unproved(
+            scope,
             node,
-            f"'{scope.source_map.text(node)}' may not fit {c_name(dtype)}; declare it with type "
+            f"{shown} may not fit {c_name(dtype)}; declare it with type "
             f"{c_name(dtype)}, or promise that it fits with '#pragma polysched assume ...'",
         )
     return Integer(integer.value, dtype)

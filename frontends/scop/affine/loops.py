@@ -8,6 +8,7 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine.bindings import EndedBinding, IntegerBinding
+from polysched.frontends.scop.affine.expected import expects, unproved
 from polysched.frontends.scop.affine.expressions import affine, condition
 from polysched.frontends.scop.affine.integer_types import Integer, in_type, require_signed
 from polysched.frontends.scop.affine.integers import floor, minus, plus, with_offset
@@ -241,12 +242,14 @@ class _Ends:
             if fall > 0 and node.op != "!=":
                 strict = Constant(int(node.op in ("<", ">")))
                 least = minimum(least, plus(minus(other.value, Constant(fall)), strict))
-        if not self.scope.proves(least >= 0):
-            raise self.scope.error(
+        shown = f"'{self.scope.source_map.text(side)}'"
+        negative = f"{shown} is negative and compared as an unsigned number"
+        if not expects(self.scope, side, least >= 0, negative):
+            raise unproved(
+                self.scope,
                 side,
-                f"'{self.scope.source_map.text(side)}' may be negative and is compared as an "
-                "unsigned number; use signed types, or promise what holds with '#pragma polysched "
-                "assume ...'",
+                f"{shown} may be negative and is compared as an unsigned number; use signed types, "
+                "or promise what holds with '#pragma polysched assume ...'",
             )
 
     def _slope(self, own: Expression) -> int:
@@ -337,17 +340,19 @@ def _require_no_wrap(
     if not is_checked or (step > 0 and start.dtype.bits == 64):
         return
     least, greatest = type_range(start.dtype)
+    wraps = f"'{start.name}' wraps around"
     if step > 0:
         last = plus(end, Constant(step - 1))
         ends = step == 1 and not scope.leaves_loops and not scope.proves(last > greatest)
-        fits = ends or scope.proves((last <= greatest) | (end <= start.first))
+        holds = (last <= greatest) | (end <= start.first)
         limit = greatest
     else:
         last = plus(end, Constant(step + 1))
-        fits = scope.proves((last >= least) | (start.first <= end))
+        ends, holds = False, (last >= least) | (start.first <= end)
         limit = least
-    if not fits:
-        raise scope.error(
+    if not (ends or expects(scope, node.cond, holds, wraps)):
+        raise unproved(
+            scope,
             node.cond,
             f"'{start.name}' is {c_name(start.dtype)} and may wrap around past {limit} before the "
             "loop ends; use a signed type, or another bound",

@@ -12,6 +12,7 @@ import islpy as isl
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError, suggestion
+from polysched.frontends.scop.affine.assumption import Assumption
 from polysched.frontends.scop.affine.bindings import (
     ArrayBinding,
     Binding,
@@ -67,6 +68,7 @@ class Scope:
         functions: functions of math.h and the like that the file defines itself.
         choices: the min and max functions that the file defines.
         leaves_loops: whether a loop may be left before its condition fails.
+        may_assume: whether sizes may be excluded for which integers wrap around.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Scope:
         choices: Mapping[str, Choice] = MappingProxyType({}),
         *,
         leaves_loops: bool = True,
+        may_assume: bool = False,
     ) -> None:
         self.source_map = source_map
         self._known = known
@@ -85,6 +88,8 @@ class Scope:
         self.choices = choices
         self.typedefs = typedefs
         self.leaves_loops = leaves_loops
+        self.may_assume = may_assume
+        self.assumptions: list[Assumption] = []
         self._names: list[dict[str, Binding]] = [{}]
         self._parameters: tuple[str, ...] = ()
         self._indices: tuple[str, ...] = ()
@@ -244,7 +249,7 @@ class Scope:
     ) -> None:
         """Record an access at this point of the program."""
         self.accesses.append(
-            LoggedAccess(node, binding, subscripts, self._instances(), self._indices, self._depth)
+            LoggedAccess(node, binding, subscripts, self.instances(), self._indices, self._depth)
         )
 
     @contextmanager
@@ -289,31 +294,44 @@ class Scope:
         self._conditions = (*self._conditions, condition)
         self._domain = None
 
+    def assume_always(self, assumption: Assumption) -> None:
+        """Assume a condition on the sizes, also after the enclosing blocks."""
+        self.assumptions.append(assumption)
+        self._domain = None
+
     def sizes(self) -> isl.Set:
         """Return the values of the sizes that the declarations and assumptions allow."""
-        return self._instances().params()
+        return self.instances().params()
 
     def is_reached(self) -> bool:
         """Whether any instance reaches this point, for some sizes."""
-        return not self._instances().is_empty()
+        return not self.instances().is_empty()
 
     def proves(self, condition: Expression) -> bool:
         """Whether an affine condition provably holds at every instance that reaches this point."""
         try:
             with limited(KernelError, "too intricate"):
-                domain = self._instances()
+                domain = self.instances()
                 holds = to_set(condition, domain.get_space())
                 return bool(domain.is_subset(holds))
         except KernelError:
             return False
 
-    def _instances(self) -> isl.Set:
+    def violations(self, condition: Expression) -> isl.Set:
+        """Return the instances that reach this point and at which a condition does not hold."""
+        domain = self.instances()
+        return domain.subtract(to_set(condition, domain.get_space()))
+
+    def instances(self) -> isl.Set:
+        """Return the instances that reach this point, over the indices of the enclosing loops."""
         if self._domain is None:
             space = instance_space(self._parameters, "", self._indices)
             domain = isl.Set.universe(space)
             with limited(KernelError, "the enclosing loops and conditions are too intricate"):
                 for condition in self._conditions:
                     domain = domain.intersect(to_set(condition, space))
+                for assumption in self.assumptions:
+                    domain = domain.intersect_params(assumption.sizes)
             self._domain = domain
         return self._domain
 

@@ -33,6 +33,7 @@ from polysched.ir.expr.dtypes import DType, i32, i64, u64
 
 _ANY = frozenset({"+", "-", "*"})
 _BY_LITERAL = frozenset({"/", "%", "<<", ">>"})
+_DIVIDING = frozenset({"/", "%"})
 
 
 @dataclass
@@ -43,12 +44,15 @@ class DerivedSizes:
         sizes: the types of the signed integers outside the region that it does not change.
         names: the names that are taken.
         may_leave: whether a loop may be left early.
+        is_part: whether the statements are a part of a function: terms of subscripts that multiply
+            sizes are named too, since loops around the part may count in them.
         found: the derived sizes, by name.
     """
 
     sizes: Mapping[str, DType]
     names: Names
     may_leave: bool = False
+    is_part: bool = False
     found: dict[str, DerivedSize] = field(default_factory=dict)
     _known: dict[str, str] = field(default_factory=dict)
     _local: dict[str, c_ast.Node] = field(default_factory=dict)
@@ -103,15 +107,16 @@ class DerivedSizes:
                     map(self._is_pure, (left, right, one, other))
                 )
             case c_ast.BinaryOp(op=operator, left=left, right=right):
-                if operator in _BY_LITERAL:
-                    return self._is_pure(left) and _is_divisor(right, operator)
-                return operator in _ANY and self._is_pure(left) and self._is_pure(right)
+                if operator in _BY_LITERAL and _is_divisor(right, operator):
+                    return self._is_pure(left)
+                is_allowed = operator in _ANY or (operator in _DIVIDING and bool(names_in(right)))
+                return is_allowed and self._is_pure(left) and self._is_pure(right)
         return False
 
     def _is_affine(self, node: c_ast.Node) -> bool:
-        """Whether a function of sizes contains no product of two of them."""
+        """Whether a function of sizes contains no product and no quotient of two of them."""
         node = substituted(node, self._local)
-        return not any(
+        return not _divides(node) and not any(
             isinstance(inner, c_ast.BinaryOp)
             and inner.op == "*"
             and names_in(inner.left)
@@ -124,6 +129,9 @@ class DerivedSizes:
     def _collect(self, node: c_ast.Node, *, in_subscript: bool) -> None:
         """Find the local constants that are to be named."""
         match node:
+            case c_ast.ID(name=name) if in_subscript and name in self._local:
+                if _divides(substituted(node, self._local)):
+                    self._named.add(name)
             case c_ast.BinaryOp(op="*", left=left, right=right) if in_subscript:
                 for factor, other in ((left, right), (right, left)):
                     is_sum = isinstance(factor, c_ast.ID) and isinstance(
@@ -139,6 +147,7 @@ class DerivedSizes:
                         self._named.add(name)
         for slot, child in node.children():
             is_subscript = isinstance(node, c_ast.ArrayRef) and slot == "subscript"
+            is_subscript |= _is_pointer(node) and slot == "init"
             self._collect(child, in_subscript=in_subscript or is_subscript)
 
     # -- rewriting -------------------------------------------------------------------------------
@@ -154,10 +163,11 @@ class DerivedSizes:
                     name, node.quals, node.align, node.storage, node.funcspec, node.type,
                     self._name(init), node.bitsize, node.coord,
                 )  # fmt: skip
-            case c_ast.Decl(init=c_ast.Node() as init) if _is_number(node):
+            case c_ast.Decl(init=c_ast.Node() as init) if _is_number(node) or _is_pointer(node):
+                value = self._terms(init) if _is_pointer(node) else self._value(init)
                 return c_ast.Decl(
                     node.name, node.quals, node.align, node.storage, node.funcspec, node.type,
-                    self._value(init), node.bitsize, node.coord,
+                    value, node.bitsize, node.coord,
                 )  # fmt: skip
             case c_ast.For():
                 init, cond, step = (
@@ -174,7 +184,7 @@ class DerivedSizes:
                 arguments = c_ast.ExprList([*to, self._bytes(size)], node.args.coord)
                 return c_ast.FuncCall(node.name, arguments, node.coord)
             case c_ast.ArrayRef(name=array, subscript=subscript):
-                changed = self._subscript(subscript)
+                changed = self._terms(subscript)
                 return c_ast.ArrayRef(self._rewritten(array), changed, node.coord)
         return mapped(node, self._rewritten)
 
@@ -215,6 +225,16 @@ class DerivedSizes:
             lambda a, b: c_ast.BinaryOp("*", a, b, node.coord), others, self._name(product)
         )
 
+    def _terms(self, node: c_ast.Node) -> c_ast.Node:
+        """Name the sum of the terms of a subscript that multiply or divide sizes."""
+        terms = _terms_of(node) if self.is_part else []
+        named = [term for term in terms if self._is_pure(term[1]) and not self._is_affine(term[1])]
+        if not named:
+            return self._subscript(node)
+        others = [term for term in terms if term not in named]
+        name = self._name(_sum_of(named))
+        return _sum_of([*((sign, self._subscript(one)) for sign, one in others), ("+", name)])
+
     def _subscript(self, node: c_ast.Node) -> c_ast.Node:
         """Name the sums and quotients of sizes that something else is multiplied by."""
         if isinstance(node, c_ast.BinaryOp) and node.op == "*":
@@ -225,6 +245,8 @@ class DerivedSizes:
             return c_ast.BinaryOp("*", *sides, node.coord)
         if isinstance(node, c_ast.ArrayRef):
             return self._rewritten(node)
+        if isinstance(node, c_ast.BinaryOp) and _divides(node) and self._is_pure(node):
+            return self._name(node)
         return mapped(node, self._subscript)
 
     def _is_sum(self, node: c_ast.Node) -> bool:
@@ -256,6 +278,35 @@ def factors_of(node: c_ast.Node) -> list[c_ast.Node]:
     if isinstance(node, c_ast.BinaryOp) and node.op == "*":
         return [*factors_of(node.left), *factors_of(node.right)]
     return [node]
+
+
+def _terms_of(node: c_ast.Node) -> list[tuple[str, c_ast.Node]]:
+    """Return the terms of a sum, each with its sign."""
+    if not isinstance(node, c_ast.BinaryOp) or node.op not in ("+", "-"):
+        return [("+", node)]
+    right = _terms_of(node.right)
+    if node.op == "-":
+        right = [("-" if sign == "+" else "+", term) for sign, term in right]
+    return [*_terms_of(node.left), *right]
+
+
+def _sum_of(terms: Sequence[tuple[str, c_ast.Node]]) -> c_ast.Node:
+    (sign, total), *others = sorted(terms, key=lambda term: term[0])  # "+" first
+    if sign == "-":
+        total = c_ast.UnaryOp("-", total, total.coord)
+    for sign, term in others:
+        total = c_ast.BinaryOp(sign, total, term, term.coord)
+    return total
+
+
+def _divides(node: c_ast.Node) -> bool:
+    """Whether an expression divides by a size."""
+    quotients = (one for one in walk(node) if isinstance(one, c_ast.BinaryOp))
+    return any(one.op in _DIVIDING and names_in(one.right) for one in quotients)
+
+
+def _is_pointer(node: c_ast.Node) -> bool:
+    return isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.PtrDecl)
 
 
 def _is_exact(node: c_ast.Node, may_leave: bool) -> bool:

@@ -29,8 +29,8 @@ from polysched.frontends.scop.source.trees import StandIn, mapped, names_in, sub
 from polysched.frontends.scop.types.c_types import may_alias
 from polysched.ir.expr.dtypes import DType, i64
 
-ElementType = Callable[[str], DType | None]
-"""Returns the element type of a named array of numbers; None for other names."""
+ElementType = Callable[[c_ast.Node], DType | None]
+"""Returns the element type of an array of numbers: a variable, or a member; None for others."""
 
 
 def with_entry_values(region: Region, element_type: ElementType, names: Names) -> Region:
@@ -46,9 +46,9 @@ def _with_elements(region: Region, element_type: ElementType, names: Names) -> R
     values: dict[str, EntryValue] = {}
 
     def named(node: c_ast.Node) -> c_ast.Node:
-        if not isinstance(node, c_ast.ArrayRef) or not isinstance(node.name, c_ast.ID):
+        if not isinstance(node, c_ast.ArrayRef):
             return mapped(node, named)
-        dtype = element_type(node.name.name)
+        dtype = element_type(node.name)
         used = names_in(node)
         is_plain = not any(isinstance(n, c_ast.FuncCall) or changed_by(n) for n in walk(node))
         if dtype is None or not dtype.is_integer or not is_plain or set(used) & changed:
@@ -139,7 +139,7 @@ def _keeps_elements(region: Region, dtype: DType, element_type: ElementType) -> 
                 return False
             if target is not None and not isinstance(target, c_ast.ID):
                 is_element = isinstance(target, c_ast.ArrayRef | c_ast.UnaryOp)
-                stored = element_type(base_name(target)) if is_element else None
+                stored = element_type(_array_of(target)) if is_element else None
                 if stored is None or may_alias(stored, dtype):
                     return False
             if isinstance(target, c_ast.ID) and (
@@ -147,6 +147,13 @@ def _keeps_elements(region: Region, dtype: DType, element_type: ElementType) -> 
             ):
                 return False
     return True
+
+
+def _array_of(target: c_ast.ArrayRef | c_ast.UnaryOp) -> c_ast.Node:
+    """Return the array or pointer in ``x[i][j]``, ``*p`` or ``s->x[i]``."""
+    inner = target.name if isinstance(target, c_ast.ArrayRef) else target.expr
+    is_element = isinstance(inner, c_ast.ArrayRef | c_ast.UnaryOp)
+    return _array_of(inner) if is_element else inner
 
 
 def _parameters(region: Region) -> Iterator[c_ast.Decl]:

@@ -15,8 +15,9 @@ leaves in variables of its own, and the code after its call puts it where it bel
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from enum import Enum, auto
 
 from pycparser import c_ast
 
@@ -24,6 +25,9 @@ from polysched.frontends.scop.rewrites.region import LiveOut, Region
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import LOOPS, Distance, names_in, substituted, walk
+
+_LEAVING = (c_ast.Break, c_ast.Continue, c_ast.Goto, c_ast.Return)
+_EMPTY = c_ast.EmptyStatement()
 
 
 def with_values_after(region: Region, original: Region) -> Region:
@@ -44,9 +48,12 @@ def with_values_after(region: Region, original: Region) -> Region:
     ended = frozenset(name for name in declared if not leaves_value(original, name))
     region = replace(region, ended=ended)
     for name, type_ in declared.items():
-        if name not in changed or name in ended:
+        if name not in changed:
             continue
-        if isinstance(type_, c_ast.PtrDecl):
+        if name in ended:  # the forms of loops that count start with the value of a variable
+            if name in counters and isinstance(type_, c_ast.TypeDecl) and _in_do_loop(region, name):
+                region, _, _ = _copied(region, name, type_, names)
+        elif isinstance(type_, c_ast.PtrDecl):
             region = _with_distance(region, name, names)
         elif isinstance(type_, c_ast.TypeDecl) and name in counters:
             region = _with_copy(region, name, type_, names)
@@ -55,10 +62,10 @@ def with_values_after(region: Region, original: Region) -> Region:
 
 def leaves_value(region: Region, name: str) -> bool:
     """Whether the value of a variable after a region may be read, also by the region itself."""
-    is_repeated = _is_repeated(region)
+    is_repeated = _is_repeated(region, name)
     uses = uses_outside(region.function.body, name, set(map(id, region.items)))
     is_used = any(is_repeated or _is_after(use, region) for use in uses)
-    return is_used or (is_repeated and not _is_set_first(region, name))
+    return is_used or (is_repeated and _first_use(region.items, name) is _Use.READ)
 
 
 def _is_after(node: c_ast.Node, region: Region) -> bool:
@@ -88,26 +95,65 @@ def _sets(init: c_ast.Node | None, name: str) -> bool:
     return False
 
 
-def _is_repeated(region: Region) -> bool:
-    """Whether a region is inside a loop of its function, or may be reached by a ``goto``."""
+def _is_repeated(region: Region, name: str) -> bool:
+    """Whether a region is inside a loop that does not declare a variable, or a ``goto`` exists."""
     if any(isinstance(one, c_ast.Goto) for one in walk(region.function.body)):
         return True
     loops = (one for one in walk(region.function.body) if isinstance(one, LOOPS))
-    return any(node is region.node for loop in loops for node in walk(loop) if node is not loop)
+    inside = ([*walk(loop)][1:] for loop in loops)
+    return any(
+        any(node is region.node for node in nodes)
+        and not any(_declares(node, name) for node in nodes)
+        for nodes in inside
+    )
 
 
-def _is_set_first(region: Region, name: str) -> bool:
-    """Whether a region sets a variable before it reads it."""
-    for item in region.items:
-        if name not in names_in(item):
+def _declares(node: c_ast.Node, name: str) -> bool:
+    """Whether a node declares a variable that is a new one each time."""
+    is_own = isinstance(node, c_ast.Decl) and node.name == name
+    return is_own and "static" not in (node.storage or ())
+
+
+class _Use(Enum):
+    """First use of a variable by statements: none on some path, a value set, or its value read."""
+
+    NONE = auto()
+    SET = auto()
+    READ = auto()
+
+
+def _first_use(nodes: Iterable[c_ast.Node | None], name: str) -> _Use:
+    """Return the first use of a variable by nodes that are evaluated in order."""
+    leaves = False
+    for node in nodes:
+        if node is None or name not in names_in(node):
+            leaves = leaves or any(isinstance(inner, _LEAVING) for inner in walk(node or _EMPTY))
             continue
-        match item:
-            case c_ast.For(init=c_ast.Assignment(rvalue=value) as init) if _sets(init, name):
-                return name not in names_in(value)
-            case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=own), rvalue=value) if own == name:
-                return name not in names_in(value)
-        return False
-    return False
+        use = _Use.READ if leaves else _own_first_use(node, name)
+        if use is not _Use.NONE:
+            return use
+        leaves = any(isinstance(inner, _LEAVING) for inner in walk(node))
+    return _Use.NONE
+
+
+def _own_first_use(node: c_ast.Node, name: str) -> _Use:
+    match node:
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=own), rvalue=value) if own == name:
+            return _Use.READ if name in names_in(value) else _Use.SET
+        case c_ast.Compound(block_items=items) | c_ast.ExprList(exprs=items):
+            return _first_use(items or (), name)
+        case c_ast.For():
+            first = _first_use((node.init, node.cond), name)
+            if first is not _Use.NONE:
+                return first
+            inside = _first_use((node.stmt, node.next), name)
+            return _Use.READ if inside is _Use.READ else _Use.NONE  # it may run no iteration
+        case c_ast.If(cond=cond, iftrue=one, iffalse=other):
+            sides = {_first_use((cond, side), name) for side in (one, other)}
+            if _Use.READ in sides:
+                return _Use.READ
+            return _Use.NONE if _Use.NONE in sides else _Use.SET
+    return _Use.READ
 
 
 def _declared_around(region: Region) -> Iterator[tuple[str, c_ast.Node]]:
@@ -142,16 +188,32 @@ def _counters(region: Region) -> Iterator[str]:
 
 
 def _with_copy(region: Region, name: str, type_: c_ast.TypeDecl, names: Names) -> Region:
-    """Let a region count with a variable of its own."""
-    own, after = names.fresh(f"{name}_own"), names.fresh(f"{name}_after")
+    """Let a region count with a variable of its own, and store its last value."""
+    region, own, coord = _copied(region, name, type_, names)
+    after = names.fresh(f"{name}_after")
+    store = c_ast.Assignment("=", c_ast.ID(after, coord), c_ast.ID(own, coord), coord)
+    result = LiveOut(after, c_ast.TypeDecl(after, [], None, type_.type, coord), name, "=")
+    return _with_result(region, store, result)
+
+
+def _copied(
+    region: Region, name: str, type_: c_ast.TypeDecl, names: Names
+) -> tuple[Region, str, c_ast.Node]:
+    """Let a region count with a variable of its own; return its name and place too."""
+    own = names.fresh(f"{name}_own")
     coord = region.items[0].coord
-    first = None if _is_set_first(region, name) else c_ast.ID(name, coord)
+    is_set = _first_use(region.items, name) is _Use.SET
+    first = None if is_set else c_ast.ID(name, coord)
     renamed = c_ast.TypeDecl(own, [], None, type_.type, coord)
     copy = c_ast.Decl(own, [], [], [], [], renamed, first, None, coord)
     items = [substituted(item, {name: c_ast.ID(own, coord)}) for item in region.items]
-    store = c_ast.Assignment("=", c_ast.ID(after, coord), c_ast.ID(own, coord), coord)
-    result = LiveOut(after, c_ast.TypeDecl(after, [], None, type_.type, coord), name, "=")
-    return _with_result(replace(region, items=(copy, *items)), store, result)
+    return replace(region, items=(copy, *items)), own, coord
+
+
+def _in_do_loop(region: Region, name: str) -> bool:
+    """Whether the condition of a ``do`` loop of a region uses a variable."""
+    nodes = (node for item in region.items for node in walk(item))
+    return any(isinstance(node, c_ast.DoWhile) and name in names_in(node.cond) for node in nodes)
 
 
 def _with_distance(region: Region, name: str, names: Names) -> Region:

@@ -3,12 +3,13 @@
 ========================================  ==========================================
 in C                                      becomes
 ========================================  ==========================================
-``*(p + e)``                              ``p[e]``
+``*(p + e)``, ``(p + e)[i]``               ``p[e]``, ``p[e + i]``
 ``__builtin_expect(e, v)``                ``(long)e``
 ``while`` and ``do`` loops that count     ``for`` loops
 ``i``, after a loop that counts it        a constant: :mod:`.after_loops`
 ``do { ... } while (0)``                  ``{ ... }``
 ``switch`` whose cases end in ``break``   ``if``, ``else if``, ``else``
+``T *p = c ? a : b; ...``                 ``if (c) { T *p = a; ... } else { T *p = b; ... }``
 ``x[k++] = v``                            ``x[k] = v; k++``
 loop headers with several variables       one variable: :mod:`.loop_headers`
 ========================================  ==========================================
@@ -18,6 +19,7 @@ Everything else stays as it is, and is refused where it is translated if it is n
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import TypeAlias
@@ -31,6 +33,9 @@ from polysched.frontends.scop.rewrites.side_effects import with_steps_apart
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import cast_to, mapped, names_in, walk
+
+MOST_CHOSEN_NODES = 400
+"""Largest number of syntax nodes after a choice between pointers: the choice doubles them."""
 
 _Block: TypeAlias = Callable[[Iterable[c_ast.Node]], tuple[c_ast.Node, ...]]
 """Normalizes the statements of a block in order."""
@@ -46,7 +51,7 @@ def normalized(items: tuple[c_ast.Node, ...]) -> tuple[c_ast.Node, ...]:
 
     def in_order(block: Iterable[c_ast.Node]) -> tuple[c_ast.Node, ...]:
         loops = with_for_loops(tuple(block), AfterLoops(types, names))
-        return tuple(map(_with_plain_headers, loops))
+        return _with_chosen_pointers(tuple(map(_with_plain_headers, loops)))
 
     return in_order(_normalized(item, in_order) for item in apart)
 
@@ -69,6 +74,8 @@ def _normalized(node: c_ast.Node, in_order: _Block) -> c_ast.Node:
             return with_plain_header(node)
         case c_ast.UnaryOp(op="*", expr=c_ast.BinaryOp(op="+" | "-") as address):
             return _element(address, node)
+        case c_ast.ArrayRef(name=c_ast.BinaryOp(op="+" | "-") as address, subscript=index):
+            return _element(c_ast.BinaryOp("+", address, index, node.coord), node)
         case c_ast.FuncCall(
             name=c_ast.ID(name="__builtin_expect"), args=c_ast.ExprList(exprs=[value, _])
         ):
@@ -81,6 +88,24 @@ def _normalized(node: c_ast.Node, in_order: _Block) -> c_ast.Node:
 def _with_plain_headers(node: c_ast.Node) -> c_ast.Node:
     """Normalize the header of a loop that was no ``for`` loop before."""
     return with_plain_header(node) if isinstance(node, c_ast.For) else node
+
+
+def _with_chosen_pointers(items: tuple[c_ast.Node, ...]) -> tuple[c_ast.Node, ...]:
+    """Choose between two pointers by an ``if`` around the rest of their block."""
+    for position, item in enumerate(items):
+        match item:
+            case c_ast.Decl(type=c_ast.PtrDecl(), init=c_ast.TernaryOp() as choice):
+                rest = items[position + 1 :]
+                if sum(1 for one in rest for _ in walk(one)) > MOST_CHOSEN_NODES:
+                    return items
+                sides = []
+                for pointer in (choice.iftrue, choice.iffalse):
+                    declared = copy.copy(item)
+                    declared.init = pointer
+                    block = _with_chosen_pointers((declared, *rest))
+                    sides.append(c_ast.Compound(list(block), item.coord))
+                return *items[:position], c_ast.If(choice.cond, *sides, item.coord)
+    return items
 
 
 def _leaves(body: c_ast.Node) -> bool:

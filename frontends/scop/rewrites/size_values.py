@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pycparser import c_ast, c_generator
 
 from polysched.frontends.scop.source.trees import StandIn, names_in
-from polysched.ir.expr.dtypes import DType, i64
+from polysched.ir.expr.dtypes import DType, i64, u8
 from polysched.ir.expr.expressions import Constant, Expression, Parameter, operation, typed
 from polysched.ir.expr.functions import maximum, select
 from polysched.ir.expr.operators import Operator
@@ -88,6 +88,29 @@ class EntryValue:
         return f"(long)({c_text(self.node)})"
 
 
+@dataclass(frozen=True)
+class PointerTest:
+    """Size that is 1 if a pointer leads to something, and 0 if it is null.
+
+    Attributes:
+        node: the pointer in the source.
+        pointer: the variable of the region: a parameter, or what stands for a member of a struct.
+        pointer_text: the pointer in C.
+        dtype: the type of the size.
+    """
+
+    node: c_ast.Node
+    pointer: str
+    pointer_text: str
+    dtype: DType = u8
+    sizes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The test in C, of type long."""
+        return f"(long)({self.pointer_text} != 0)"
+
+
 def c_text(node: c_ast.Node) -> str:
     """Return an expression as C text."""
     text: str = _Text().visit(node)
@@ -105,6 +128,9 @@ def _in_long(node: c_ast.Node) -> str:
             return _in_long(inner)
         case c_ast.UnaryOp(op=operator, expr=inner):
             return f"({operator}{_in_long(inner)})"
+        case c_ast.BinaryOp(op="/" | "%" as operator, left=left, right=right) if names_in(right):
+            divisor = _in_long(right)  # the loops that divide may not run
+            return f"({divisor} ? {_in_long(left)} {operator} {divisor} : 0)"
         case c_ast.BinaryOp(op=operator, left=left, right=right):
             return f"({_in_long(left)} {operator} {_in_long(right)})"
         case c_ast.TernaryOp(cond=cond, iftrue=one, iffalse=other):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pycparser import c_ast
+
+from polysched.frontends.scop.source.trees import LOOPS
 
 FILLS = frozenset({"memset", "memcpy", "memmove"})
 """Functions of string.h that write to their first argument."""
@@ -25,6 +27,8 @@ class Usage:
         changed: for each name that is itself assigned to, as in ``p++`` or ``p = q``, the first
             such node; ``*p`` and ``p[i]`` do not count.
         in_subscripts: names that occur in the subscripts of elements.
+        set_conditionally: local variables without a first value that an ``if`` in a loop sets, with
+            the loop and the ``if`` inside the scope of the variable.
     """
 
     used: tuple[str, ...]
@@ -33,6 +37,7 @@ class Usage:
     only_first: frozenset[str]
     changed: Mapping[str, c_ast.Node] = field(default_factory=dict)
     in_subscripts: frozenset[str] = frozenset()
+    set_conditionally: frozenset[str] = frozenset()
 
 
 def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
@@ -80,6 +85,7 @@ def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
         frozenset(set(used) - beyond_first),
         changed,
         frozenset(in_subscripts),
+        frozenset(_set_conditionally(items, {}, 0, 0)),
     )
 
 
@@ -135,6 +141,24 @@ def _walk(
             yield from _walk(child, node if name in ("init", "cond", "next") else None)
         else:
             yield from _walk(child, header)
+
+
+def _set_conditionally(
+    nodes: Iterable[c_ast.Node], declared: dict[str, tuple[int, int]], loops: int, ifs: int
+) -> Iterator[str]:
+    """Yield the variables that an ``if`` in a loop sets; `declared` counts what is around each."""
+    for node in nodes:
+        if isinstance(node, c_ast.Decl) and node.init is None:
+            declared[node.name] = loops, ifs
+        target = changed_by(node)
+        if isinstance(target, c_ast.ID) and target.name in declared:
+            around = declared[target.name]
+            if loops > around[0] and ifs > around[1]:
+                yield target.name
+        children = (child for _, child in node.children())
+        inner = dict(declared) if isinstance(node, c_ast.Compound | c_ast.For) else declared
+        is_loop, is_if = isinstance(node, LOOPS), isinstance(node, c_ast.If)
+        yield from _set_conditionally(children, inner, loops + is_loop, ifs + is_if)
 
 
 def _beyond_first(node: c_ast.Node) -> Iterator[str]:

@@ -60,10 +60,12 @@ def mapped(node: c_ast.Node, function: Callable[[c_ast.Node], c_ast.Node]) -> c_
 
 
 def walk(node: c_ast.Node) -> Iterator[c_ast.Node]:
-    """Yield a node and all below."""
-    yield node
-    for _, child in node.children():
-        yield from walk(child)
+    """Yield a node and all below, in preorder."""
+    open_nodes = [node]
+    while open_nodes:
+        node = open_nodes.pop()
+        yield node
+        open_nodes.extend([child for _, child in reversed(node.children())])
 
 
 def names_in(node: c_ast.Node) -> list[str]:

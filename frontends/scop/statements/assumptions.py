@@ -8,61 +8,19 @@ compiled function checks the conditions anyway, and runs the program as written 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
 import islpy as isl
 
-from polysched.errors import FrontendError, KernelError
-from polysched.frontends.scop.affine.conditions import condition_text
+from polysched.errors import KernelError
+from polysched.frontends.scop.affine.assumption import Assumption, is_simple
+from polysched.frontends.scop.affine.expected import assumption
 from polysched.frontends.scop.affine.scope import LoggedAccess, Scope
 from polysched.ir.core.limits import limited
-from polysched.ir.expr.affine import from_set, instance_space, to_set
+from polysched.ir.expr.affine import instance_space, to_set
 from polysched.ir.expr.expressions import Expression
-from polysched.ir.expr.source import SourceLocation
 from polysched.ir.expr.traversal import loads
-
-MOST_CONSTRAINTS = 4
-"""Largest number of constraints in an inferred condition: a longer one is no help to its reader."""
-
-
-@dataclass(frozen=True)
-class Assumption:
-    """Condition on the sizes that an access implies.
-
-    Attributes:
-        condition: what the sizes satisfy.
-        sizes: the values of the sizes that satisfy it.
-        element: the accessed element, as in the source.
-        array: the name of the array.
-        location: where the access is.
-    """
-
-    condition: Expression
-    sizes: isl.Set
-    element: str
-    array: str
-    location: SourceLocation
-
-    @property
-    def text(self) -> str:
-        """The condition in C."""
-        return condition_text(self.sizes)
-
-    def __str__(self) -> str:
-        return (
-            f"assumed: {self.text}, for otherwise {self.element} is "
-            f"outside {self.array}, line {self.location.line}"
-        )
-
-    def as_error(self) -> FrontendError:
-        """Build the error of ``--strict-bounds``."""
-        return FrontendError(
-            f"{self.location}: {self.element} is outside {self.array} unless "
-            f"{self.text}; add '#pragma polysched assume "
-            f"{self.text}', or leave out --strict-bounds"
-        )
 
 
 def inferred_assumptions(scope: Scope) -> tuple[tuple[Assumption, ...], bool]:
@@ -121,26 +79,21 @@ def _condition(scope: Scope, context: isl.Set, outside: isl.Set, access: LoggedA
     hull = isl.Set.from_basic_set(gist.simple_hull())
     if context.intersect(hull).is_subset(allowed):  # one case of several sizes, such as k or n
         gist = hull
-    if not _is_simple(gist):  # such as n <= 0 || m <= 70
+    if not is_simple(gist):  # such as n <= 0 || m <= 70
         performed = access.domain.params().intersect(context)
         gist = allowed.intersect(performed).coalesce().gist(performed).coalesce()
         if not context.intersect(gist).is_subset(allowed):
             raise ValueError("the condition leaves the allowed sizes")
         allowed = context.intersect(gist)
-    if not _is_simple(gist) or not _keeps_all(scope, allowed):
+    if not is_simple(gist) or not _keeps_all(scope, allowed):
         raise ValueError("the condition is too intricate, or no sizes are left")
     return gist
 
 
 def _assumption(scope: Scope, access: LoggedAccess, gist: isl.Set) -> Assumption:
-    condition_text(gist)  # a condition without a text is no assumption
-    return Assumption(
-        from_set(gist),
-        gist,
-        scope.source_map.text(access.node),
-        access.binding.array.name,
-        scope.source_map.location(access.node),
-    )
+    element = scope.source_map.text(access.node)
+    outside = f"{element} is outside {access.binding.array.name}"
+    return assumption(scope, access.node, gist, outside)
 
 
 def _outside(scope: Scope, access: LoggedAccess) -> isl.Set:
@@ -153,11 +106,6 @@ def _outside(scope: Scope, access: LoggedAccess) -> isl.Set:
     if not outside:
         return access.domain.subtract(access.domain)
     return access.domain.intersect(to_set(reduce(or_, outside), space))
-
-
-def _is_simple(condition: isl.Set) -> bool:
-    basic = condition.get_basic_sets()
-    return len(basic) == 1 and len(basic[0].get_constraints()) <= MOST_CONSTRAINTS
 
 
 def _keeps_all(scope: Scope, allowed: isl.Set) -> bool:

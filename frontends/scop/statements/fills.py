@@ -16,6 +16,7 @@ from math import prod
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
+from polysched.frontends.scop.affine.bindings import ArrayBinding, IntegerBinding
 from polysched.frontends.scop.affine.expressions import affine
 from polysched.frontends.scop.affine.rows import RowBinding, row_of
 from polysched.frontends.scop.affine.scope import Scope
@@ -24,8 +25,8 @@ from polysched.frontends.scop.rewrites.derived import factors_of
 from polysched.frontends.scop.rewrites.usage import FILLS, pointed_name
 from polysched.frontends.scop.source.trees import cast_to, names_in
 from polysched.frontends.scop.types.c_types import c_name
-from polysched.ir.expr.dtypes import DType
-from polysched.ir.expr.expressions import Constant, Expression, Parameter
+from polysched.ir.expr.dtypes import DType, i64
+from polysched.ir.expr.expressions import Constant, Expression
 
 _EXPECTED = "expected a number of elements times their size, as in memset(x, 0, n * sizeof(float))"
 
@@ -166,7 +167,14 @@ def _extents(
     scope: Scope, size: c_ast.Node, row: RowBinding, target: c_ast.Node
 ) -> list[c_ast.Node]:
     """Return the extents of the range of elements that a number of bytes covers."""
-    inner = row.array.shape[len(row.array.shape) - row.rank + 1 :] if row.rank > 1 else ()
+    own = row.array.shape[len(row.array.shape) - row.rank :]
+    match size:
+        case c_ast.UnaryOp(op="sizeof", expr=c_ast.ID(name=name)):
+            whole = scope.find(name)
+            is_array = isinstance(whole, ArrayBinding) and whole.is_object
+            if is_array and whole.array.shape == own and whole.dtype == row.dtype:
+                return [_as_node(scope, extent, target) for extent in own]
+    inner = own[1:]
     number, factors = _count(scope, size, row.dtype)
     for extent in inner:
         taken = next((one for one in factors if _is_equal(scope, one, extent)), None)
@@ -184,7 +192,7 @@ def _extents(
     for factor in factors:
         outer = factor if outer is None else c_ast.BinaryOp("*", outer, factor, size.coord)
     assert outer is not None
-    return [outer, *(_as_node(extent, target) for extent in inner)]
+    return [outer, *(_as_node(scope, extent, target) for extent in inner)]
 
 
 def _is_equal(scope: Scope, node: c_ast.Node, extent: Expression) -> bool:
@@ -194,11 +202,13 @@ def _is_equal(scope: Scope, node: c_ast.Node, extent: Expression) -> bool:
         return False
 
 
-def _as_node(extent: Expression, at: c_ast.Node) -> c_ast.Node:
-    if isinstance(extent, Parameter):
-        return c_ast.ID(extent.name, at.coord)
-    assert isinstance(extent, Constant)
-    return c_ast.Constant("int", str(int(extent.value)), at.coord)
+def _as_node(scope: Scope, extent: Expression, at: c_ast.Node) -> c_ast.Node:
+    """Return a function of the sizes as a node; other than a literal, as a new constant."""
+    if isinstance(extent, Constant):
+        return c_ast.Constant("int", str(int(extent.value)), at.coord)
+    name = _free(scope, at, "extent")
+    scope.bind(name, IntegerBinding(extent, i64))
+    return c_ast.ID(name, at.coord)
 
 
 def _count(scope: Scope, size: c_ast.Node, dtype: DType) -> tuple[int, list[c_ast.Node]]:

@@ -247,11 +247,7 @@ class Statements(Branches):
         elif node.name in self.usage.loop_variables and node.name not in self.usage.assigned:
             self.scope.bind(node.name, EndedBinding(node, ctype.dtype))
         elif not self._constant(node, ctype.dtype):
-            name = self._local(node, ctype.dtype, ())
-            self.unset[name] = self.scope.indices
-            if node.init is not None:
-                target = c_ast.ID(node.name, node.coord)
-                self._assignment(node, target, "=", node.init, None, Order.EXACT)
+            self._local_number(node, ctype.dtype)
 
     def index_variable(
         self, node: c_ast.Node, extent: Expression, *, is_optional: bool = False
@@ -294,6 +290,18 @@ class Statements(Branches):
             return False  # the conversion may change the value
         self.scope.bind(node.name, IntegerBinding(value, dtype, is_affine=False))
         return True
+
+    def _local_number(self, node: c_ast.Decl, dtype: DType) -> None:
+        name = self._local(node, dtype, ())
+        init = node.init
+        if init is None and node.name in self.usage.set_conditionally:
+            # An assignment that a condition on data skips keeps the value before it.
+            init = c_ast.Constant("int", "0", node.coord)
+        if init is not None:
+            target = c_ast.ID(node.name, node.coord)
+            self._assignment(node, target, "=", init, None, Order.EXACT)
+        if node.init is None:
+            self.unset[name] = self.scope.indices
 
     def _local_array(self, node: c_ast.Decl, declared: CType) -> None:
         ctype = completed(self.scope, node, declared)

@@ -89,6 +89,19 @@ class Layouts:
                 return type_
         return None
 
+    def member_type(self, type_: c_ast.Node, path: tuple[str, ...]) -> CType | None:
+        """Return the type of a member of the struct that a type is or points to; None if it has
+        none of this path that is a number, or an array or pointer of numbers.
+
+        Raises:
+            FrontendError: as for `layout`.
+        """
+        inner = type_.type if isinstance(type_, c_ast.PtrDecl) else type_
+        struct = self.struct(inner)
+        members = () if struct is None else self.layout(struct, inner).members
+        found = next((one for one in members if one.path == path), None)
+        return None if found is None or found.dims else found.type
+
     def layout(self, struct: c_ast.Struct, at: c_ast.Node) -> Layout:
         """Return the layout of a struct.
 

@@ -35,6 +35,11 @@ class MemberPlace:
     is_indexed: bool
 
     @property
+    def pointer_text(self) -> str:
+        """The member, a pointer, in C; null if there is no struct."""
+        return f"({self.base} ? {self.text} : 0)" if self.is_pointer else self.text
+
+    @property
     def strides(self) -> tuple[int, ...]:
         """The distances between consecutive elements of each dimension, in elements."""
         steps = (*((self.size,) if self.is_indexed else ()), *self.member.steps)

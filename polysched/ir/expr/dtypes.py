@@ -214,6 +214,8 @@ def as_dtype(what: DType | str | type | np.dtype[np.generic]) -> DType:
     """
     if isinstance(what, DType):
         return what
+    if isinstance(what, np.dtype) and what in _BY_NUMPY:
+        return _BY_NUMPY[what]
     if isinstance(what, str) and what in _BY_NAME:
         return _BY_NAME[what]
     if isinstance(what, str) and _INTEGER.fullmatch(what):  # numpy accepts "i04" as 4 bytes

@@ -48,7 +48,7 @@ def _add(
     expression: Expression, factor: int, known: Intervals, terms: dict[Expression, int]
 ) -> int:
     """Add ``factor`` times an expression to the terms; return its contribution to the constant."""
-    if isinstance(expression, Index | Parameter):
+    if isinstance(expression, (Index, Parameter)):
         low, high = known.get(expression.name, UNBOUNDED)
         if low is not None and low == high:
             return factor * low
@@ -254,7 +254,7 @@ def simplify(expression: Expression, known: Intervals) -> Expression:
     if isinstance(expression, Constant):
         value = expression.value
         return Constant(value if isinstance(value, bool) else int(value))
-    if isinstance(expression, Index | Parameter):
+    if isinstance(expression, (Index, Parameter)):
         low, high = known.get(expression.name, UNBOUNDED)
         return Constant(low) if low is not None and low == high else expression
     if isinstance(expression, Operation):

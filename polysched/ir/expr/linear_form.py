@@ -55,7 +55,7 @@ class LinearSum(Generic[Atom]):
         total = dict(self.terms)
         for atom, coefficient in other.terms:
             total[atom] = total.get(atom, 0) + factor * coefficient
-        kept = tuple((atom, value) for atom, value in total.items() if value)
+        kept = tuple([term for term in total.items() if term[1]])
         return type(self)(kept, self.constant + factor * other.constant)
 
     def times(self, factor: int) -> Self:
@@ -70,7 +70,7 @@ class LinearForm(LinearSum[Expression]):
     @cached_property
     def is_affine(self) -> bool:
         """Whether all atoms are indices and parameters."""
-        return all(isinstance(atom, Index | Parameter) for atom, _ in self.terms)
+        return all(isinstance(atom, (Index, Parameter)) for atom, _ in self.terms)
 
     @cached_property
     def ordered_terms(self) -> tuple[tuple[Expression, int], ...]:
@@ -126,11 +126,10 @@ class LinearForm(LinearSum[Expression]):
         return LinearForm(tuple(terms.items()), constant)
 
     def where(self, known: Intervals) -> LinearForm:
-        """Substitute atoms whose interval is one number; the same object if none occurs."""
+        """Substitute atoms of an affine form whose interval is one number; else the same object."""
         single: dict[Expression, int] = {}
         for atom, _ in self.terms:
-            assert isinstance(atom, Index | Parameter)
-            low, high = known.get(atom.name, UNBOUNDED)
+            low, high = known.get(atom.name, UNBOUNDED)  # type: ignore[attr-defined]
             if low is not None and low == high:
                 single[atom] = low
         if not single:

@@ -6,7 +6,17 @@ import operator
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from polysched.ir.expr.expressions import Cast, Expression, Load, Operation
+from polysched.ir.expr.expressions import (
+    Cast,
+    Constant,
+    Expression,
+    Index,
+    Load,
+    Operation,
+    Parameter,
+)
+
+_LEAVES = (Index, Constant, Parameter)
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:
@@ -19,13 +29,18 @@ def children(expression: Expression) -> tuple[Expression, ...]:
 
 
 def rebuild(expression: Expression, operands: tuple[Expression, ...]) -> Expression:
-    """Replace the operands of a node by operands of the same types."""
+    """Replace the operands of a node by operands of the same types.
+
+    Returns the same object, with its cached hash and form, if no operand changes.
+    """
+    if not any(map(operator.is_not, operands, children(expression))):
+        return expression
     match expression:
         case Load():
             # `replace` keeps the class: a frontend may subclass Load.
             return replace(expression, subscripts=operands)
-        case Operation(operator=operator, type=dtype):
-            return Operation(operator, operands, dtype)
+        case Operation(operator=symbol, type=dtype):
+            return Operation(symbol, operands, dtype)
         case Cast(type=dtype):
             return Cast(operands[0], dtype)
         case _:
@@ -42,9 +57,7 @@ def transform(
     """
     operands = children(expression)
     if operands:
-        rewritten = tuple([transform(operand, rule) for operand in operands])
-        if any(map(operator.is_not, rewritten, operands)):
-            expression = rebuild(expression, rewritten)
+        expression = rebuild(expression, tuple([transform(one, rule) for one in operands]))
     replacement = rule(expression)
     return expression if replacement is None else replacement
 
@@ -89,6 +102,8 @@ def loads(expression: Expression) -> tuple[Load, ...]:
     reads, open_nodes = [], [expression]
     while open_nodes:
         node = open_nodes.pop()
+        if isinstance(node, _LEAVES):
+            continue
         if isinstance(node, Operation):
             open_nodes.extend(node.operands)
         elif isinstance(node, Load):

@@ -32,14 +32,18 @@ _CONTEXT_BYTES = 512
 _NO_LIMIT = 1e9
 """Limits of at least this many seconds (thirty years) count as unlimited."""
 
-_CERTAIN_ABORT_WAIT = 2.0
-"""Seconds to wait for the abort if the timer has expired, so that its callback surely runs."""
-
-_POSSIBLE_ABORT_WAIT = 0.05
-"""Seconds to wait for the abort if the timer may have expired while it was disarmed."""
-
 _POLL_INTERVAL = 1e-5
-"""Seconds between two checks whether isl was aborted."""
+"""Seconds between two checks whether isl was aborted; with the call, about 70 microseconds pass.
+
+Checks are counted, because the clock also runs while the process is stopped or waits for a
+processor, and the thread that aborts isl waits with it.
+"""
+
+_CERTAIN_ABORT_CHECKS = 30_000
+"""Checks if the timer has expired, so that its callback surely runs: about 2 seconds."""
+
+_POSSIBLE_ABORT_CHECKS = 700
+"""Checks if the timer may have expired while it was disarmed: about 0.05 seconds."""
 
 
 class _Event(ctypes.Structure):
@@ -135,21 +139,22 @@ def _disarm(timers: _Timers, timer: ctypes.c_void_p) -> None:
     remaining = _Setting()
     timers.get(timer, ctypes.byref(remaining))
     if not remaining.is_positive():
-        _wait_for_abort(_CERTAIN_ABORT_WAIT)
+        _wait_for_abort(_CERTAIN_ABORT_CHECKS)
         return
     timers.set(timer, 0, ctypes.byref(_Setting()), ctypes.byref(remaining))
     if not remaining.is_positive():
-        _wait_for_abort(_POSSIBLE_ABORT_WAIT)
+        _wait_for_abort(_POSSIBLE_ABORT_CHECKS)
 
 
-def _wait_for_abort(seconds: float) -> None:
-    """Wait until isl is aborted, at most ``seconds``.
+def _wait_for_abort(checks: int) -> None:
+    """Wait until isl is aborted, for at most so many checks.
 
     The abort comes within microseconds, later on a busy machine, and never if the C library cannot
     create its thread.
     """
-    end = time.monotonic() + seconds
-    while not isl.DEFAULT_CONTEXT.aborted() and time.monotonic() < end:
+    for _ in range(checks):
+        if isl.DEFAULT_CONTEXT.aborted():
+            return
         time.sleep(_POLL_INTERVAL)
 
 

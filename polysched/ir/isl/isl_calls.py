@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, update_wrapper
 from itertools import starmap
 from typing import Any
@@ -105,22 +105,29 @@ class _Functions:
 
         A copy of the first argument becomes the islpy object that holds the result.
         """
-        words, copied, slot_of = WORDS, result.copy, self._slot
+        words, usual, copied, slot_of = WORDS, self._usual, result.copy, self._slot
         count, later = len(converters), converters[1:]
+        second = later[0] if later else {}
 
         def call(*arguments: Any, **named: Any) -> Any:
             if named or len(arguments) != count or type(arguments[0]) is not result:
                 return original(*arguments, **named)
             first, *others = arguments
+            taken: Sequence[Any] = ()
             try:
-                taken = [
-                    accepted[type(other)](other)
-                    for accepted, other in zip(later, others, strict=True)
-                ]
+                if count == 2:  # most functions; without a call of a comprehension
+                    taken = (second[type(others[0])](others[0]),)
+                elif count > 2:
+                    taken = [
+                        accepted[type(other)](other)
+                        for accepted, other in zip(later, others, strict=True)
+                    ]
             except (UnknownPointerError, KeyError):
                 return original(*arguments)
             new = copied(first)
-            slot = slot_of(new)
+            at = id(new) + HEADER_BYTES >> 3
+            # The usual layout, without a call of a function.
+            slot = words[at + 1] >> 3 if words[at] == usual else slot_of(new)
             # isl now owns the pointer. Clear the slot, so that a signal between here and the
             # assignment below cannot make Python free it a second time.
             pointer, words[slot] = words[slot], 0

@@ -10,14 +10,12 @@ import numpy as np
 
 from polysched.errors import CallError, KernelError
 from polysched.ir.expr.dtypes import as_dtype, bf16, f16, f32, f64
-from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE, fault_of_output
+from polysched.runtime.array_layout import IN_PLACE, fault_of_output
 from polysched.runtime.memory import share_memory
 from polysched.runtime.threads import number_of_threads, usable_threads
 from polysched.runtime.views import as_array
 
 NumpyArray = np.ndarray[Any, Any]
-
-_IN_PLACE = ALIGNED | C_CONTIGUOUS | WRITEABLE
 
 
 @dataclass(frozen=True)
@@ -174,7 +172,7 @@ def _require_output(
             f"attention: out has shape {out.shape} and elements of type {out.dtype}; expected "
             f"{shape} and {dtype}"
         )
-    if out.flags.num & _IN_PLACE != _IN_PLACE:
+    if out.flags.num & IN_PLACE != IN_PLACE:
         fault = fault_of_output(out.flags.num, shape, out.strides, out.itemsize, contiguous=True)
         raise CallError(f"attention: out {fault}; compute a new array and copy it")
     for name, array in arrays.items():

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polysched.ir.expr.dtypes import as_dtype, f32, f64
+from polysched.ir.expr.dtypes import DType, as_dtype, f32, f64
 from polysched.library.attention.arguments import Request, checked
 from polysched.library.attention.kernel import LOG2_E, PARAMETERS, Attention, attention_form
 from polysched.library.matmul.generic.compiled import NativeCode, native_code, object_folder
 from polysched.machine.load import load_machine
 from polysched.runtime.bound_call import no_workspace
-from polysched.runtime.memory import aligned_copy
+from polysched.runtime.memory import addresses, aligned_copy
 from polysched.runtime.tensors import returns_tensors
 
 if TYPE_CHECKING:
@@ -111,13 +111,7 @@ def _computed(request: Request) -> NumpyArray:
     """Run the kernel for each group of heads that have one mask and rows of their own."""
     dtype = as_dtype(request.dtype)
     wide = f64 if dtype == f64 else f32
-    form = attention_form(
-        request.width,
-        request.columns,
-        dtype=wide,
-        causal=request.causal,
-        masked=request.mask is not None,
-    )
+    form = _form(request.width, request.columns, wide, request.causal, request.mask is not None)
     real = wide.numpy()
     missing = -request.queries % form.panel
     q = _padded(_contiguous(request.q, real), missing)
@@ -128,7 +122,10 @@ def _computed(request: Request) -> NumpyArray:
     result = request.result() if is_direct else np.empty(shape, real)
     lead = request.shape[:-2]
     split = _first_common(lead, [a.shape[:-2] for a in (q, k, v)], mask)
-    q, k, v = (np.broadcast_to(array, (*lead, *array.shape[-2:])) for array in (q, k, v))
+    q, k, v = (
+        array if array.shape[:-2] == lead else np.broadcast_to(array, (*lead, *array.shape[-2:]))
+        for array in (q, k, v)
+    )
     if mask is not None:
         mask = np.broadcast_to(mask, (*lead, *mask.shape[-2:]))
     scale = np.array(request.scale * LOG2_E, real)
@@ -150,13 +147,17 @@ def _run(form: Attention, arrays: list[NumpyArray], threads: int) -> None:
     machine = load_machine(None)
     (heads, queries, _), keys = arrays[0].shape, arrays[1].shape[1]
     products = heads * queries * keys * (form.width + form.columns)
-    addresses = [array.ctypes.data for array in arrays]
     extents = heads, queries // form.panel, keys
     parallel = None
     if threads > 1 and products >= machine.costs.parallel_products:
         parallel = "head" if heads >= threads else "rows"
-    if _native(form, parallel).run(addresses, extents, threads):
+    if _native(form, parallel).run(addresses(arrays), extents, threads):
         raise no_workspace("attention")
+
+
+@lru_cache(maxsize=128)
+def _form(width: int, columns: int, dtype: DType, causal: bool, masked: bool) -> Attention:
+    return attention_form(width, columns, dtype=dtype, causal=causal, masked=masked)
 
 
 @lru_cache(maxsize=128)

@@ -35,7 +35,7 @@ from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.array_layout import Layout, layout_of
 from polysched.runtime.bound_call import no_workspace
-from polysched.runtime.memory import aligned_copy
+from polysched.runtime.memory import addresses, aligned_copy
 
 if TYPE_CHECKING:
     from polysched.user import Schedule
@@ -136,9 +136,8 @@ class Plan:
             padded = np.pad(inputs[0], ((0, 0), *self.zeros, (0, 0)))
             inputs[0] = padded.reshape(_image_shape(self.code.size))
         out = result.reshape(self.shapes[-1])
-        addresses = [array.ctypes.data for array in (*inputs, out)]
         native, extents = self.specialized if self._is_specialized() else self.for_any_size
-        if native.run(addresses, extents, self.threads):
+        if native.run(addresses((*inputs, out)), extents, self.threads):
             raise no_workspace(self.code.name)
 
     @cached_property

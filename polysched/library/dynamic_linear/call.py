@@ -23,9 +23,9 @@ from polysched.library.matmul.generic.compiled import NativeCode, native_code, o
 from polysched.library.matmul.kernel.epilogue import ACTIVATIONS
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
-from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE
+from polysched.runtime.array_layout import IN_PLACE
 from polysched.runtime.bound_call import no_workspace
-from polysched.runtime.memory import aligned_copy, share_memory
+from polysched.runtime.memory import addresses, aligned_copy, share_memory
 from polysched.runtime.threads import usable_threads
 from polysched.runtime.views import as_array
 
@@ -37,8 +37,6 @@ ROWS = 96
 
 96 rows have 24 KiB of sums with AVX-512. More rows repeat the unpacking of the codes.
 """
-
-_IN_PLACE = ALIGNED | C_CONTIGUOUS | WRITEABLE
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ def multiplied(
     result = np.empty(shape, given) if target is None else target
     rows = prod(shape[:-1])
     if rows:
-        is_direct = given == np.float32 and result.flags.num & _IN_PLACE == _IN_PLACE
+        is_direct = given == np.float32 and result.flags.num & IN_PLACE == IN_PLACE
         whole = result if is_direct else np.empty(shape, np.float32)
         _run(
             x.reshape(rows, terms),
@@ -178,7 +176,7 @@ def _run(
             ),
         )
         for native, arrays, extents in steps:
-            if native.run([array.ctypes.data for array in arrays], extents, count):
+            if native.run(addresses(arrays), extents, count):
                 raise no_workspace("matmul")
         if not is_direct:
             target[...] = whole[: len(target), : out.shape[1]]

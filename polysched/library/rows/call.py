@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,9 +23,9 @@ from polysched.library.rows.kernels import (
 )
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
-from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE, fault_of_output
+from polysched.runtime.array_layout import IN_PLACE, fault_of_output
 from polysched.runtime.bound_call import no_workspace
-from polysched.runtime.memory import address, aligned_copy, share_memory
+from polysched.runtime.memory import addresses, aligned_copy, share_memory
 from polysched.runtime.tensors import returns_tensors
 from polysched.runtime.threads import number_of_threads, usable_threads
 from polysched.runtime.views import as_array
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from polysched.user import Schedule
 
 NumpyArray = np.ndarray[Any, Any]
-
-_IN_PLACE = ALIGNED | C_CONTIGUOUS | WRITEABLE
 
 
 @returns_tensors
@@ -66,8 +64,8 @@ def softmax(x: Any, axis: int = -1, *, out: Any = None, threads: int | None = No
     count = _threads("softmax", threads)
     position = _axis("softmax", axis, x.ndim)
     _require_output("softmax", out, x, {"x": x})
-    moved = np.moveaxis(x, position, -1)
     is_last = position == x.ndim - 1
+    moved = x if is_last else np.moveaxis(x, position, -1)
     result = out if is_last and out is not None else np.empty(moved.shape, x.dtype)
     _run("softmax", dtype, _contiguous(moved), (), result, count)
     if is_last:
@@ -140,23 +138,31 @@ def _run(
     """Run the kernel on the rows of contiguous arrays, unless they are empty."""
     if not x.size:
         return
-    machine, columns = load_machine(None), x.shape[-1]
-    rows, lanes = x.size // columns, machine.lanes(dtype.bits)
+    rows, columns = x.size // x.shape[-1], x.shape[-1]
+    native, lanes = _chosen(name, dtype, rows, columns, threads)
+    at = addresses((x, *further, out))
+    first = (at[-1] // dtype.bytes % lanes,) if lanes else ()
+    if native.run(at, (rows, columns, *first), threads):
+        raise no_workspace(name)
+
+
+@lru_cache(maxsize=512)
+def _chosen(
+    name: str, dtype: DType, rows: int, columns: int, threads: int
+) -> tuple[NativeCode, int]:
+    """The code for a matrix, and the lanes of a vector if it writes past the caches, else 0."""
+    machine, size = load_machine(None), rows * columns
+    lanes = machine.lanes(dtype.bits)
     is_short = columns < LONG_VECTORS * lanes
-    is_parallel = threads > 1 and x.size >= machine.costs.parallel_elements
+    is_parallel = threads > 1 and size >= machine.costs.parallel_elements
     is_far = (
-        2 * x.nbytes > machine.last_cache_bytes
+        2 * size * dtype.bytes > machine.last_cache_bytes
         and columns % lanes == 0
         and FAR_BYTES <= columns * dtype.bytes <= _longest_far_row(name, machine)
         and not (is_parallel and rows < 2 * FAR_ROWS * threads)
     )
     native = _native(name, dtype, is_short=is_short, is_parallel=is_parallel, is_far=is_far)
-    addresses = [
-        address(array, array.flags.num & _IN_PLACE == _IN_PLACE) for array in (x, *further, out)
-    ]
-    first = (addresses[-1] // dtype.bytes % lanes,) if is_far else ()
-    if native.run(addresses, (rows, columns, *first), threads):
-        raise no_workspace(name)
+    return native, lanes if is_far else 0
 
 
 def _longest_far_row(name: str, machine: Machine) -> float:
@@ -225,7 +231,7 @@ def _native(
 
 
 def _floats(who: str, x: Any) -> tuple[NumpyArray, DType]:
-    array = as_array(x, f"{who}: array 'x'")
+    array = x if type(x) is np.ndarray else as_array(x, f"{who}: array 'x'")
     if array.dtype not in (np.float32, np.float64):
         raise CallError(
             f"{who}: 'x' has elements of type {array.dtype}; expected float32 or float64, other "
@@ -294,7 +300,7 @@ def _require_output(
             f"{who}: out has shape {out.shape} and elements of type {out.dtype}; expected "
             f"{x.shape} and {x.dtype}, as 'x' has"
         )
-    if out.flags.num & _IN_PLACE != _IN_PLACE:
+    if out.flags.num & IN_PLACE != IN_PLACE:
         fault = fault_of_output(
             out.flags.num, out.shape, out.strides, out.itemsize, contiguous=True
         )

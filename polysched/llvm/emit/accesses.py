@@ -255,8 +255,12 @@ class Accesses:
                 return self.prefixes.load(pointer, type_, lanes.first)
         signature = ir.FunctionType(type_, [pointer.type, lanes.bits.type, type_])
         function = declared(self.builder.module, f"llvm.masked.load.{mangled(type_)}.p0", signature)
-        call = self.builder.call(function, [pointer, lanes.bits, zeros(type_)])
-        return aligned(call, 0, access.alignment)
+        undefined = ir.Constant(type_, ir.Undefined)
+        call = self.builder.call(function, [pointer, lanes.bits, undefined])
+        # LLVM forwards a masked store to a masked load whose other lanes are undefined. The
+        # selection becomes part of a load that remains.
+        loaded = aligned(call, 0, access.alignment)
+        return self.builder.select(lanes.bits, loaded, zeros(type_))
 
     def _store_vector(
         self, access: Access, stored: ir.Value, lanes: Mask, displacement: int = 0

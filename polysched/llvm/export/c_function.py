@@ -99,6 +99,8 @@ class CFunction:
             valid; None if the schedule is valid for all arguments.
         members: the members of structs that the kernel uses.
         computed: the parameters of the kernel that are computed from others, with their values.
+        tested: the parameters of the kernel that are 1 if a pointer is not null, else 0, with the
+            pointer: a parameter of the function, or the meaning of a member.
     """
 
     name: str
@@ -107,6 +109,7 @@ class CFunction:
     fallback: Fallback | None = None
     members: tuple[CMember, ...] = ()
     computed: Mapping[str, Expression] = field(default_factory=dict)
+    tested: Mapping[str, str] = field(default_factory=dict)
 
 
 def emit_c_function(
@@ -244,6 +247,10 @@ def _meanings(builder: ir.IRBuilder, function: CFunction, defined: ir.Function) 
         loaded = _loaded(builder, pointers[member.argument], address, member)
         is_number = member.is_size
         meanings[member.meaning] = _widened(builder, loaded, member.dtype) if is_number else loaded
+    for name, pointer in function.tested.items():
+        tested = pointers[pointer] if pointer in pointers else meanings[pointer]
+        given = builder.icmp_unsigned("!=", tested, ir.Constant(_POINTER, None))
+        meanings[name] = builder.zext(given, INDEX)
     return meanings
 
 

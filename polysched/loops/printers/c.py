@@ -7,19 +7,16 @@ workspace cannot be allocated; nothing has been written then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from polysched.errors import LoweringError
 from polysched.ir.core.guards import guarded_update
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.core.tree import LoopKind
-from polysched.ir.expr.expressions import Constant, Expression, Load, Parameter
+from polysched.ir.expr.expressions import Constant, Expression
 from polysched.ir.expr.linear import linear_form
-from polysched.ir.expr.traversal import children as operands_of
 from polysched.ir.expr.traversal import loads
-from polysched.ir.expr.traversal import walk as walk_expression
 from polysched.loops.analysis.lanes import MaskedAssign, masked_assigns
 from polysched.loops.analysis.usage import accessed_arrays, lasting_temporaries
 from polysched.loops.ir.nodes import (
@@ -33,7 +30,6 @@ from polysched.loops.ir.nodes import (
     LoopProgram,
     TileCall,
     Transposition,
-    walk,
 )
 from polysched.loops.printers.c_expressions import CExpressions
 from polysched.loops.printers.c_helpers import (
@@ -41,12 +37,11 @@ from polysched.loops.printers.c_helpers import (
     UNROLLED,
     VECTOR,
     WORKSPACE,
-    Helper,
     c_type,
-    helper_for,
     helper_text,
 )
 from polysched.loops.printers.c_names import c_names
+from polysched.loops.printers.c_needs import helpers_of, require_c_types, used_names
 from polysched.loops.printers.pseudo import format_prefetch
 
 # Buffers of a constant size up to this many bytes stand on the stack.
@@ -93,8 +88,8 @@ def print_c(program: LoopProgram) -> str:
 def print_c_functions(programs: Sequence[LoopProgram]) -> str:
     """Print a file that defines several programs as functions; see `print_c`."""
     for program in programs:
-        _require_c_types(program)
-    helpers = list(dict.fromkeys(helper for program in programs for helper in _helpers(program)))
+        require_c_types(program)
+    helpers = list(dict.fromkeys(helper for program in programs for helper in helpers_of(program)))
     parts, functions = [_PROLOGUE, *map(helper_text, helpers)], []
     needs_workspace = False
     for program in programs:
@@ -109,63 +104,9 @@ def print_c_functions(programs: Sequence[LoopProgram]) -> str:
     return "\n".join([*parts, *functions])
 
 
-def _require_c_types(program: LoopProgram) -> None:
-    for array in program.arrays.values():
-        if array.dtype.is_odd_width:
-            raise LoweringError(
-                f"array '{array.name}' holds integers of {array.dtype.bits} bits ({array.dtype}), "
-                "which C does not have; compile to an object, a library or LLVM IR instead"
-            )
-    for root, _, _ in _expressions(program):
-        for node in walk_expression(root):
-            dtype = None if isinstance(node, Load) else node.dtype
-            if dtype is not None and dtype.is_odd_width:
-                raise LoweringError(
-                    f"'{node}' is an integer of {dtype.bits} bits ({dtype}), which C does not "
-                    "have; compile to an object, a library or LLVM IR instead"
-                )
-
-
 def function_name(program: LoopProgram) -> str:
     """The name of the function in `print_c`: the program's own, unless C has another use for it."""
-    return c_names(program, {helper.name for helper in _helpers(program)}).function
-
-
-def _helpers(program: LoopProgram) -> list[Helper]:
-    found = (
-        helper_for(node, in_subscript=inside, in_value=is_value)
-        for root, within, is_value in _expressions(program)
-        for node, inside in _nodes(root, within)
-    )
-    return list(dict.fromkeys(helper for helper in found if helper is not None))
-
-
-def _nodes(expression: Expression, in_subscript: bool) -> Iterator[tuple[Expression, bool]]:
-    """All nodes, operands first, each with whether it is part of a subscript."""
-    for operand in operands_of(expression):
-        yield from _nodes(operand, in_subscript or isinstance(expression, Load))
-    yield expression, in_subscript
-
-
-def _expressions(program: LoopProgram) -> Iterator[tuple[Expression, bool, bool]]:
-    """All expressions, each with whether it is a subscript, and whether it is an assigned value."""
-    for array in program.arrays.values():
-        yield from ((extent, False, False) for extent in array.stored_shape)
-        yield from ((stride, True, False) for stride in array.strides or ())
-    yield from _written(program)
-
-
-def _written(program: LoopProgram) -> Iterator[tuple[Expression, bool, bool]]:
-    """The expressions of the loops and their assignments, as in `_expressions`."""
-    for node in walk(program.body):
-        match node:
-            case For(lower=lower, upper=upper):
-                yield from ((lower, False, False), (upper, False, False))
-            case If(condition=condition):
-                yield condition, False, False
-            case Assign(target=target, value=value):
-                yield from ((subscript, True, False) for subscript in target.subscripts)
-                yield value, False, True
+    return c_names(program, {helper.name for helper in helpers_of(program)}).function
 
 
 @dataclass(frozen=True)
@@ -183,7 +124,7 @@ class _Printer:
         heap = [self.expressions.array_names[array.name] for array in self.heap_arrays()]
         names = [*self.expressions.array_names.items(), *self.expressions.variable_names.items()]
         given = {*(array.name for array in arguments), *self.program.parameters}
-        used = _used_names(self.program)
+        used = used_names(self.program)
         body = [
             *(f"(void){c_name};" for name, c_name in names if name in given - used),
             *self.workspace(),
@@ -352,24 +293,6 @@ class _Printer:
         if not masked.mask:
             return [statement]
         return [self.if_head(masked.mask), *_indented([statement]), "}"]
-
-
-def _used_names(program: LoopProgram) -> set[str]:
-    """The arrays and parameters that the text of the function mentions."""
-    accessed = set(accessed_arrays(program.body))
-    shapes = [
-        extent
-        for array in program.arrays.values()
-        if array.name in accessed
-        for extent in (
-            *array.stored_shape[array.role is not Role.TEMPORARY :],
-            *(array.strides or ()),
-        )
-    ]
-    roots = [*shapes, *(root for root, _, _ in _written(program))]
-    return accessed | {
-        node.name for root in roots for node in walk_expression(root) if isinstance(node, Parameter)
-    }
 
 
 def _indented(lines: Iterable[str]) -> list[str]:

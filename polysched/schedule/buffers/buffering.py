@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TypeVar
 
 import islpy as isl
@@ -100,21 +100,36 @@ class Buffering:
 
     def same_tile(self, dependence: Dependence) -> isl.Map:
         """Return the pairs of a dependence between redirected references that lie in one tile."""
-        return reduce(
-            lambda left, ends: left.intersect(ends[0].eq_map(ends[1])),
-            self._ends(dependence),
-            dependence.relation,
-        )
+        inside, _ = self._parts(dependence)
+        return inside
 
     def other_tile(self, dependence: Dependence) -> isl.Map:
         """Return the pairs of a dependence between redirected references that lie in two tiles."""
-        return dependence.relation.subtract(self.same_tile(dependence))
+        _, outside = self._parts(dependence)
+        return outside
 
-    def _ends(self, dependence: Dependence) -> list[tuple[isl.PwAff, isl.PwAff]]:
-        """Return the coordinates of the source's and the sink's tile, as pairs."""
+    def _parts(self, dependence: Dependence) -> tuple[isl.Map, isl.Map]:
+        """Return the pairs in one tile, and those in two.
+
+        They are kept: every step of buffering asks for them, and a reduction's read and write give
+        three dependences with the same relation.
+        """
+        relation = dependence.relation
+        for known, parts in self._known_parts:
+            if relation.plain_is_equal(known):
+                return parts
         source = self.tile_coordinates[dependence.source.statement]
         sink = self.tile_coordinates[dependence.sink.statement]
-        return list(zip(source, sink, strict=True))
+        inside = relation
+        for first, second in zip(source, sink, strict=True):
+            inside = inside.intersect(first.eq_map(second))
+        parts = inside, relation.subtract(inside)
+        self._known_parts.append((relation, parts))
+        return parts
+
+    @cached_property
+    def _known_parts(self) -> list[tuple[isl.Map, tuple[isl.Map, isl.Map]]]:
+        return []
 
 
 def plan_buffer(

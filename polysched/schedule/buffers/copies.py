@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import islpy as isl
 
@@ -47,16 +48,14 @@ def redirected_statement(plan: Buffering, statement: Statement) -> Statement:
         tiles[-1] = offset(tiles[-1], plan.first)
     tile = [expression(column) for column in tiles]
 
-    def subscripts(access: Access) -> tuple[Expression, ...]:
-        elements = [
-            inside(access.subscripts[position], plan.lowest[position]) for position in plan.order
-        ]
+    @cache  # an update reads and writes one element
+    def subscripts(given: tuple[Expression, ...]) -> tuple[Expression, ...]:
+        elements = [inside(given[position], plan.lowest[position]) for position in plan.order]
         return tuple(plan.columns(tile, elements))
 
     def rule(node: Expression) -> Expression | None:
         if isinstance(node, Load) and node.array == plan.array.name:
-            access = Access(node.array, node.subscripts, node.location)
-            return replace(node, array=plan.buffer.name, subscripts=subscripts(access))
+            return replace(node, array=plan.buffer.name, subscripts=subscripts(node.subscripts))
         return None
 
     target = statement.target
@@ -64,7 +63,7 @@ def redirected_statement(plan: Buffering, statement: Statement) -> Statement:
         target, subscripts=tuple(transform(index, rule) for index in target.subscripts)
     )
     if target.array == plan.array.name:
-        target = replace(target, array=plan.buffer.name, subscripts=subscripts(target))
+        target = replace(target, array=plan.buffer.name, subscripts=subscripts(target.subscripts))
     return replace(statement, target=target, value=transform(statement.value, rule))
 
 

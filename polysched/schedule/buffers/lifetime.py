@@ -165,6 +165,8 @@ def unwritten(program: Program, around: tuple[Loop, ...], read: Reference) -> is
             elements = elements.subtract(inside.reverse().apply_range(written))
         else:
             instances = instances.subtract(inside.range())
+            if instances.is_empty():
+                break
     return elements.intersect_domain(instances)
 
 

@@ -8,7 +8,7 @@ buffer, a write at the copy out of it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -81,7 +81,6 @@ def _moved(
 ) -> list[Dependence]:
     """Translate dependences: inside a tile to the buffer, else to the copies for the tile."""
     result: list[Dependence] = []
-    known_parts: list[_Parts] = []
     for dependence in dependences:
         if dependence.array != plan.array.name:
             result.append(dependence)
@@ -89,39 +88,15 @@ def _moved(
         source_in, sink_in = dependence.source in plan.redirect, dependence.sink in plan.redirect
         outside = dependence
         if source_in and sink_in:
-            parts = _in_parts(plan, dependence, known_parts)
-            result.append(replace(dependence, array=plan.buffer.name, relation=parts.inside))
-            outside = replace(dependence, relation=parts.outside)
+            inside = plan.same_tile(dependence)
+            result.append(replace(dependence, array=plan.buffer.name, relation=inside))
+            outside = replace(dependence, relation=plan.other_tile(dependence))
         if source_in:
             outside = _at_copy(plan, outside, copy_in, copy_out, source=True)
         if sink_in:
             outside = _at_copy(plan, outside, copy_in, copy_out, source=False)
         result.append(outside)
     return result
-
-
-@dataclass(frozen=True, eq=False)
-class _Parts:
-    """The pairs of a dependence that lie in one tile, and those that lie in two."""
-
-    dependence: Dependence
-    inside: isl.Map
-    outside: isl.Map
-
-
-def _in_parts(plan: Buffering, dependence: Dependence, known: list[_Parts]) -> _Parts:
-    """Return the parts of a dependence inside one tile and between two.
-
-    A reduction's read and write give three dependences with the same relation; ``known`` caches it.
-    """
-    relation = dependence.relation
-    for parts in known:
-        if relation.plain_is_equal(parts.dependence.relation):
-            return parts
-    inside = plan.same_tile(dependence)
-    parts = _Parts(dependence, inside, relation.subtract(inside))
-    known.append(parts)
-    return parts
 
 
 def _at_copy(

@@ -200,17 +200,14 @@ def _leaving_tile(plan: Buffering, dependence: Dependence) -> isl.Map:
 def _read_later(program: Program, plan: Buffering) -> isl.Set:
     """Return the ``[tile, element]`` pairs that hold a value which is read outside the tile."""
     spread = next(iter(plan.redirect.values())).range()
+    if plan.array.role in (Role.OUTPUT, Role.INOUT):
+        return _union([plan.redirect[write].range() for write in plan.writes], spread)
+    of_array = tuple(d for d in program.dependences if d.array == plan.array.name)
     visible = []
-    for write in plan.writes:
-        redirect = plan.redirect[write]
-        if plan.array.role in (Role.OUTPUT, Role.INOUT):
-            visible.append(redirect.range())
-            continue
-        of_array = tuple(d for d in program.dependences if d.array == plan.array.name)
-        for flow in value_flows(of_array):
-            if flow.source == write:
-                outside = _leaving_tile(plan, flow).domain()
-                visible.append(redirect.intersect_domain(outside).range())
+    for flow in value_flows(of_array):
+        if flow.source in plan.writes:
+            outside = _leaving_tile(plan, flow).domain()
+            visible.append(plan.redirect[flow.source].intersect_domain(outside).range())
     return _union(visible, spread)
 
 

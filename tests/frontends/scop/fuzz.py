@@ -63,6 +63,7 @@ def try_seeds(
         findings.counts["functions"] += 1
         try:
             program = load_c(path, name)
+            program.c_function()
         except FrontendError as error:
             findings.refuse(name, error, text)
             continue

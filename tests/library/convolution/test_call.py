@@ -272,8 +272,7 @@ def test_no_image() -> None:
     assert found.shape == (0, 20, 4, 4)
 
 
-@pytest.mark.parametrize("machine", ["skylake-avx512", "haswell-avx2"])
-@pytest.mark.parametrize("groups", [1, 4, 32])
+@covering(1, machine=["skylake-avx512", "haswell-avx2"], groups=[1, 4, 32])
 def test_schedules_are_shown_and_proved(machine: str, groups: int) -> None:
     x, weight = numbers(1, 9, 9, 32), numbers(3, 3, 32 // groups, 64)
     code = convolution_code(x, weight, padding=1, groups=groups, activation="relu")

@@ -89,7 +89,8 @@ def assert_right(
     relu: bool = False,
     dtype: DType = f32,
     threads: int = 1,
-) -> None:
+) -> Schedule:
+    """Return the schedule, which is legal and whose code computes the convolution."""
     input, filter, offset = operands(size, dtype)
     kernel = convolution_kernel(size, finish(bias=bias, relu=relu), dtype=dtype)
     schedule = convolution_schedule(kernel, MACHINE, threads)
@@ -99,6 +100,7 @@ def assert_right(
     right = np.maximum(right, 0) if relu else right
     inputs = (input, filter, offset) if bias else (input, filter)
     np.testing.assert_array_equal(compile(schedule, cache=NO_CACHE)(*inputs), right)
+    return schedule
 
 
 @covering(2, filter=[(1, 1), (3, 3), (5, 3)], dilation=[1, 2], stride=[1, 2])
@@ -124,8 +126,7 @@ def test_images_that_do_not_divide(height: int, width: int) -> None:
 @pytest.mark.parametrize("relu", [False, True])
 def test_filter_is_packed_where_it_is_read_often(relu: bool) -> None:
     size = planar(2, 12, 12, 4, 150)
-    assert_right(size, relu=relu)
-    schedule = convolution_schedule(convolution_kernel(size, finish(relu=relu)), MACHINE)
+    schedule = assert_right(size, relu=relu)
     assert "filter_packed" in schedule.program.arrays
 
 
@@ -155,8 +156,7 @@ def test_groups_with_strides_and_dilations(groups: int, stride: int, dilation: i
 @pytest.mark.parametrize("groups", [4, 64])
 def test_groups_and_threads(groups: int) -> None:
     size = planar(2, 60, 60, 64, 64, groups=groups)
-    assert_right(size, threads=2)
-    schedule = convolution_schedule(convolution_kernel(size), MACHINE, 2)
+    schedule = assert_right(size, threads=2)
     assert "parallel rows" in show(schedule, "loops")
 
 
@@ -171,25 +171,24 @@ def test_a_depthwise_convolution_has_its_channels_in_lanes() -> None:
     assert (counts.spills, counts.gathers, counts.broadcasts, counts.masked) == (0, 0, 0, 0)
 
 
-@pytest.mark.parametrize(
-    "size",
-    [
+@covering(
+    1,
+    threads=[1, 2],
+    size=[
         Convolution(2, (20,), 6, 40, (3,), padding=((1, 1),)),
         Convolution(1, (9,), 8, 8, (4,), stride=2, groups=8, padding=((2, 1),)),
         Convolution(1, (3, 4, 9), 3, 20, (3, 2, 3), (2, 1, 1), (1, 2, 1), padding=((1, 1),) * 3),
         Convolution(2, (2, 3, 8), 8, 12, (2, 1, 2), groups=4, padding=((0, 1), (0, 0), (1, 0))),
     ],
 )
-def test_one_and_three_dimensions(size: Convolution) -> None:
-    for threads in (1, 2):
-        assert_right(size, bias=True, relu=True, threads=threads)
+def test_one_and_three_dimensions(size: Convolution, threads: int) -> None:
+    assert_right(size, bias=True, relu=True, threads=threads)
 
 
 @covering(1, groups=[1, 32], pixels=[(9000,), (6, 30, 30)])
 def test_threads_in_one_and_three_dimensions(groups: int, pixels: tuple[int, ...]) -> None:
     size = Convolution(2, pixels, 32, 64, (3,) * len(pixels), groups=groups)
-    assert_right(size, relu=True, threads=2)
-    schedule = convolution_schedule(convolution_kernel(size), MACHINE, 2)
+    schedule = assert_right(size, relu=True, threads=2)
     assert "parallel rows" in show(schedule, "loops")
 
 
@@ -200,8 +199,7 @@ def test_double_precision() -> None:
 @pytest.mark.parametrize("relu", sampled([True, False], 2))
 def test_threads(relu: bool) -> None:
     size = planar(2, 21, 30, 16, 70)
-    assert_right(size, relu=relu, threads=2)
-    schedule = convolution_schedule(convolution_kernel(size, finish(relu=relu)), MACHINE, 2)
+    schedule = assert_right(size, relu=relu, threads=2)
     assert "parallel rows" in show(schedule, "loops")
 
 

@@ -55,9 +55,13 @@ def test_half_types(
         np.testing.assert_array_equal(found, right.astype("f4").astype(dtype.numpy()))
 
 
-@covering(1, dtype=["i1", "u1"], **{"shape, filter, options": SHAPES})
+@covering(1, is_scaled=[True, False], dtype=["i1", "u1"], **{"shape, filter, options": SHAPES})
 def test_bytes(
-    dtype: str, shape: tuple[int, ...], filter: tuple[int, ...], options: dict[str, Any]
+    dtype: str,
+    is_scaled: bool,
+    shape: tuple[int, ...],
+    filter: tuple[int, ...],
+    options: dict[str, Any],
 ) -> None:
     x, weight = bytes_of(shape, dtype), bytes_of(filter, "i1")
     bias = np.arange(filter[-1], dtype="i4") - 5
@@ -68,9 +72,11 @@ def test_bytes(
     prepared = ps.prepare(weight, groups=options.get("groups", 1))
     specialize = is_specialized(x)
     for given in (weight, prepared):
-        found = call(x, given, bias, specialize=specialize, **options)
-        assert found.dtype == np.int32
-        np.testing.assert_array_equal(found, right)
+        if not is_scaled:
+            found = call(x, given, bias, specialize=specialize, **options)
+            assert found.dtype == np.int32
+            np.testing.assert_array_equal(found, right)
+            continue
         found = call(x, given, bias.astype("f4"), scale=scale, **options, activation="relu")
         assert found.dtype == np.float32
         expected = np.maximum(sums * scale + bias, 0)
@@ -117,8 +123,8 @@ def test_pairs_of_channels_are_added_by_one_instruction(
 
 def test_threads() -> None:
     x, weight = bytes_of((1, 60, 61, 32), "i1"), bytes_of((3, 3, 32, 64), "i1")
-    one = ps.conv2d(x, weight, threads=1, padding=1)
-    np.testing.assert_array_equal(ps.conv2d(x, weight, threads=2, padding=1), one)
+    right = exact(x, weight, padding=((1, 1), (1, 1)))
+    np.testing.assert_array_equal(ps.conv2d(x, weight, threads=2, padding=1), right)
 
 
 def test_kernel_runs_without_a_schedule() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 import polysched as ps
 from polysched.library.dynamic_linear import call
+from tests.support.effort import covering
 
 NumpyArray = np.ndarray[Any, Any]
 
@@ -48,23 +49,28 @@ def assert_product(
     assert (np.abs(y - right) <= error + 1e-6).all()
 
 
-@pytest.mark.parametrize("rows", [1, 5, 7, 100])
-@pytest.mark.parametrize(
-    ("columns", "terms", "group", "dtype"),
-    [
-        (70, 96, 32, "i4"),
-        (64, 130, 130, "i8"),
-        (3, 50, 16, "u4"),
-        (65, 1100, 600, "u8"),
-        (20, 30, 6, "i3"),
-    ],
+@covering(
+    1,
+    rows=[(1, 100), (1, 5), (1, 7)],
+    **{
+        "columns, terms, group, dtype": [
+            (70, 96, 32, "i4"),
+            (64, 130, 130, "i8"),
+            (3, 50, 16, "u4"),
+            (65, 1100, 600, "u8"),
+            (20, 30, 6, "i3"),
+        ]
+    },
 )
-def test_shapes_and_groups(rows: int, columns: int, terms: int, group: int, dtype: str) -> None:
+def test_shapes_and_groups(
+    rows: tuple[int, ...], columns: int, terms: int, group: int, dtype: str
+) -> None:
     weights, matrix = layer(columns, terms, group, dtype)
-    x = np.random.default_rng(1).standard_normal((rows, terms)).astype(np.float32)
     prepared = ps.prepare(weights, activations="int8")
     assert prepared.shape == (terms, columns)
-    assert_product(ps.matmul(x, prepared, threads=1), x, matrix)
+    for count in rows:
+        x = np.random.default_rng(1).standard_normal((count, terms)).astype(np.float32)
+        assert_product(ps.matmul(x, prepared, threads=1), x, matrix)
 
 
 def test_stacks_and_views(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from polysched.errors import CallError
-from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.dtypes import DType, as_dtype
 from polysched.library.matmul.dispatch.compiled import epilogue_only, host, product_kernel
 from polysched.library.matmul.dispatch.computed import Computed
 from polysched.library.matmul.dispatch.entry import DispatchEntry
@@ -127,7 +127,10 @@ class Task:
 
     def _origin(self, name: str, operand: Operand, form: Form) -> Origin:
         if operand.recipe is None:
-            return Stored(form.is_transposed, form.strides)
+            stored = as_dtype(operand.dtype)
+            return Stored(
+                form.is_transposed, form.strides, None if stored == self.dtype else stored
+            )
         recipe = operand.recipe.transposed if self.is_transposed else operand.recipe
         return recipe.computed_operand(name)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polysched.errors import CallError, KernelError, suggestion
-from polysched.ir.expr.dtypes import DType, as_dtype, bf16, f16, f32, f64
+from polysched.ir.expr.dtypes import DType, as_dtype, bf16, f16, f32, f64, i8
 from polysched.library.matmul.dispatch.shapes import NumpyArray
 from polysched.library.matmul.kernel.declare import accumulator_of
 from polysched.library.matmul.kernel.epilogue import (
@@ -26,12 +26,18 @@ from polysched.runtime.views import as_array
 _EPILOGUES = 64
 
 
+BYTES = frozenset({np.dtype(np.int8), np.dtype(np.uint8)})
+"""Types of arrays that are multiplied as they are, in any combination."""
+
+
 def element_type(a: np.dtype[Any], b: np.dtype[Any]) -> DType:
-    """The common element type of both operands.
+    """The element type of a product: that of both operands, or int8 for bytes of either sign.
 
     Raises:
         CallError: the types differ, or cannot be multiplied.
     """
+    if {a, b} <= BYTES:
+        return i8
     if a != b:
         raise CallError(
             f"matmul: 'a' has elements of type {a} and 'b' of type {b}; expected one "
@@ -44,7 +50,7 @@ def element_type(a: np.dtype[Any], b: np.dtype[Any]) -> DType:
     if dtype is None or not (dtype.is_float or (dtype.is_integer and dtype.is_signed)):
         raise CallError(
             f"matmul: the operands have elements of type {a}; expected float32, float64, float16, "
-            "bfloat16 or a signed integer"
+            "bfloat16, uint8 or a signed integer"
         )
     return dtype
 

@@ -11,6 +11,7 @@ from polysched.errors import CallError
 from polysched.ir.expr.dtypes import as_dtype
 from polysched.ir.expr.functions import cast
 from polysched.library.matmul.dispatch.computed import Computed
+from polysched.library.matmul.dispatch.options import BYTES
 from polysched.library.matmul.dispatch.shapes import NumpyArray
 
 
@@ -19,12 +20,13 @@ def promoted(
 ) -> tuple[NumpyArray | Computed, NumpyArray | Computed]:
     """Convert operands of different types to their common type, by numpy's promotion rules.
 
-    Two operands of uint8 become int16, so that their sums are exact in int32.
+    Arrays of bytes of either sign stay, and so do their sums, which are exact in int32.
 
     Raises:
         CallError: no type holds the elements of both.
     """
-    if a.dtype == b.dtype and a.dtype != np.uint8:
+    is_stored = not (isinstance(a, Computed) or isinstance(b, Computed))
+    if a.dtype == b.dtype != np.uint8 or (is_stored and {a.dtype, b.dtype} <= BYTES):
         return a, b
     try:
         common = np.result_type(a.dtype, b.dtype)

@@ -22,7 +22,7 @@ from polysched.library.matmul.generic.run import GenericProduct, loaded_product,
 from polysched.library.matmul.generic.specialize import Specializer
 from polysched.library.matmul.generic.strided import Strided
 from polysched.library.matmul.kernel.epilogue import PLAIN
-from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE
+from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, SIMPLE, WRITEABLE
 from polysched.runtime.cache import ObjectCache
 from polysched.runtime.kernel import LARGEST_TEAM
 from polysched.runtime.memory import address, share_memory
@@ -46,7 +46,6 @@ FEWEST_SHARED = 1 << 20
 
 _KINDS = 4096
 _WRITABLE = ALIGNED | WRITEABLE
-_SIMPLE = C_CONTIGUOUS | WRITEABLE
 _STACK = _WRITABLE | C_CONTIGUOUS
 _TYPES = MappingProxyType({np.dtype(np.float32): f32, np.dtype(np.float64): f64})
 
@@ -187,7 +186,7 @@ def _specialized(
 
 
 def _address(array: NumpyArray) -> int:
-    return address(array, array.flags.num & _SIMPLE == _SIMPLE)
+    return address(array, array.flags.num & SIMPLE == SIMPLE)
 
 
 def _planned(

@@ -109,7 +109,7 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
         m: rows of the product, at least 1.
         n: columns of the product, at least 1.
         k: terms of each sum, at least 1.
-        dtype: element type of ``a`` and ``b``.
+        dtype: element type of ``a`` and ``b``, unless their origins have another.
         accumulator: element type of the sums; by default ``dtype``, i32 for integers of 8 and 16
             bits, and f32 for bf16 and f16.
         result: element type of ``out``; by default that of the sums. Each finished sum is rounded
@@ -155,7 +155,8 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
     terms = k if vnni is None else vnni.terms * vnni.groups(k)
     if vnni is not None:
         if vnni.copies_a:
-            left = _copy_of_rows(build, left, dtype, vnni, _chosen(extents, *of_a, "m", "k"))
+            rows = _chosen(extents, *of_a, "m", "k")
+            left = _copy_of_rows(build, left, stored_type(a, dtype), vnni, rows)
         right = _in_vnni_layout(build, right, vnni, _chosen(extents, *of_b, "n", "k"))
         shift = vnni.shift
     if shift:
@@ -208,12 +209,11 @@ def _operand(
 ) -> Element:
     """Declare an operand of the given extents and, if it is computed, the statement for it."""
     match origin:
-        case Stored(is_transposed, strides):
+        case Stored(is_transposed, strides, own):
             *outer, first, second = extents
             stored = _chosen(extents, *outer, second, first) if is_transposed else extents
-            return _read(
-                _declared(build.input, name, dtype, stored, strides=strides), is_transposed
-            )
+            array = _declared(build.input, name, own or dtype, stored, strides=strides)
+            return _read(array, is_transposed)
         case ComputedOperand(producer, is_inlined=True):
             return producer(build)
         case ComputedOperand(producer):
@@ -314,6 +314,11 @@ def accumulator_of(dtype: DType) -> DType:
     if dtype.is_half:
         return dtype.arithmetic
     return i32 if dtype.is_integer and dtype.bits < i32.bits else dtype
+
+
+def stored_type(origin: Origin, dtype: DType) -> DType:
+    """The element type of an operand of a product of ``dtype``."""
+    return (isinstance(origin, Stored) and origin.dtype) or dtype
 
 
 def sizes_of(kernel: Kernel) -> Sizes:

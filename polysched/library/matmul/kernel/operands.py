@@ -34,10 +34,12 @@ class Stored:
         is_transposed: whether it is stored as ``a[k, m]``, or ``b[n, k]``.
         strides: the strides of the stored array, in elements, such as ``(lda, 1)``; None for no
             gaps.
+        dtype: the element type if it is not that of the product: u8 in products of bytes.
     """
 
     is_transposed: bool = False
     strides: Strides | None = None
+    dtype: DType | None = None
 
     @property
     def has_gaps(self) -> bool:
@@ -55,11 +57,13 @@ class ComputedOperand:
             depends on it, the values do not.
         is_inlined: whether the expression replaces the operand in the sums. Otherwise a statement
             ``produce_a`` or ``produce_b`` writes the operand into a temporary array.
+        reads_bits: whether an input has elements that share bytes.
     """
 
     producer: Producer
     is_transposed: bool = False
     is_inlined: bool = False
+    reads_bits: bool = False
 
 
 Origin: TypeAlias = Stored | ComputedOperand
@@ -128,7 +132,11 @@ class Recipe:
 
     def computed_operand(self, operand: str) -> ComputedOperand:
         """The kernel operand ``"a"`` or ``"b"`` that is computed by this recipe."""
-        return ComputedOperand(_Producer(self, operand), is_transposed=self.reads_columns)
+        return ComputedOperand(
+            _Producer(self, operand),
+            is_transposed=self.reads_columns,
+            reads_bits=any(source.dtype.is_odd_width for source in self.sources),
+        )
 
     @property
     def reads_columns(self) -> bool:

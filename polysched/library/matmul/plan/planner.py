@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from polysched.ir.core.cache_lines import LINE_BYTES
 from polysched.library.matmul.kernel.declare import Sizes
-from polysched.library.matmul.kernel.operands import VnniLayout
+from polysched.library.matmul.kernel.operands import ComputedOperand, VnniLayout
 from polysched.library.matmul.plan.config import (
     Config,
     fitted,
@@ -110,9 +110,12 @@ def _vnni_config(problem: Problem, vnni: VnniLayout, machine: Machine, threads: 
 def _uses_dot_form(part: Sizes, problem: Problem, machine: Machine) -> bool:
     """Whether a transposed ``b`` is read in place, by the dot form of a few rows."""
     costs = machine.costs
-    vectors = part.m + costs.dot_extra_vectors
-    fewest = max(costs.block_terms, vectors * machine.lanes(problem.total.bits))
-    return problem.transpose_b and part.m <= costs.dot_rows and part.k >= fewest
+    vectors, lanes = part.m + costs.dot_extra_vectors, machine.lanes(problem.total.bits)
+    fewest = max(costs.block_terms, vectors * lanes)
+    b = problem.b
+    is_computed = isinstance(b, ComputedOperand) and not b.reads_bits
+    most = costs.computed_dot_vectors * lanes if is_computed else costs.dot_rows
+    return problem.transpose_b and part.m <= most and part.k >= fewest
 
 
 def _split_accumulators(problem: Problem, machine: Machine) -> int:

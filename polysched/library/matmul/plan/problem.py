@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched.ir.expr.dtypes import DType, f32
-from polysched.library.matmul.kernel.declare import Sizes, accumulator_of
+from polysched.library.matmul.kernel.declare import Sizes, accumulator_of, stored_type
 from polysched.library.matmul.kernel.operands import DENSE, ComputedOperand, Origin, Stored, Strides
 
 
@@ -15,7 +15,7 @@ class Problem:
 
     Attributes:
         sizes: rows, columns, terms and the number of products.
-        dtype: element type of the operands.
+        dtype: element type of the operands, unless their origins have another.
         accumulator: type of the sums; None for :func:`accumulator_of` of ``dtype``.
         result: type of the result; None for that of the sums.
         a: the origin of the left operand.
@@ -35,6 +35,11 @@ class Problem:
     def total(self) -> DType:
         """The type of the sums."""
         return self.accumulator or accumulator_of(self.dtype)
+
+    @property
+    def types(self) -> tuple[DType, DType]:
+        """The element types of ``a`` and of ``b``."""
+        return stored_type(self.a, self.dtype), stored_type(self.b, self.dtype)
 
     @property
     def transpose_a(self) -> bool:

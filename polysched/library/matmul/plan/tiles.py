@@ -41,12 +41,13 @@ def tile_layout_of(problem: Problem, machine: Machine) -> VnniLayout | None:
 
     Fewer rows, columns or terms than a tile has are left to vectors.
     """
-    layout, sizes = _LAYOUTS.get(problem.dtype), problem.sizes
+    (left, right), sizes = problem.types, problem.sizes
+    layout = _LAYOUTS.get(right)
     if machine.matrix_unit != "amx" or layout is None:
         return None
     if sizes.m < TILE_ROWS or sizes.n < LANES or sizes.k * problem.dtype.bytes < TILE_BYTES:
         return None
-    instruction = amx_product((problem.dtype, layout.type))
+    instruction = amx_product((left, layout.type))
     if instruction is None or not is_available(instruction, machine.enabled_features):
         return None
     return layout

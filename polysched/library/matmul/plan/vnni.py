@@ -6,9 +6,9 @@ a group: one instruction adds all products of the group to a 32-bit lane.
 
 A matrix unit computes whole tiles in this layout (:mod:`polysched.library.matmul.plan.tiles`).
 
-``vpdpbusd`` multiplies unsigned by signed bytes. Therefore 128 is added to each element of the copy
-of ``b``, and 128 times the sum of the row of ``a`` is subtracted from each sum. Both wrap modulo
-2**32, as the sums do.
+``vpdpbusd`` multiplies unsigned by signed bytes. If both operands are signed, 128 is added to each
+element of the copy of ``b``, and 128 times the sum of the row of ``a`` is subtracted from each sum.
+Both wrap modulo 2**32, as the sums do. If both are unsigned, 128 is subtracted first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def vnni_layout_of(problem: Problem, machine: Machine) -> VnniLayout | None:
     a, b, sizes, costs = problem.a, problem.b, problem.sizes, machine.costs
     if not (isinstance(a, Stored) and isinstance(b, Stored)) or problem.total not in (i32, f32):
         return None
-    if problem.dtype not in _TYPES or sizes.k < costs.vnni_terms:
+    left, right = problem.types
+    if (left, right) not in _VNNI_LAYOUTS or sizes.k < costs.vnni_terms:
         return None
     # Imports the interpreter, which takes longer than a call that finds its code.
     from polysched.instructions.lookup import sum_of_products  # noqa: PLC0415
@@ -40,28 +41,27 @@ def vnni_layout_of(problem: Problem, machine: Machine) -> VnniLayout | None:
         return replace(tiled, copies_a=is_scattered or sizes.k % tiled.terms > 0)
     lanes = machine.lanes(problem.total.bits)
     features = machine.enabled_features
-    for layout in _VNNI_LAYOUTS.get(problem.dtype, ()):
+    for layout in _VNNI_LAYOUTS[left, right]:
         if sizes.m < (costs.vnni_rows if layout.terms > 2 else costs.vnni_pair_rows):
             continue
         # The row sums of a shifted layout have no dimension for a stack.
         is_allowed = not layout.shift or sizes.batch == 1
-        types = problem.dtype, layout.type
-        if is_allowed and sum_of_products(types, layout.terms, lanes, features):
+        if is_allowed and sum_of_products((left, layout.type), layout.terms, lanes, features):
             return replace(layout, copies_a=is_scattered or sizes.k % layout.terms > 0)
     return None
 
 
-_VNNI_LAYOUTS: Mapping[DType, tuple[VnniLayout, ...]] = MappingProxyType(
+_VNNI_LAYOUTS: Mapping[tuple[DType, DType], tuple[VnniLayout, ...]] = MappingProxyType(
     {
-        i8: (VnniLayout(4, u8, shift=128), VnniLayout(2, i8)),
-        i16: (VnniLayout(2, i16),),
-        bf16: (VnniLayout(2, bf16),),
+        (i8, i8): (VnniLayout(4, u8, shift=128), VnniLayout(2, i8)),
+        (i8, u8): (VnniLayout(4, u8), VnniLayout(2, u8)),
+        (u8, i8): (VnniLayout(4, i8), VnniLayout(2, i8)),
+        (u8, u8): (VnniLayout(4, i8, shift=-128), VnniLayout(2, u8)),
+        (i16, i16): (VnniLayout(2, i16),),
+        (bf16, bf16): (VnniLayout(2, bf16),),
     }
 )
-"""The layouts for each operand type, the fastest first."""
-
-_TYPES = {*_VNNI_LAYOUTS, u8}
-"""The operand types that have a layout for vectors or for tiles."""
+"""The layouts for the types of ``a`` and ``b``, the fastest first."""
 
 
 def as_32_bit(problem: Problem, vnni: VnniLayout) -> Problem:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from polysched.errors import FrontendError
+from polysched.frontends.scop import Promises, parse_c
 from tests.frontends.scop.kernels import domain, kernel, subscript
 
 
@@ -64,8 +65,13 @@ def test_conditions(condition: str, expected: str) -> None:
 
 def test_unsigned_subtraction_needs_a_proof() -> None:
     parameters = "unsigned n, double x[restrict n]"
+    text = f"void f({parameters}) {{ for (unsigned i = 0; i < n - 1; i++) x[i] = 0; }}"
+    program = parse_c(text)
+    assert program.notes() == ["assumed: n >= 1, for otherwise 'n - 1' wraps around, line 1"]
     with pytest.raises(FrontendError, match="'n - 1' is unsigned int and may wrap around"):
-        kernel("for (unsigned i = 0; i < n - 1; i++) x[i] = 0;", parameters)
+        program.c_function()  # an object has no program as written for the other sizes
+    with pytest.raises(FrontendError, match="'n - 1' wraps around unless n >= 1"):
+        parse_c(text, promises=Promises(strict_bounds=True))
     kernel("if (n > 0) for (unsigned i = 0; i < n - 1; i++) x[i] = 0;", parameters)
     promise = "\n#pragma polysched assume n > 0\n"
     kernel(f"{promise} for (unsigned i = 0; i < n - 1; i++) x[i] = 0;", parameters)

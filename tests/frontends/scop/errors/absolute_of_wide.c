@@ -1,6 +1,6 @@
-void f(int n, unsigned b, double x[restrict n])
+void f(double x[restrict 9])
 {
-    for (int i = 0; i < n; i++)
+    for (unsigned b = 0; b < 3000000000u; b++)
         if (abs(b) < 9)
-            x[i] = 1;
+            x[abs(b)] = 1;
 }

@@ -1,5 +1,6 @@
-void f(int n, double x[restrict 300])
+void f(double x[restrict 300])
 {
-    for (signed char i = n; i > 0; i--)
-        x[i] = 1;
+    for (int k = 0; k < 300; k++)
+        for (signed char i = k; i > 0; i--)
+            x[i] = 1;
 }

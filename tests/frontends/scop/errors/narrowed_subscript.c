@@ -1,5 +1,6 @@
-void f(long n, double x[n]) {
+void f(double x[300]) {
   double *row = x + 1;
-  if (x[0] < 0)
-    row[(char)n] = 0;
+  for (int i = 0; i < 200; i++)
+    if (x[0] < 0)
+      row[(char)i] = 0;
 }

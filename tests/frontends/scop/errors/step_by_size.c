@@ -1,4 +1,4 @@
-void f(int n, double x[n]) {
-  for (int i = 0; i < n; i += n)
+void f(unsigned n, unsigned m, double x[n]) {
+  for (unsigned i = 0; i < n; i += m)
     x[i] = 0;
 }

@@ -1,5 +1,5 @@
 #include <stddef.h>
-void f(size_t n, int k, double x[n]) {
-  for (int i = k; i < n; i++)
+void f(size_t n, double x[n]) {
+  for (int i = -1; i < n; i++)
     x[0] = i;
 }

@@ -1,4 +1,5 @@
 void f(unsigned n, double x[n]) {
-  for (unsigned i = 0; i < n - 1; i++)
-    x[i] = 0;
+  for (unsigned i = 0; i < n; i++)
+    for (unsigned k = 0; k < i - 1; k++)
+      x[k] = 0;
 }

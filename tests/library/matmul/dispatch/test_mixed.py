@@ -30,7 +30,7 @@ def test_bytes_of_either_sign_are_summed_exactly(
     shape: tuple[int, int, int], types: tuple[str, str]
 ) -> None:
     m, n, k = shape
-    a, b = numbers(m, k, dtype=types[0]), numbers(k, n, dtype=types[1])
+    a, b = numbers(m, k, dtype=types[0]), numbers(n, k, dtype=types[1]).T
     expected = a.astype("i4") @ b.astype("i4")
     np.testing.assert_array_equal(ps.matmul(a, b), expected, strict=True)
     np.testing.assert_array_equal(ps.matmul(a, b, dtype="f32"), expected.astype("f4"), strict=True)

@@ -24,9 +24,15 @@ def test_element_type(name: str, dtype: DType) -> None:
     assert element_type(np.dtype(name), np.dtype(name)) == dtype
 
 
-@pytest.mark.parametrize("name", ["u1", "?", "c8", "U3"])
+def test_bytes_of_either_sign_have_one_element_type() -> None:
+    assert element_type(np.dtype("u1"), np.dtype("i1")) == i8
+    with pytest.raises(CallError, match="type uint8 and 'b' of type int16; expected one type"):
+        element_type(np.dtype("u1"), np.dtype("i2"))
+
+
+@pytest.mark.parametrize("name", ["u2", "?", "c8", "U3"])
 def test_no_element_type(name: str) -> None:
-    with pytest.raises(CallError, match="expected float32, .* or a signed integer"):
+    with pytest.raises(CallError, match="expected float32, .*, uint8 or a signed integer"):
         element_type(np.dtype(name), np.dtype(name))
 
 
@@ -149,7 +155,7 @@ def test_numbers_that_are_equal_are_told_apart_by_type() -> None:
         ({"beta": True}, "beta is True of type bool; expected a real number"),
         ({"activation": "rleu"}, "there is no activation 'rleu'"),
         ({"alpha": 1e39}, "alpha is 1e\\+39; expected a number within the range of float32"),
-        ({"dtype": np.dtype("u1")}, "the operands have elements of type uint8"),
+        ({"dtype": np.dtype("u2")}, "the operands have elements of type uint16"),
     ],
 )
 def test_errors(options: dict[str, object], message: str) -> None:

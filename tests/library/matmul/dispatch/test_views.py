@@ -155,24 +155,23 @@ def test_rows_of_a_stack() -> None:
     ],
 )
 def test_few_columns(sizes: tuple[int, int, int], dtype: str, turn: int) -> None:
-    """Computed as rows of the transposed product, and written as columns: of each pair of operands
-    the product alone, or what follows it.
+    """Computed as rows of the transposed product, and written as columns: the product alone, or
+    what follows it.
     """
     m, n, k = sizes
     total = matmul(filled(1, 1, dtype=dtype), filled(1, 1, dtype=dtype)).dtype
     bias = filled(n, dtype=total.str)
     for place, make_a in enumerate(IN_PLACE):
-        for other in (place, (place + 1) % len(IN_PLACE)):
-            make_b = IN_PLACE[other]
-            a, b = make_a(m, k, dtype=dtype), make_b(k, n, dtype=dtype)
-            expected = a.astype(total) @ b.astype(total)
-            if (place + other + turn) % 2:
-                np.testing.assert_array_equal(matmul(a, b, threads=1), expected)
-                continue
-            out = np.full((m, n + 4), PATTERN, total)
-            matmul(a, b, out[:, 1 : 1 + n], bias=bias, activation="relu", threads=1)
-            np.testing.assert_array_equal(out[:, 1 : 1 + n], np.maximum(expected + bias, 0))
-            assert (np.delete(out, slice(1, 1 + n), axis=1) == PATTERN).all()
+        make_b = IN_PLACE[(place + turn) % len(IN_PLACE)]
+        a, b = make_a(m, k, dtype=dtype), make_b(k, n, dtype=dtype)
+        expected = a.astype(total) @ b.astype(total)
+        if (place + turn) % 2:
+            np.testing.assert_array_equal(matmul(a, b, threads=1), expected)
+            continue
+        out = np.full((m, n + 4), PATTERN, total)
+        matmul(a, b, out[:, 1 : 1 + n], bias=bias, activation="relu", threads=1)
+        np.testing.assert_array_equal(out[:, 1 : 1 + n], np.maximum(expected + bias, 0))
+        assert (np.delete(out, slice(1, 1 + n), axis=1) == PATTERN).all()
 
 
 def test_few_columns_of_a_stack() -> None:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from polysched.ir.expr.dtypes import DType, f32, f64, i8
@@ -164,6 +166,15 @@ def test_every_plan_along_the_sums_fits(machine) -> None:
         require_registers(config, machine, problem.total)
         tiles = -(-m // config.inner_m)
         assert tiles * config.inner_m - m < tiles  # rows are shared out evenly
+
+
+def test_a_transposed_b_of_whole_bytes_is_computed_in_place_for_more_rows() -> None:
+    computed = replace(COMPUTED, is_transposed=True)
+    for sizes in (Sizes(24, 4096, 4096), Sizes(64, 1024, 2048)):
+        assert plan(Problem(sizes, b=computed), AVX512).dot_form
+        for other in (replace(computed, reads_bits=True), TRANSPOSED):
+            assert plan(Problem(sizes, b=other), AVX512).dot_form is False
+    assert not plan(Problem(Sizes(128, 4096, 4096), b=computed), AVX512).dot_form
 
 
 def test_threads_read_whole_rows_of_a_streamed_b_if_the_sums_are_few() -> None:

@@ -41,6 +41,24 @@ def expected(a: AnyArray, b: AnyArray) -> AnyArray:
 
 
 @pytest.mark.parametrize(
+    ("types", "vnni"),
+    [
+        ((i8, u8), VnniLayout(4, u8)),
+        ((u8, i8), VnniLayout(4, i8)),
+        ((u8, u8), VnniLayout(4, i8, shift=-128)),
+    ],
+)
+def test_bytes_of_either_sign_are_multiplied_as_they_are(
+    types: tuple[DType, DType], vnni: VnniLayout
+) -> None:
+    a, b = (Stored(dtype=None if own == i8 else own) for own in types)
+    problem = Problem(ENOUGH, i8, a=a, b=b)
+    assert problem.types == types
+    assert vnni_layout_of(problem, MACHINES["zen4"]) == vnni
+    assert vnni_layout_of(problem, MACHINES["haswell-avx2"]) == VnniLayout(2, types[1])
+
+
+@pytest.mark.parametrize(
     ("dtype", "machine", "vnni"),
     [
         (i8, "zen4", FOUR),
@@ -91,7 +109,7 @@ KINDS = [
 ]
 
 
-@covering(2, machine=MACHINES, dtype=[i8, i16], kind=KINDS)
+@covering(1, kind=KINDS, **{"machine, dtype": [*combinations(MACHINES, (i8, i16))]})
 def test_values(dtype: DType, kind: tuple[tuple[int, int, int], bool, bool], machine: str) -> None:
     if MACHINES[machine].missing_on(load_machine(None)):
         pytest.skip("its code does not run here")

@@ -1,0 +1,123 @@
+"""Turn the assignments to a pointer that is declared before into declarations.
+
+::
+
+    const float *p;                      { const float *p_2 = x; while (n--) s += *p_2++; }
+    for (i = 0; i < m; i++) {
+        p = x; while (n--) s += *p++;
+    }
+
+Each assignment becomes a pointer of its own, up to the next one in the same block. A pointer stays
+as it is if a use of it may follow several of its assignments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pycparser import c_ast
+
+from polysched.frontends.scop.rewrites.usage import changed_by
+from polysched.frontends.scop.source.names import Names
+from polysched.frontends.scop.source.trees import mapped, names_in, substituted, walk
+
+
+def with_pointer_values(items: Sequence[c_ast.Node], names: Names) -> tuple[c_ast.Node, ...]:
+    """Declare a pointer for each value that an assignment gives to a local pointer.
+
+    Args:
+        items: the statements of a region.
+        names: the names that are taken.
+    """
+    result = tuple(map(_with_moves, items))
+    declared = [node for item in result for node in walk(item) if isinstance(node, c_ast.Decl)]
+    for node in declared:
+        is_pointer = isinstance(node.type, c_ast.PtrDecl)
+        is_plain = is_pointer and isinstance(node.type.type, c_ast.TypeDecl)
+        is_single = [one.name for one in declared].count(node.name) == 1
+        is_set = any(_sets(inner, node.name) for item in result for inner in walk(item))
+        if is_plain and is_single and is_set:
+            try:
+                result = _Values(node, names).block(result, None)
+            except _SeveralValuesError:
+                continue
+    return result
+
+
+def _with_moves(node: c_ast.Node) -> c_ast.Node:
+    """Rewrite ``p = p + e`` to ``p += e``."""
+    match node:
+        case c_ast.Assignment(
+            op="=",
+            lvalue=c_ast.ID(name=name) as own,
+            rvalue=c_ast.BinaryOp(op="+" | "-" as operator, left=c_ast.ID(name=other), right=by),
+        ) if name == other and name not in names_in(by):
+            return c_ast.Assignment(f"{operator}=", own, by, node.coord)
+    return mapped(node, _with_moves)
+
+
+def _sets(node: c_ast.Node, name: str) -> bool:
+    target = changed_by(node) if isinstance(node, c_ast.Assignment) and node.op == "=" else None
+    return isinstance(target, c_ast.ID) and bool(target.name == name)
+
+
+class _SeveralValuesError(Exception):
+    """A use of a pointer may follow several of its assignments."""
+
+
+@dataclass(frozen=True)
+class _Values:
+    """Rewriting of one pointer."""
+
+    declaration: c_ast.Decl
+    names: Names
+
+    @property
+    def name(self) -> str:
+        name: str = self.declaration.name
+        return name
+
+    def block(self, items: Iterable[c_ast.Node], current: str | None) -> tuple[c_ast.Node, ...]:
+        """Rewrite the statements of a block; `current` is the pointer's name before them."""
+        result: list[c_ast.Node] = []
+        for item in items:
+            if item is self.declaration:
+                if item.init is None:
+                    continue
+                current = self.name
+                result.append(item)
+            elif _sets(item, self.name):
+                value = self.renamed(item.rvalue, current)
+                current = self.names.fresh(self.name)
+                result.append(self.declared(current, value, item))
+            elif any(_sets(inner, self.name) for inner in walk(item)):
+                result.append(self.nested(item))
+                current = None
+            else:
+                result.append(self.renamed(item, current))
+        return tuple(result)
+
+    def nested(self, node: c_ast.Node) -> c_ast.Node:
+        """Rewrite a statement whose inner blocks set the pointer before they use it."""
+        if _sets(node, self.name):
+            raise _SeveralValuesError
+        if isinstance(node, c_ast.Compound):
+            return c_ast.Compound(list(self.block(node.block_items or (), None)), node.coord)
+        if not any(_sets(inner, self.name) for inner in walk(node)):
+            return self.renamed(node, None)
+        return mapped(node, self.nested)
+
+    def renamed(self, node: c_ast.Node, current: str | None) -> c_ast.Node:
+        """Replace the pointer by its current name."""
+        if self.name not in names_in(node):
+            return node
+        if current is None:
+            raise _SeveralValuesError
+        return substituted(node, {self.name: c_ast.ID(current, node.coord)})
+
+    def declared(self, name: str, value: c_ast.Node, node: c_ast.Node) -> c_ast.Decl:
+        type_ = self.declaration.type
+        inner = c_ast.TypeDecl(name, type_.type.quals, None, type_.type.type, node.coord)
+        pointer = c_ast.PtrDecl([], inner, node.coord)
+        return c_ast.Decl(name, [], [], [], [], pointer, value, None, node.coord)
