@@ -46,6 +46,13 @@ NEAR_LEAST = 0.8
 
 Products of matrices as contractions have 0.82 to 0.85, sums over the rows of a matrix 0.96.
 """
+LONG_PROGRAM = 32
+"""Statements above which the program as written is searched first, and alone if that suffices.
+
+Distributing the loops around a sorting network of 67 statements takes 10 seconds.
+"""
+LONG_ENOUGH = 1.5
+"""How often a long program may take the cycles near its lower bound and still suffice."""
 PROOF_PART = 0.8
 """The part of the time after the search for candidates with a gain; the fallbacks have the rest."""
 
@@ -181,6 +188,11 @@ def _better(
     tell("distributing loops")
     schedule, first = with_simplification(written.schedule)
     plain = replace(start(schedule, context), decisions=first) if first else written
+    enough = least_cycles(plain.schedule.program, context.machine, long_context.sizes) / NEAR_LEAST
+    if len(plain.costs) > LONG_PROGRAM:
+        candidate = searched(plain, context)
+        if start(candidate.schedule, long_context).cycles <= LONG_ENOUGH * enough:
+            return [candidate], []
     schedule, decisions = normalized(schedule, context.sizes)
     schedule, ordered = stride_ordered(schedule, context.sizes)
     schedule, shared = with_shared_sums(schedule, context.sizes)
@@ -201,7 +213,6 @@ def _better(
     ]
     if more:
         starts.append(replace(start(apart, context), decisions=(*first, *decisions, *more)))
-    enough = least_cycles(plain.schedule.program, context.machine, long_context.sizes) / NEAR_LEAST
     predicted: list[tuple[float, Candidate]] = []
     skipped: list[Candidate] = []
     cheapest = math.inf

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from polysched.autoscheduler.operations import Operations
+from polysched.instructions.declaration import Instruction
 from polysched.ir.core.tree import LoopKind
 
 NEAR_ITERATIONS = 4
@@ -224,6 +225,28 @@ class StatementFacts:
             self,
             loops=tuple(loops),
             accesses=tuple(_split(a, name, factor, outer, inner) for a in self.accesses),
+        )
+
+    def grouped(self, name: str, form: Instruction) -> StatementFacts:
+        """The facts if one instruction adds all iterations of a loop to each lane's sum."""
+        accesses = tuple(
+            replace(
+                access,
+                bytes=access.bytes * form.terms,
+                strides={loop: step for loop, step in access.strides.items() if loop != name},
+            )
+            if access.stride(name)
+            else access
+            for access in self.accesses
+        )
+        # The instruction, and the sum if it is not part of it.
+        is_added = self.target.array not in form.operands
+        return replace(
+            self,
+            loops=tuple(loop for loop in self.loops if loop.name != name),
+            accesses=accesses,
+            operations=Operations(1 + is_added, 0, 0, are_integer_sums=is_added),
+            element_bits=8 * max(access.bytes for access in accesses),
         )
 
     def ordered(self, order: Sequence[str]) -> StatementFacts:

@@ -25,7 +25,7 @@ from polysched.autoscheduler.subscripts import (
 from polysched.errors import PolyschedError
 from polysched.ir.core.kernel import Access, Array, Role, Statement
 from polysched.ir.core.strides import concrete_strides
-from polysched.ir.core.tree import Loop, path
+from polysched.ir.core.tree import Loop, LoopKind, path
 from polysched.ir.isl.extrema import greatest, least
 from polysched.ir.isl.shared_results import remembered
 from polysched.ir.semantics.memory import concrete_shape
@@ -53,7 +53,10 @@ def statement_facts(program: Program, name: str, sizes: Mapping[str, int]) -> St
         partial(_derived, program, name, around, sizes),
         statement_facts,
         (program.kernel, statement, sizes, *arrays, *values),
-        tuple((loop.name, loop.kind, loop.lanes, loop.transposition) for loop in around),
+        tuple(
+            (loop.name, loop.kind, loop.lanes, loop.transposition, loop.instruction)
+            for loop in around
+        ),
     )
 
 
@@ -94,7 +97,7 @@ def _derived(
         )
         for position, access in enumerate(statement.accesses)
     )
-    return StatementFacts(
+    facts = StatementFacts(
         name,
         loops,
         accesses,
@@ -102,6 +105,11 @@ def _derived(
         element_bits(program, statement),
         any(access == statement.target for access in statement.reads),
     )
+    for loop in around:
+        mark = loop.instruction
+        if mark is not None and not mark.is_tile and loop.kind is not LoopKind.VECTOR:
+            facts = facts.grouped(loop.name, program.instructions[mark.instruction][0])
+    return facts
 
 
 def _trips(times: isl.Map, statement: Statement, sizes: Mapping[str, int]) -> list[float]:

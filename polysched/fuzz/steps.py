@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from polysched.fuzz.choosing import FEW_LANES, Choosing
 from polysched.fuzz.randomness import Integers, chance, choose, shuffled
+from polysched.instructions.byte_differences import NAME as SUM_OF_DIFFERENCES
 from polysched.instructions.x86 import x86_instructions
 from polysched.ir.core.kernel import Role
 from polysched.ir.core.tree import LoopKind, TransposeStrategy, path
@@ -195,7 +196,9 @@ def _transpose(choosing: Choosing) -> Step:
 
 
 def _tensorize(choosing: Choosing) -> Step:
-    return Tensorize(choosing.loop(), choose(choosing.integers, list(x86_instructions())))
+    return Tensorize(
+        choosing.loop(), choose(choosing.integers, [*x86_instructions(), SUM_OF_DIFFERENCES])
+    )
 
 
 def _vectorize(choosing: Choosing) -> Step:

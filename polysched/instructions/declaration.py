@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from polysched.errors import InstructionError, suggestion
 from polysched.ir.core.kernel import Kernel, Statement
 from polysched.ir.core.strides import concrete_strides
+from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Index, Load
 from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.operators import Operator
@@ -64,6 +65,8 @@ class Instruction:
         reassociates: whether the instruction adds its terms in an order of its own. Then the
             statement must be a reduction with ``order="any"``. Sums of integers wrap, so that they
             have the same bits in any order.
+        result: the element type of the intrinsic's result, if it is wider than the target's. The
+            result is then truncated.
         model: computes a lane exactly as the instruction does, from the target's element before
             and the operands of each term. None if that is the statement, term by term.
 
@@ -78,6 +81,7 @@ class Instruction:
     broadcast: tuple[str, ...] = ()
     reassociates: bool = False
     model: Model | None = None
+    result: DType | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, Kernel):

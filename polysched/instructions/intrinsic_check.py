@@ -56,9 +56,10 @@ def _module(instruction: Instruction) -> str:
     arrays, target = instruction.kernel.arrays, instruction.statement.target.array
     if instruction.is_tile:
         return _tile_module(instruction.intrinsic, len({target, *instruction.operands}))
-    result = _vector(arrays[target].dtype, instruction.lanes)
+    own = arrays[target].dtype
+    result = _vector(instruction.result or own, instruction.lanes)
     types = [
-        result
+        _vector(own, instruction.lanes)
         if name == target
         else _vector(arrays[name].dtype, instruction.lanes * instruction.lane_width(name))
         for name in instruction.operands

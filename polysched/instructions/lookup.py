@@ -6,6 +6,7 @@ from collections.abc import Mapping, Set
 from typing import TypeAlias
 
 from polysched.errors import InstructionError, suggestion
+from polysched.instructions import byte_differences
 from polysched.instructions.amx import AMX_INSTRUCTIONS, amx_forms
 from polysched.instructions.declaration import Instruction
 from polysched.instructions.matching import fits
@@ -32,7 +33,7 @@ def instruction_forms(
     known = known_forms(name) or declared.get(name, ())
     if isinstance(instruction, str):
         if not known:
-            names = [*x86_instructions(), *AMX_INSTRUCTIONS, *declared]
+            names = [*x86_instructions(), *AMX_INSTRUCTIONS, byte_differences.NAME, *declared]
             raise InstructionError(
                 f"no instruction '{name}'{suggestion(name, names)}; declare others as "
                 "ps.Instruction"
@@ -47,6 +48,8 @@ def instruction_forms(
 
 def known_forms(name: str) -> Forms:
     """Return the forms of an instruction that polysched declares; none if it declares none."""
+    if name == byte_differences.NAME:
+        return byte_differences.byte_difference_forms()
     return amx_forms(name) if name in AMX_INSTRUCTIONS else x86_instructions().get(name, ())
 
 

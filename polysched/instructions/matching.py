@@ -1,9 +1,11 @@
 """Match a statement with the statement that an instruction computes.
 
 The match is structural, up to the order of the factors of a product and of the terms of a sum, and
-up to three identities:
+up to five identities:
 
 - A value ``x`` is the product ``x * 1``.
+- ``x < 0 ? -x : x`` and ``a > b ? a - b : b - a`` are absolute values.
+- Sums and products of integers wrap, so they have the same bits as those of unsigned integers.
 - An operand may be a constant.
 - If every value of type ``t`` is a value of the operand's type, an operand may be an array of type
   ``t``: its elements are converted first.
@@ -23,6 +25,7 @@ from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Operation
 from polysched.ir.expr.operators import Operator
 
+_ORDERS = frozenset({Operator.LESS, Operator.LESS_EQUAL})
 _COMMUTATIVE = frozenset({Operator.ADD, Operator.MULTIPLY})
 
 EXACT_IN_FLOATS = 2**8
@@ -57,13 +60,14 @@ def match_statement(
     pattern = own.value
     name, given = instruction.name, arrays[target.array].dtype
     target_type = instruction.kernel.arrays[own.target.array].dtype
-    shapes = list(_Unification(instruction, target).bindings(pattern, value, {}))
+    alike = _as_type(value, target_type)
+    shapes = list(_Unification(instruction, target).bindings(pattern, alike, {}))
     if not shapes:
         return Mismatch(
             f"the statement computes {format_access(target)} = {format_expression(value)}; {name} "
             f"computes {format_access(own.target)} = {format_expression(pattern)}"
         )
-    if given != target_type:
+    if not _has_same_bits(given, target_type):
         return Mismatch(
             f"array '{target.array}' has elements of type {given}; {name} writes {target_type}"
         )
@@ -118,6 +122,54 @@ def _is_value_of(constant: Constant, dtype: DType) -> bool:
     return dtype.is_integer and dtype.lowest <= number <= dtype.highest
 
 
+def _has_same_bits(one: DType | None, other: DType) -> bool:
+    """Whether types are equal, or integers of one width: their sums and products are alike."""
+    if one is None or not (one.is_integer and other.is_integer):
+        return one == other
+    return one.bits == other.bits
+
+
+def _as_type(value: Expression, dtype: DType) -> Expression:
+    """Rewrite sums and products of integers in a type of the same width, which changes no bit."""
+    if value.dtype == dtype or not _has_same_bits(value.dtype, dtype):
+        return value
+    match value:
+        case Operation(operator=operator, operands=operands) if operator in _COMMUTATIVE:
+            return Operation(operator, tuple(_as_type(one, dtype) for one in operands), dtype)
+        case Cast(operand=operand) if _has_same_bits(operand.dtype, dtype):
+            return _as_type(operand, dtype)
+        case Cast(operand=operand) if operand.dtype is not None and operand.dtype.is_integer:
+            return Cast(operand, dtype)
+        case Constant(value=number) if dtype.lowest <= number <= dtype.highest:
+            return Constant(number, dtype)
+    return value
+
+
+def _magnitude(value: Expression) -> Expression | None:
+    """Return ``x`` if a value selects the absolute value of the integer ``x``, else None."""
+    match value:
+        case Operation(
+            operator=Operator.SELECT,
+            operands=(Operation(operands=(left, right)) as condition, first, second),
+        ) if condition.operator in _ORDERS and left.dtype is not None and left.dtype.is_integer:
+            zero = Constant(0, left.dtype)
+            if right == zero and (first, second) == (-left, left):
+                return left
+            if left == zero and (first, second) == (right, -right):
+                return right
+            no_wrap = _is_widened(left) and _is_widened(right)
+            if no_wrap and (first, second) == (right - left, left - right):
+                return second
+    return None
+
+
+def _is_widened(value: Expression) -> bool:
+    match value:
+        case Cast(operand=Load(type=narrow), type=wide):
+            return wide.is_signed and narrow.is_integer and narrow.bits < wide.bits
+    return False
+
+
 class _Unification:
     """Pairs the nodes of an instruction's value with the nodes of a statement's value."""
 
@@ -157,6 +209,10 @@ class _Unification:
             yield value.operands
             if operator in _COMMUTATIVE:
                 yield value.operands[::-1]
+        elif operator is Operator.ABSOLUTE:
+            magnitude = _magnitude(value)
+            if magnitude is not None and magnitude.dtype == dtype:
+                yield (magnitude,)
         elif operator is Operator.MULTIPLY and value.dtype == dtype:
             unit = Constant(1, dtype)
             yield value, unit

@@ -32,6 +32,7 @@ from polysched.ir.semantics.scalar import (
     as_scalar,
     converter,
     scalar_function,
+    wrapper,
 )
 from polysched.loops.interpret.execution import in_order
 from polysched.loops.ir.nodes import Interleaving
@@ -229,12 +230,16 @@ class _Machine:
         terms, compute = form.term_dimensions, lane_function(form)
         before = None if node.before is None else self.value(node.before)
         operands = [self._operand(node, name, operand) for name, operand in node.operands]
+        into = node.target
+        written = into.register if isinstance(into, ir.Keep) else into.access.address
+        dtype = self.program.arrays[written.array].dtype
+        stored = wrapper(dtype) if dtype.is_integer else lambda value: value
         runs = product(*(range(form.extents[name]) for name in terms))
         every = [dict(zip(terms, numbers, strict=True)) for numbers in runs]
 
         def value(variables: Variables, lane: int) -> Scalar:
             values = [{name: get(variables, lane, at) for name, get in operands} for at in every]
-            return compute(before(variables, lane) if before else 0, every, values)
+            return stored(compute(before(variables, lane) if before else 0, every, values))
 
         return value
 

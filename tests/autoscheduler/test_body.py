@@ -44,3 +44,27 @@ def test_gathers_leave_no_room_for_other_instructions() -> None:
     assert resources(rows, "b")["issue"] < resources(rows, "b")["loads"]
     needed = resources(columns, "b")
     assert needed["issue"] >= needed["loads"] + needed["stores"] / 2
+
+
+def test_rows_of_narrow_elements_are_inserted_one_by_one() -> None:
+    """A tile that is transposed in registers has as many rows of bytes as of integers."""
+    text = """
+    void sums(int n, int m, const {} a[restrict n][m], int s[restrict n])
+    {{
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < m; j++) s[i] += a[i][j];
+    }}
+    """
+    narrow, wide = (
+        resources(
+            Schedule(parse_c(text.format(dtype)).kernel)
+            .split("j", 4, into=("jo", "ji"))
+            .vectorize("i", 16)
+            .unroll("ji")
+            .transpose("iv", across="ji"),
+            "s",
+        )
+        for dtype in ("signed char", "int")
+    )
+    assert narrow["arithmetic"] > 2 * wide["arithmetic"]
+    assert narrow["loads"] > wide["loads"] / 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import polysched as ps
+from polysched.instructions.byte_differences import byte_difference_forms
 from polysched.instructions.matching import Mismatch, fits, match_statement
 from polysched.instructions.x86 import x86_instructions
 from polysched.ir.expr.dtypes import DType, NumberKind
@@ -114,3 +115,63 @@ def test_the_target_is_no_operand() -> None:
     (statement,) = kernel.statements.values()
     found = match_statement(PAIRS, statement.target, statement.value, kernel.arrays)
     assert isinstance(found, Mismatch)
+
+
+def written(value: str, x: DType = ps.u8, total: DType = ps.i32) -> object:
+    """The matches of a sum of differences ``d`` of ``a`` and ``b``, in 32 bits."""
+    build = ps.KernelBuilder("differences")
+    first, second = (build.input(name, x, (8, 8)) for name in "xy")
+    s = build.inout("s", total, (8,))
+    with build.loops(n=8, r=8) as (n, r):
+        a, b = ps.cast(first[n, r], ps.i32), ps.cast(second[n, r], ps.i32)
+        d = a - b
+        chosen = {
+            "absolute": lambda: ps.absolute(d),
+            "negative": lambda: ps.select(d < 0, -d, d),
+            "positive": lambda: ps.select(d > 0, d, -d),
+            "larger first": lambda: ps.select(a > b, a - b, b - a),
+            "smaller first": lambda: ps.select(a > b, b - a, a - b),
+            "another difference": lambda: ps.select(d < 0, -d, a),
+        }[value]()
+        s[n] += ps.cast(chosen, total)
+    kernel = build.kernel()
+    (statement,) = kernel.statements.values()
+    form = byte_difference_forms()[total.bits == 64]
+    return match_statement(form, statement.target, statement.value, kernel.arrays)
+
+
+@pytest.mark.parametrize("value", ["absolute", "negative", "positive", "larger first"])
+@pytest.mark.parametrize("total", [ps.i32, ps.u32, ps.i64, ps.u64], ids=str)
+def test_absolute_values(value: str, total: DType) -> None:
+    assert sorted(bound(written(value, total=total)).values()) == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("value", "x"),
+    [
+        ("smaller first", ps.u8),
+        ("another difference", ps.u8),
+        ("absolute", ps.i8),
+        ("larger first", ps.i32),  # a difference may wrap
+    ],
+)
+def test_other_values_are_no_differences_of_bytes(value: str, x: DType) -> None:
+    assert isinstance(written(value, x), Mismatch)
+
+
+def test_products_of_unsigned_integers() -> None:
+    """They have the same low bits; a product that is widened afterwards has others."""
+    build = ps.KernelBuilder("dot")
+    x, y = build.input("x", ps.u8, (16, 4)), build.input("y", ps.i8, (16, 4))
+    s, t = build.inout("s", ps.u32, (16,)), build.inout("t", ps.u64, (16,))
+    with build.loops(n=16, r=4) as (n, r):
+        product = ps.cast(x[n, r], ps.u32) * ps.cast(y[n, r], ps.u32)
+        s[n] += product
+        t[n] += ps.cast(product, ps.u64)
+    kernel = build.kernel()
+    narrow, wide = (
+        match_statement(FULL, one.target, one.value, kernel.arrays)
+        for one in kernel.statements.values()
+    )
+    assert bound(narrow) == {"a": "x", "b": "y"}
+    assert isinstance(wide, Mismatch)

@@ -11,7 +11,11 @@ from polysched.autoscheduler.recipes.outer_lanes import outer_lanes
 from polysched.autoscheduler.recipes.partial_sums import partial_sums
 from polysched.autoscheduler.recipes.recurrence import recurrence
 from polysched.autoscheduler.recipes.register_blocks import register_blocks
-from polysched.autoscheduler.recipes.register_tile import innermost_lanes, register_tile
+from polysched.autoscheduler.recipes.register_tile import (
+    innermost_lanes,
+    instruction_tile,
+    register_tile,
+)
 from polysched.autoscheduler.recipes.row_sweeps import row_sweeps
 from polysched.autoscheduler.recipes.skewed_lanes import skewed_lanes
 from polysched.autoscheduler.recipes.wavefront import wavefront
@@ -19,6 +23,7 @@ from polysched.autoscheduler.recipes.written_out import written_out
 
 RECIPES: tuple[Recipe, ...] = (
     contraction,
+    instruction_tile,
     register_tile,
     partial_sums,
     outer_lanes,

@@ -13,6 +13,8 @@ from polysched.autoscheduler.nests import fresh_names
 from polysched.autoscheduler.recipes.plan import Plan
 from polysched.autoscheduler.recipes.steady_start import starts_at_one_value, steady_start
 from polysched.autoscheduler.statement_facts import statement_facts
+from polysched.autoscheduler.term_groups import term_groups
+from polysched.instructions.declaration import Instruction
 from polysched.ir.core.kernel import Order
 from polysched.ir.core.tree import Leaf, LoopKind, Sequence, path
 from polysched.schedule.core.program import Program, largest_extent
@@ -21,6 +23,7 @@ from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.rfactor import Rfactor
 from polysched.schedule.primitives.shift import Shift
 from polysched.schedule.primitives.split import Split
+from polysched.schedule.primitives.tensorize import Tensorize
 from polysched.schedule.primitives.transpose import Transpose
 from polysched.schedule.primitives.unroll import Unroll
 from polysched.schedule.primitives.vectorize import LARGEST_LANES, Vectorize
@@ -63,6 +66,8 @@ def partial_sums(situation: Situation) -> Iterator[Proposal]:
         LARGEST_LANES,
         situation.machine.vector_bits // max(facts_.element_bits for facts_ in several),
     )
+    if len(several) == 1:
+        yield from _grouped(situation, several[0])
     for loop in reversed(nest.chain):
         if all(facts.is_sum_along(loop.name) for facts in several):
             skewed = steady_start(program, names[0], loop.name)
@@ -82,6 +87,20 @@ def partial_sums(situation: Situation) -> Iterator[Proposal]:
                 )
                 if proposal is not None:
                     yield proposal
+
+
+def _grouped(situation: Situation, facts: StatementFacts) -> Iterator[Proposal]:
+    """Propose lanes of parts to which one instruction adds several terms each."""
+    chain = [loop.name for loop in situation.nest.chain]
+    for group in term_groups(situation.schedule.program, facts, situation.machine):
+        loop, form = group.loop, group.form
+        if loop in chain and facts.is_sum_along(loop):
+            groups = facts.split(loop, form.terms, loop, "term").grouped("term", form)
+            for shape in SHAPES:
+                if situation.may_gain(_least_cycles(situation, groups, loop, form.lanes, shape)):
+                    proposal = _proposal(situation, facts, loop, form.lanes, shape, (), form)
+                    if proposal is not None:
+                        yield proposal
 
 
 def _least_cycles(
@@ -110,11 +129,12 @@ def _proposal(
     lanes: int,
     shape: tuple[int, int],
     skewed: tuple[Step, ...],
+    form: Instruction | None = None,
 ) -> Proposal | None:
     """Return the proposal for a loop; None if the nest is too small for the shape.
 
     ``skewed`` makes the loop start at one value, and ``facts`` of the first statement hold after
-    it.
+    it. The instruction ``form`` adds consecutive terms to each lane.
 
     After splitting and :class:`Rfactor`, a loop over the lanes stands around the starts of the
     parts and the sums. It is distributed, and moved inside the sums, where lanes and rows are
@@ -127,17 +147,18 @@ def _proposal(
     row = outer_loops[-1] if outer_loops else None
     if rows > 1 and (row is None or facts.loop(row).trip < rows):
         return None
-    if facts.loop(along).trip < lanes * vectors:
+    terms = form.terms if form else 1
+    if facts.loop(along).trip < lanes * vectors * terms:
         return None
     loop_names = [f"{along}o", "lane", *([f"{row}o", f"{row}i"] if rows > 1 else [])]
     outer, lane, *row_names = fresh_names(program, nest.chain[0], *loop_names)
-    steps: list[Step] = [*skewed]
-    steps += [
-        Shift(f"{name}.{loop}", -start)
-        for loop in (along, *([row] if rows > 1 and row else []))
-        if (start := facts.loop(loop).start)
+    shifted = [along, *([row] if rows > 1 and row else [])]
+    steps: list[Step] = [
+        *skewed,
+        *(Shift(f"{name}.{loop}", -start) for loop in shifted if (start := facts.loop(loop).start)),
+        *_lane_splits(name, along, lanes * vectors, (outer, lane), terms),
     ]
-    steps.append(Split(f"{name}.{along}", lanes * vectors, (outer, lane)))
+    inmost = (f"{lane}_term",) if form else ()
     order = [loop for loop in chain if loop != along]
     inside: list[str] = []
     if row_names:
@@ -145,18 +166,18 @@ def _proposal(
         order[order.index(row or "")] = row_names[0]
         inside.append(row_names[1])
     first = f"{name}_init"
-    steps.append(_reordered(name, (*order, lane, outer, *inside)))
+    steps.append(_reordered(name, (*order, lane, outer, *inside, *inmost)))
     for each in nest.statements:
         kept = (*_dimensions(program, each), f"each_{lane}")
         steps.append(Rfactor(each, lane, None, kept))
     steps += [
         Distribute(f"{name}.{lane}", first),
-        _reordered(name, (outer, *inside, lane)),
+        _reordered(name, (outer, *inside, lane, *inmost)),
         Vectorize(f"{first}.{lane}", lanes),
         Vectorize(f"{name}.{lane}", lanes),
     ]
-    unrolled = [f"{name}.{loop}" for loop in (*inside, lane)] + [f"{first}.{lane}"]
-    steps += map(Unroll, unrolled)
+    unrolled = [f"{name}.{loop}" for loop in (*inside, lane, *inmost)] + [f"{first}.{lane}"]
+    steps += [*map(Unroll, unrolled), *([Tensorize(f"{name}.{lane}v", form.name)] if form else [])]
     copies = [f"{each}_init" for each in nest.statements]
     # isl may take a minute for the shorter vectors of sums whose start depends on other loops.
     is_steady = not skewed and starts_at_one_value(program, name, along)
@@ -182,10 +203,24 @@ def _proposal(
     together = f"{rows} sums at a time, " if rows > 1 else ""
     parts = f"{vectors} vectors" if vectors > 1 else "a vector"
     sums = "the sum" if len(nest.statements) == 1 else f"{len(nest.statements)} sums"
+    by = f" by {form.name}" if form else ""
     return Proposal(
         tuple(steps),
-        f"{sums} along {along} added up in {parts} of {lanes} lanes, {together}since the order is "
-        "free",
+        f"{sums} along {along} added up{by} in {parts} of {lanes} lanes, {together}since the order "
+        "is free",
+    )
+
+
+def _lane_splits(
+    name: str, along: str, parts: int, into: tuple[str, str], terms: int
+) -> tuple[Step, ...]:
+    """Return the steps that cut a loop into parts, to each of which terms are added together."""
+    outer, lane = into
+    if terms == 1:
+        return (Split(f"{name}.{along}", parts, into),)
+    return (
+        Split(f"{name}.{along}", parts * terms, (outer, f"{lane}_terms")),
+        Split(f"{name}.{lane}_terms", terms, (lane, f"{lane}_term")),
     )
 
 

@@ -15,10 +15,12 @@ from polysched.autoscheduler.candidate import Situation
 from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts
 from polysched.autoscheduler.nests import fresh_names
 from polysched.autoscheduler.statement_facts import statement_facts
+from polysched.autoscheduler.term_groups import TermGroup
 from polysched.ir.core.tree import LoopKind
 from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.shift import Shift
 from polysched.schedule.primitives.split import Split
+from polysched.schedule.primitives.tensorize import Tensorize
 from polysched.schedule.primitives.transpose import Transpose
 from polysched.schedule.primitives.unroll import Unroll
 from polysched.schedule.primitives.vectorize import Vectorize
@@ -37,6 +39,8 @@ class Plan:
         starts: the least values of loops that are not 0; tiles then begin with the first iteration.
         jammed: the loops of which some iterations are written out inside all others, with their
             number, in the order of ``order``.
+        group: terms that one instruction adds to each lane. The loop over them, which is not in
+            ``order``, stands inside the lanes.
     """
 
     order: tuple[str, ...]
@@ -45,6 +49,7 @@ class Plan:
     vectors: int = 1
     jammed: tuple[tuple[str, int], ...] = ()
     starts: tuple[tuple[str, int], ...] = ()
+    group: TermGroup | None = None
 
     def facts(self, before: StatementFacts) -> StatementFacts:
         """The facts of the statement in this plan; names of new loops are made up."""
@@ -99,7 +104,7 @@ class Plan:
             Shift(f"{statement}.{loop}", -start) for loop, start in self.starts if loop in tiled
         ]
         split = [*self.jammed]
-        if self.vectors > 1:
+        if self.vectors > 1 or self.group:
             split.append((self.vector, self.lanes * self.vectors))
         split_names = [name for loop, _ in split for name in (f"{loop}o", f"{loop}i")]
         names = fresh_names(program, nest.chain[0], *split_names)
@@ -112,7 +117,8 @@ class Plan:
             inside.append(inner)
             if loop == self.vector:
                 vector = inner
-        order = [*order, *inside]
+        grouped = [self.group.loop] if self.group else []
+        order = [*order, *inside, *grouped]
         # Splitting puts the inner loop directly inside the outer loop.
         now = [
             name
@@ -131,8 +137,10 @@ class Plan:
         into = fresh_names(program, nest.chain[0], f"{vector}v")[0]
         default = into == f"{vector}v"
         steps.append(Vectorize(f"{statement}.{vector}", self.lanes, None if default else into))
-        steps += (Unroll(f"{statement}.{name}") for name in inside)
-        if self._is_transposed(statement_facts(program, statement, situation.sizes)):
+        steps += (Unroll(f"{statement}.{name}") for name in [*inside, *grouped])
+        if self.group:
+            steps.append(Tensorize(f"{statement}.{into}", self.group.form.name))
+        elif self._is_transposed(statement_facts(program, statement, situation.sizes)):
             steps.append(Transpose(f"{statement}.{into}", f"{statement}.{inside[0]}"))
         return tuple(steps)
 

@@ -13,6 +13,7 @@ from polysched.autoscheduler.cost import Cost, core_cost, with_traffic
 from polysched.autoscheduler.facts import LoopFacts, StatementFacts
 from polysched.autoscheduler.program_cost import shared_facts
 from polysched.autoscheduler.recipes.plan import Plan
+from polysched.autoscheduler.term_groups import TermGroup, term_groups
 from polysched.ir.core.tree import LoopKind
 from polysched.schedule.primitives.vectorize import LARGEST_LANES
 
@@ -44,7 +45,37 @@ def register_tile(situation: Situation) -> Iterator[Proposal]:
     if facts is None:
         return
     chain = [loop.name for loop in situation.nest.chain]
-    simple = _ranked(situation, facts, _simple_plans(chain, _lanes(situation, facts), facts))
+    plans = _simple_plans(chain, _lanes(situation, facts), facts)
+    yield from _proposals(situation, facts, plans)
+
+
+def instruction_tile(situation: Situation) -> Iterator[Proposal]:
+    """Propose register tiles in which one instruction adds a whole loop of terms to each lane."""
+    facts = _facts(situation)
+    if facts is None:
+        return
+    chain = [loop.name for loop in situation.nest.chain]
+    for group in term_groups(situation.schedule.program, facts, situation.machine):
+        if group.loop in chain and facts.loop(group.loop).trip == group.form.terms:
+            rest = [loop for loop in chain if loop != group.loop]
+            grouped = facts.grouped(group.loop, group.form)
+            plans = _simple_plans(rest, group.form.lanes, grouped)
+            yield from _proposals(
+                situation,
+                grouped,
+                (replace(one, group=group) for one in plans if _runs_group(one, group, facts)),
+            )
+
+
+def _runs_group(plan: Plan, group: TermGroup, facts: StatementFacts) -> bool:
+    return plan.lanes == group.form.lanes and group.fits_lanes(facts, plan.vector)
+
+
+def _proposals(
+    situation: Situation, facts: StatementFacts, plans: Iterable[Plan]
+) -> Iterator[Proposal]:
+    """Yield the register tiles of the best plans, the cheapest first."""
+    simple = _ranked(situation, facts, plans)
     refined = _ranked(
         situation,
         facts,
@@ -170,8 +201,9 @@ def _weight(plan: Plan) -> float:
 def _reason(plan: Plan, cost: Cost) -> str:
     tile = "".join(f" by {factor} of {loop}" for loop, factor in plan.jammed)
     width = f"{plan.vectors} vectors" if plan.vectors > 1 else "one vector"
+    by = f", each by {plan.group.form.name} along {plan.group.loop}" if plan.group else ""
     return (
-        f"{width} of {plan.lanes} lanes along {plan.vector}{tile}; loop order "
+        f"{width} of {plan.lanes} lanes along {plan.vector}{tile}{by}; loop order "
         f"{', '.join(plan.order)}; registers that hold values across the innermost "
         f"loop: {cost.registers}; predicted {cost.cycles:.3g} cycles, bound by {cost.bound}"
     )

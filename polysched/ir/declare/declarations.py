@@ -16,6 +16,7 @@ from polysched.ir.expr.expressions import (
     DEEPEST,
     LARGEST,
     Cast,
+    Constant,
     Expression,
     Load,
     Operand,
@@ -37,6 +38,8 @@ _REDUCIBLE = frozenset(
 
 _MODULAR = frozenset({Operator.ADD, Operator.MULTIPLY, Operator.SUBTRACT} | BITWISE)
 """Operators whose low bits depend on the low bits of the operands only."""
+
+_EXTREMA = frozenset({Operator.MINIMUM, Operator.MAXIMUM})
 
 
 def loop_bounds(name: str, bound: Bound) -> tuple[Expression, Expression, int]:
@@ -122,12 +125,16 @@ def _narrow_update(target: Access, value: Expression) -> Expression:
     """Compute an update of a narrow integer in its own type.
 
     ``v ^= x`` of bytes is ``(uint8_t)((int)v ^ (int)x)`` in C. The low bits of the result depend on
-    the low bits of the operands only, so it equals ``v ^ x`` in 8 bits.
+    the low bits of the operands only, so it equals ``v ^ x`` in 8 bits. An extremum of values of
+    the type is a value of the type.
     """
     if not isinstance(value, Cast) or not value.type.is_integer:
         return value
     inner, dtype = value.operand, value.type
-    if not isinstance(inner, Operation) or inner.operator not in _MODULAR:
+    if not isinstance(inner, Operation):
+        return value
+    is_extremum = inner.operator in _EXTREMA and all(_fits(one, dtype) for one in inner.operands)
+    if inner.operator not in _MODULAR and not is_extremum:
         return value
     is_wider = inner.type is not None and inner.type.is_integer and inner.type.bits >= dtype.bits
     own = Load(target.array, target.subscripts, dtype)
@@ -141,6 +148,16 @@ def _narrow_update(target: Access, value: Expression) -> Expression:
         for operand in inner.operands
     ]
     return operation(inner.operator, *operands)
+
+
+def _fits(value: Expression, dtype: DType) -> bool:
+    """Whether a value that is converted from another type, or a literal, is a value of a type."""
+    if isinstance(value, Constant):
+        return isinstance(value.value, int) and dtype.lowest <= value.value <= dtype.highest
+    narrow = value.operand.dtype if isinstance(value, Cast) else None
+    if narrow is None or not narrow.is_integer:
+        return False
+    return dtype.lowest <= narrow.lowest and narrow.highest <= dtype.highest
 
 
 def as_extent(extent: Operand, space: isl.Space) -> Expression:

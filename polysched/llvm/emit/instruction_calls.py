@@ -41,18 +41,21 @@ def emit_call(
         if isinstance(operand, Constant):
             given[name] = as_operand(builder, constant(type_, _lane(operand, dtype)), dtype)
             continue
-        vector, own = operand
-        if own != dtype:
-            vector = (builder.sext if own.is_signed else builder.zext)(vector, type_)
+        vector, narrow = operand
+        if narrow != dtype:
+            vector = (builder.sext if narrow.is_signed else builder.zext)(vector, type_)
         given[name] = as_operand(builder, vector, dtype)
-    result = vector_type(element_type(arrays[target].dtype), instruction.lanes)
+    own = arrays[target].dtype
+    result = vector_type(element_type(instruction.result or own), instruction.lanes)
     passed = [given[name] for name in instruction.operands]
     signature = ir.FunctionType(result, [vector.type for vector in passed])
     function = declared(builder.module, instruction.intrinsic, signature)
     called = builder.call(function, passed)
+    if instruction.result is not None and instruction.result.bits > own.bits:
+        called = builder.trunc(called, vector_type(element_type(own), instruction.lanes))
     if before is None or target in instruction.operands:
         return called
-    return emit_operator(builder, Operator.ADD, arrays[target].dtype, [before, called])
+    return emit_operator(builder, Operator.ADD, own, [before, called])
 
 
 def _lane(literal: Constant, dtype: DType) -> Any:

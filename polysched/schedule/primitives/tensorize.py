@@ -29,8 +29,8 @@ def tensorize(program: Program, step: Tensorize) -> Program:
     The nest is the loop with all loops inside it. It must compute what the instruction computes: a
     vector loop over the lanes, an unrolled loop over the terms of each lane's sum, and one
     statement. The loops may be in any order. The names of known instructions are ``"vpdpbusd"``,
-    ``"vpdpwssd"``, ``"vpmaddwd"`` and ``"vdpbf16ps"``, and of AMX ``"tdpbssd"``, ``"tdpbsud"``,
-    ``"tdpbusd"``, ``"tdpbuud"``, ``"tdpbf16ps"`` and ``"tilezero"``;
+    ``"vpdpwssd"``, ``"vpmaddwd"``, ``"vdpbf16ps"`` and ``"vpsadbw"``, and of AMX ``"tdpbssd"``,
+    ``"tdpbsud"``, ``"tdpbusd"``, ``"tdpbuud"``, ``"tdpbf16ps"`` and ``"tilezero"``;
     :class:`polysched.Instruction` declares others.
 
     An operand may be a constant, an array of a narrower integer type, or the same element for all

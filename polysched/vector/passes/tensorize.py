@@ -20,13 +20,13 @@ from polysched.instructions.intrinsic_check import uncompilable
 from polysched.instructions.lookup import is_available, known_forms
 from polysched.instructions.matching import Binding, Mismatch, match_statement
 from polysched.ir.core.tree import InstructionMark, LoopKind
-from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Constant, Expression, Index, Load
 from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.linear_form import LinearForm
 from polysched.ir.expr.traversal import loads, transform
 from polysched.loops.ir.nodes import (
     Assign,
+    Block,
     For,
     InstructionCall,
     LoopNode,
@@ -36,6 +36,7 @@ from polysched.loops.ir.nodes import (
 )
 from polysched.machine.description import Machine
 from polysched.vector.classify import literal_strides
+from polysched.vector.passes.ragged_terms import whole_groups_and_rest
 from polysched.vector.passes.tile_selection import as_loops, incomplete_tile, tile_calls
 
 LANE_BITS = (8, 16, 32, 64)
@@ -85,6 +86,12 @@ class _Selection:
         if forms[0].is_tile:
             return self._tile(mark, nest, assign, forms)
         reason = _incompleteness(nest, assign, forms[0])
+        if reason is not None and isinstance(assign, Assign):
+            parts = whole_groups_and_rest(nest, assign, forms[0])
+            if parts is not None:
+                self.complete.add(mark)
+                whole, rest = parts
+                return Block((replace(whole[-1], body=self._call(mark, whole, assign)), rest))
         if reason is not None or not isinstance(assign, Assign):
             self.incomplete.setdefault(mark, reason or "")
             return node
@@ -299,7 +306,8 @@ def _called(
         range(_first(loop), _first(loop) + _trips(loop) * loop.step, loop.step) for loop in terms
     ]
     names = [loop.variable for loop in terms]
-    value: Expression = Load(assign.target.array, assign.target.subscripts, _type_of(form))
+    own = assign.value.dtype or form.kernel.arrays[form.statement.target.array].dtype
+    value: Expression = Load(assign.target.array, assign.target.subscripts, own)
     for numbers in product(*runs):
         value = _term(assign, dict(zip(names, numbers, strict=True)), value)
     first = dict(zip(names, (run.start for run in runs), strict=True))
@@ -344,10 +352,6 @@ def _at(expression: Expression, values: Mapping[str, int]) -> Expression:
 
 def _first(loop: For) -> int:
     return linear_form(loop.lower, {}).constant
-
-
-def _type_of(form: Instruction) -> DType:
-    return form.kernel.arrays[form.statement.target.array].dtype
 
 
 def _error(mark: InstructionMark, reason: str) -> LoweringError:

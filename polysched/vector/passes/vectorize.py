@@ -254,7 +254,7 @@ class _Vectorizer:
             operands.append((name, vector.Load(access, array.dtype)))
         before = None
         if instruction.updates:
-            dtype = instruction.kernel.arrays[instruction.statement.target.array].dtype
+            dtype = scope.arrays[target.array].dtype
             before = scope.value(Load(target.array, target.subscripts, dtype), lanes)
         written, name = self._target(node.meaning, lanes), node.meaning.statement
         return ir.Call(name, written, before, instruction, tuple(operands), lanes)

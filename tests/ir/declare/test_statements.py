@@ -192,3 +192,20 @@ def test_updates_of_narrow_integers_computed_as_in_c(
     result = np.full(1, 5, dtype.numpy())
     ps.optimize(ps.Schedule(kernel)).compile()(given, result)
     assert int(result[0]) % (1 << dtype.bits) == wanted % (1 << dtype.bits)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "other", "is_reduction"),
+    [(ps.u8, ps.u8, True), (ps.i16, ps.u8, True), (ps.u8, ps.i16, False), (ps.i8, ps.u8, False)],
+    ids=str,
+)
+@pytest.mark.parametrize("extremum", [ps.maximum, ps.minimum])
+def test_extrema_of_narrow_integers_computed_as_in_c(
+    dtype: ps.DType, other: ps.DType, extremum: Callable[..., Expression], is_reduction: bool
+) -> None:
+    """Only an extremum of values of the type of ``v`` is one of them."""
+    build = ps.KernelBuilder("largest")
+    x, v = build.input("x", other, (300,)), build.inout("v", dtype, (1,))
+    with build.loops(i=300) as i, build.statement("update"):
+        v[0] = ps.cast(extremum(ps.cast(x[i], ps.i32), ps.cast(v[0], ps.i32)), dtype)
+    assert (build.kernel().statements["update"].reduction is not None) is is_reduction

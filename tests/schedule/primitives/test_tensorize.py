@@ -7,6 +7,7 @@ import pytest
 
 import polysched as ps
 from polysched.errors import LoweringError, ScheduleError, StepError
+from polysched.instructions.byte_differences import byte_difference_forms
 from polysched.instructions.x86 import x86_instructions
 from polysched.legality.verdicts.verdict import Cause
 from polysched.machine.load import load_machine
@@ -270,7 +271,8 @@ def test_only_one_of_two_nests_reassociates() -> None:
 def test_values_of_every_known_form_are_those_of_its_kernel() -> None:
     """Each declaration, tensorized by its own instruction, against the loops."""
     host = load_machine(None)
-    for name, forms in x86_instructions().items():
+    known = {**x86_instructions(), "vpsadbw": byte_difference_forms()}
+    for name, forms in known.items():
         for form in {form.lanes: form for form in forms}.values():
             schedule = ps.Schedule(form.kernel).vectorize("lane", form.lanes).unroll("term")
             schedule = schedule.tensorize("lanev", name)
@@ -286,5 +288,6 @@ def test_values_of_every_known_form_are_those_of_its_kernel() -> None:
                 ends = [array.dtype.lowest, array.dtype.highest, -1 if array.dtype.is_signed else 1]
                 shape = (form.lanes, form.terms)
                 given[operand] = generator.choice(ends, shape).astype(array.dtype.numpy())
-            sums = np.full(form.lanes, 2**31 - 1, np.int32)
+            total = form.kernel.arrays["sums"].dtype
+            sums = np.full(form.lanes, total.highest, total.numpy())
             assert_agrees(schedule, {}, given={**given, "sums": sums})
