@@ -95,7 +95,7 @@ MUTANTS = (
         "a condition in a narrow type is taken for an affine one",
         "polysched.frontends.python.statements.translate",
         "Declarer._is_affine",
-        "_is_narrow(condition.expression)",
+        "is_narrow(condition.expression)",
         "False",
         (f"{TESTS}/python/statements/test_translate.py",),
     ),
