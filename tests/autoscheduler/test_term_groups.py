@@ -7,7 +7,7 @@ import pytest
 
 import polysched as ps
 from polysched.autoscheduler.driver import optimize_schedule
-from polysched.autoscheduler.facts import statement_facts
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.autoscheduler.term_groups import term_groups
 from polysched.frontends.scop import parse_c
 from polysched.machine.presets import PRESETS
