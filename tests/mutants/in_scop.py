@@ -98,6 +98,99 @@ MUTANTS = (
         "in_type",
         "source[0] >= least and source[1] <= greatest",
         "True",
+        MESSAGES,
+    ),
+    Mutant(
+        "c-literal-not-converted",
+        "a literal is not converted to the type of a constant",
+        "polysched.frontends.scop.affine.integer_types",
+        "in_type",
+        "(integer.number - least) % (1 << dtype.bits) + least",
+        "integer.number",
+        (f"{TESTS}/scop/statements/test_translate.py",),
+    ),
+    Mutant(
+        "c-unsigned-may-wrap",
+        "affine arithmetic of unsigned integers is taken to be exact",
+        "polysched.frontends.scop.affine.integer_types",
+        "in_range",
+        """
+            if integer.dtype.is_signed:
+                return integer
+        """,
+        """
+            if True:
+                return integer
+        """,
+        MESSAGES,
+    ),
+    Mutant(
+        "c-quotient-rounded-down",
+        "an affine division rounds down, not toward 0",
+        "polysched.frontends.scop.affine.integers",
+        "quotient",
+        "select(value >= 0, value // divisor, below)",
+        "value // divisor",
+        (f"{TESTS}/scop/affine/test_integers.py",),
+    ),
+    Mutant(
+        "c-remainder-never-negative",
+        "an affine remainder of a negative number is positive",
+        "polysched.frontends.scop.affine.integers",
+        "remainder",
+        "below if scope.proves(value <= 0) else select(value >= 0, value % divisor, below)",
+        "value % divisor",
+        (f"{TESTS}/scop/affine/test_integers.py",),
+    ),
+    Mutant(
+        "c-branches-exchanged",
+        "an affine selection takes the other branch",
+        "polysched.frontends.scop.affine.integers",
+        "selected",
+        "select(holds, if_true, if_false)",
+        "select(holds, if_false, if_true)",
+        AGAINST_GCC,
+    ),
+    Mutant(
+        "c-else-of-its-own-condition",
+        "else runs under the condition of its if",
+        "polysched.frontends.scop.statements.sides",
+        "Branches.declare_if",
+        "(node.iffalse, ~holds)",
+        "(node.iffalse, holds)",
+        AGAINST_GCC,
+    ),
+    Mutant(
+        "c-compound-operands-exchanged",
+        "x -= e is x = e - x",
+        "polysched.frontends.scop.statements.stores",
+        "stored",
+        """
+            if store.operator:
+                result = values.combined(store.node, store.operator, own, result)
+        """,
+        """
+            if store.operator:
+                result = values.combined(store.node, store.operator, result, own)
+        """,
+        AGAINST_GCC,
+    ),
+    Mutant(
+        "c-branch-over-data-always",
+        "an assignment in a branch over data happens always",
+        "polysched.frontends.scop.statements.stores",
+        "stored",
+        "selected(guard, result, zero(dtype) if store.guard is None else own)",
+        "result",
+        AGAINST_GCC,
+    ),
+    Mutant(
+        "c-guarded-as-declared",
+        "elements that data select are taken to exist",
+        "polysched.frontends.scop.statements.extents",
+        "_shape",
+        "return InferredShape((maximum(outer, bound) if led else outer, *inner), guarded=True)",
+        "return InferredShape((maximum(outer, bound) if led else outer, *inner))",
         ("tests/frontends/scop/statements/test_guarded_arrays.py",),
     ),
     Mutant(
