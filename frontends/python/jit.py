@@ -64,7 +64,7 @@ def _beyond_extents(kernel: Kernel) -> isl.Set:
 
 
 _PASSED = (bool, int, float, complex, np.generic, str, type(None), tuple, list, Record)
-"""Arguments that are passed as they are; others become arrays."""
+"""Types of arguments that are passed without conversion; arguments of other types become arrays."""
 
 
 class JitFunction(Generic[ArgumentsP, ResultT]):

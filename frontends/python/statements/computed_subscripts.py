@@ -253,7 +253,7 @@ def _inverse(node: ast.expr) -> ast.expr:
 
 
 def _changes_subscripts(target: ast.Tuple) -> bool:
-    """Whether one of several targets may change what the subscript of another one reads."""
+    """Whether storing one target may change an element that another's subscript reads."""
     parts = [one for one in target.elts if isinstance(one, ast.Subscript)]
     read = {name.id for one in parts for name in ast.walk(one.slice) if isinstance(name, ast.Name)}
     return bool(read & assigned([ast.Assign([target], ast.Constant(0))]))

@@ -62,7 +62,8 @@ def as_range_loops(reader: Reader, node: ast.stmt) -> list[ast.stmt]:
 def _rows(reader: Reader, node: ast.For) -> ast.For | None:
     """``for v in x.ravel():`` as loops over the rows of ``x`` and their elements.
 
-    None if it is another loop, or if its body uses the array, which may change what is read.
+    None if it is another loop, or if its body uses the array, because it may then change elements
+    that the loop reads later.
     """
     match node.iter:
         case ast.Call(func=ast.Attribute(attr="ravel" | "flatten") as part, args=[], keywords=[]):
@@ -91,7 +92,7 @@ def _rows(reader: Reader, node: ast.For) -> ast.For | None:
 
 
 def _named(reader: Reader, node: ast.expr, made: list[ast.stmt]) -> ast.expr:
-    """What a loop iterates over, with names for arrays that are computed, such as ``x.ravel()``."""
+    """The operand of a loop, with names for computed arrays, such as ``x.ravel()``."""
     function = _called(reader, node)
     if function in (enumerate, zip) and isinstance(node, ast.Call):
         arguments = [_named(reader, one, made) for one in node.args]

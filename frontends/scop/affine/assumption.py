@@ -24,7 +24,7 @@ class Assumption:
     """Condition on the sizes that an access or an operation implies.
 
     Attributes:
-        condition: what the sizes satisfy.
+        condition: the condition on the sizes.
         sizes: the values of the sizes that satisfy it.
         otherwise: what happens for other sizes, as in ``x[n] is outside x``.
         location: where it happens.

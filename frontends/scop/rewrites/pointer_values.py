@@ -8,7 +8,7 @@
     }
 
 Each assignment becomes a pointer of its own, up to the next one in the same block. A pointer stays
-as it is if a use of it may follow several of its assignments.
+unchanged if a use of it may follow several of its assignments.
 """
 
 from __future__ import annotations

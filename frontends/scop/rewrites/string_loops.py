@@ -71,7 +71,7 @@ class _ToTheEnd:
 
 
 def _to_the_end(node: c_ast.Node) -> _ToTheEnd | None:
-    """Return what a loop to the end of a string is; None for other loops."""
+    """Match a loop to the end of a string; None for other loops."""
     cond = _nonzero(node.cond) if isinstance(node, c_ast.While | c_ast.For) else None
     match cond:
         case c_ast.UnaryOp(op="*", expr=c_ast.ID(name=str(name))):

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from polysched.autoscheduler.candidate import Situation
 from polysched.autoscheduler.legal import applied
 from polysched.autoscheduler.nests import fresh_names
+from polysched.autoscheduler.private_arrays import fresh_array
 from polysched.autoscheduler.recipes.contraction_blocks import Blocks, Packing, panel_loops
 from polysched.autoscheduler.recipes.contraction_loops import Contraction, Operand
 from polysched.autoscheduler.recipes.contraction_tile import RegisterTile
 from polysched.ir.core.tree import path
-from polysched.schedule.core.program import Program
 from polysched.schedule.primitives.pack import Pack
 from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.split import Split
@@ -125,7 +125,7 @@ def _packing_steps(
             return None
         at = loops.block
     order = _packed_order(contraction, tile, operand)
-    into = _free_name(schedule.program, f"{operand.array}_packed")
+    into = fresh_array(schedule.program, f"{operand.array}_packed")
     location = f"{contraction.statements[0]}.{at}"
     own = order != operand.dimensions
     steps: list[Step] = [Pack(operand.array, location, order if own else None, into)]
@@ -176,11 +176,3 @@ def _packed_order(
     ]
     last = [name for name in moved if name is not None]
     return (*(name for name in operand.dimensions if name not in last), *last)
-
-
-def _free_name(program: Program, base: str) -> str:
-    name, number = base, 1
-    while name in program.arrays or name in program.statements:
-        number += 1
-        name = f"{base}{number}"
-    return name
