@@ -114,7 +114,7 @@ def optimize_schedule(
         raise ScheduleError(f"threads={threads!r}; expected a positive integer")
     chosen = model_sizes(schedule.kernel, sizes)
     context = Context(machine, chosen, threads, RECIPES)
-    begin = time.monotonic()
+    begin = time.thread_time()
     verdict = check(schedule, seconds=SAFETY_SECONDS)
     verdict.raise_if_refused()
     limit = time_budget(SAFETY_SECONDS if seconds is None else seconds)
@@ -147,7 +147,7 @@ def optimize_schedule(
         if proof is None:
             proof = Proved(written, verdict, ())
         proof = _threaded(schedule, proof, context)
-        stopped = time.monotonic() - begin if is_late or is_out_of_time() else None
+        stopped = time.thread_time() - begin if is_late or is_out_of_time() else None
     return Optimized(
         schedule,
         proof.candidate.schedule,

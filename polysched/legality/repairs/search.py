@@ -83,9 +83,9 @@ def repairs(
     Args:
         verdict: the result of :func:`~polysched.legality.check.check`, if known.
         limit: the most repairs to find.
-        seconds: wall time of the call; 0: no limit. The search for changes gets a tenth of it, and
-            the search that leaves out the offending step another tenth. Each of the two searches is
-            also limited by ``MOST_QUESTIONS``.
+        seconds: processor time of the call; 0: no limit. The search for changes gets a tenth of it,
+            and the search that leaves out the offending step another tenth. Each of the two is also
+            limited by ``MOST_QUESTIONS``.
 
     Raises:
         ScheduleError: ``seconds`` is not a number or is negative.
@@ -136,9 +136,9 @@ def _case(schedule: Schedule, verdict: Verdict) -> Case | None:
 
 def _budget(seconds: float) -> Iterator[bool]:
     """Yield True for each strategy or candidate that may still be tried."""
-    end = time.monotonic() + seconds
+    end = time.thread_time() + seconds
     for _ in range(MOST_QUESTIONS):
-        if time.monotonic() > end:
+        if time.thread_time() > end:
             return
         yield True
 
