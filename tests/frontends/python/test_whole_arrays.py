@@ -90,7 +90,7 @@ def permuted(x):
 
 def roots(x, half):
     half **= 0.5
-    return 1 / x**0.5, (x + 1) ** 0.5, np.clip(half, 0, 1)
+    return np.arctan2(x**0.5, -1), (x + 1) ** 0.5, np.clip(half, 0, 1)
 
 
 def rounded_integers(k):
@@ -112,7 +112,7 @@ CASES = [
     (operators, X, Y), (of_numbers, 5), (comparisons, X), (logic, X), (copies, X),
     (same_mask, X, Y), (masked_numbers, X), (literals, X), (literal_of_sizes, 4), (weighted, X),
     (into, X, Y, 0 * X), (reduced_into, CUBE[0], CUBE[1].T.copy(), np.zeros(3), np.zeros((3, 3))),
-    (permuted, CUBE), (several_targets, X), (roots, -np.inf / X, X.astype(np.float16)),
+    (permuted, CUBE), (several_targets, X), (roots, -0.0 * X, X.astype(np.float16)),
     (rounded_integers, X.astype(np.int8)),
 ]  # fmt: skip
 
