@@ -204,9 +204,7 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
             return value
         subject = f"function '{self.python.__name__}': argument '{name}'"
         if isinstance(value, np.matrix):
-            raise CallError(
-                f"{subject} is a matrix, whose * is a product; pass np.asarray(...) of it"
-            )
+            raise CallError(f"{subject} is a matrix, whose * differs; pass np.asarray(...) of it")
         return as_array(value, subject)
 
 
