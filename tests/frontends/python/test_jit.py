@@ -95,7 +95,7 @@ def test_elements_that_share_memory_are_not_written(strides: tuple[int, int]) ->
 
 def test_matrices_are_refused() -> None:
     with pytest.raises(CallError, match="'x' is a matrix"):
-        ps.jit(squared)(np.asmatrix(np.ones((2, 2))))
+        ps.jit(squared)(np.ones((2, 2)).view(np.matrix))
 
 
 def test_sizes_that_a_call_checks() -> None:
