@@ -82,6 +82,22 @@ def test_views_that_overlap() -> None:
         ps.jit(moved)(a.T[:, :4], a[0])
 
 
+def squared(x):
+    x *= x
+
+
+@pytest.mark.parametrize("strides", [(8, 8), (24, 0)])
+def test_elements_that_share_memory_are_not_written(strides: tuple[int, int]) -> None:
+    x = np.lib.stride_tricks.as_strided(np.ones(9), (3, 3), strides)
+    with pytest.raises(CallError, match="'x' is written, and its elements may share memory"):
+        ps.jit(squared)(x)
+
+
+def test_matrices_are_refused() -> None:
+    with pytest.raises(CallError, match="'x' is a matrix"):
+        ps.jit(squared)(np.ones((2, 2)).view(np.matrix))
+
+
 def test_sizes_that_a_call_checks() -> None:
     @ps.jit
     def shifted(x, y):
