@@ -124,7 +124,7 @@ def _versions(node: For, forms: tuple[LinearForm, ...], scope: Scope, ends: int)
     """A nest in two versions: one where the forms, over parameters, are at most 0, and the rest."""
     condition = reduce(and_, map(as_condition, forms))
     whole = _separated(node, scope.where(condition), ends)
-    return If(condition, whole, _separated(node, scope, ends - 1))
+    return If(condition, whole, _separated(node, scope.where(~condition), ends - 1))
 
 
 def _chosen(node: If, scope: Scope, ends: int) -> LoopNode:
