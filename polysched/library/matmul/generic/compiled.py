@@ -135,6 +135,11 @@ def native_code(block: Code, machine: Machine, folder: ObjectCache) -> NativeCod
     return _loaded(_code(block, machine, folder), block, machine)
 
 
+def is_stored(block: Code, machine: Machine, folder: ObjectCache) -> bool:
+    """Whether the machine code of a block is on disk."""
+    return folder.load(_key(block, machine)) is not None
+
+
 def _code(block: Code, machine: Machine, folder: ObjectCache) -> bytes:
     key = _key(block, machine)
     code = folder.load(key)
