@@ -157,9 +157,9 @@ def attention_kernel(form: Attention) -> Kernel:  # noqa: PLR0915  (one nest, in
     scaled = build.temporary("scaled", dtype, q.array.shape, dimensions="head query term")
     scores = build.temporary("scores", dtype, (heads, queries, keys), dimensions="head query key")
     sums = build.temporary("sums", dtype, out.array.shape, dimensions="head query column")
-    largest, previous, factor, total = (
+    largest, factor, total = (
         build.temporary(name, dtype, (heads, queries), dimensions="head query")
-        for name in ("largest", "previous", "factor", "total")
+        for name in ("largest", "factor", "total")
     )
     with build.loops(head=heads, query=queries) as (head, query):
         at = head, query
@@ -199,14 +199,14 @@ def attention_kernel(form: Attention) -> Kernel:  # noqa: PLR0915  (one nest, in
                 ):
                     scores[*at, first + key] = -math.inf
             with build.statement("keep"):
-                previous[at] = largest[at]
+                factor[at] = largest[at]
             with build.loops(key=form.keys) as key, build.where(first + key < keys):
                 score = scores[*at, first + key]
                 with build.statement("maximum"):
                     # One instruction. A score that is NaN is skipped: its power is NaN.
                     largest[at] = select(score > largest[at], score, largest[at])
             with build.statement("factor"):
-                factor[at] = _power_of_two(previous[at] - largest[at])
+                factor[at] = _power_of_two(factor[at] - largest[at])
             with build.statement("rescale_total"):
                 total[at] = total[at] * factor[at]
             with build.loops(key=form.keys) as key, build.where(first + key < keys):

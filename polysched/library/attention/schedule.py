@@ -54,8 +54,7 @@ def _with_buffers(schedule: Schedule) -> Schedule:
         schedule = schedule.promote(array, at="rows", order=(inner, "head", "query"))
     for array in ("largest", "total"):
         schedule = schedule.promote(array, at="rows")
-    for array in ("previous", "factor"):
-        schedule = schedule.promote(array, at="block")
+    schedule = schedule.promote("factor", at="block")
     return schedule.promote("scores", at="block", order=("key", "head", "query"))
 
 
