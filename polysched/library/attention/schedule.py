@@ -17,7 +17,7 @@ from polysched.library.register_transpose import transposed_in_registers
 if TYPE_CHECKING:
     from polysched.user import Schedule
 
-_OF_ROWS = ("no_maximum", "no_total", "keep", "factor", "rescale_total", "invert")
+_OF_ROWS = ("no_maximum", "no_total", "keep", "factor", "rescale_total")
 """The statements that run once for each query, or once for each query and block of keys."""
 
 
@@ -52,10 +52,9 @@ def _with_buffers(schedule: Schedule) -> Schedule:
     """Keep the temporaries of a block in buffers whose contiguous dimension counts queries."""
     for array, inner in (("scaled", "term"), ("sums", "column")):
         schedule = schedule.promote(array, at="rows", order=(inner, "head", "query"))
-    for array in ("largest", "total", "inverse"):
+    for array in ("largest", "total"):
         schedule = schedule.promote(array, at="rows")
-    for array in ("previous", "factor"):
-        schedule = schedule.promote(array, at="block")
+    schedule = schedule.promote("factor", at="block")
     return schedule.promote("scores", at="block", order=("key", "head", "query"))
 
 
@@ -80,7 +79,7 @@ def _products(schedule: Schedule, form: Attention) -> Schedule:
         schedule = schedule.reorder(*own) if len(own) > 1 else schedule
         schedule = schedule.vectorize(lane, lanes).vectorize(f"{first}.row", lanes)
         schedule = schedule.unroll(inside, lane, *own)
-    return schedule.promote("sums_local", at="weigh_tile", lanes=lanes, into="weigh_sums")
+    return schedule
 
 
 def _in_vectors(schedule: Schedule, form: Attention) -> Schedule:
