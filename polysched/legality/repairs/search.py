@@ -31,8 +31,11 @@ from polysched.legality.repairs.repair_storage import (
     recomputations,
     without_temporaries,
 )
-from polysched.legality.repairs.repair_vector import distributed, fewer_lanes
-from polysched.legality.repairs.repair_wavefront import other_loops_or_wavefronts
+from polysched.legality.repairs.repair_vector import (
+    distributed,
+    fewer_lanes,
+    other_loops_or_wavefronts,
+)
 from polysched.legality.verdicts.verdict import Verdict
 from polysched.schedule.core.program import Program
 from polysched.schedule.primitives.parallel import Parallel
