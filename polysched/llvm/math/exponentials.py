@@ -8,8 +8,7 @@ after W. J. Cody and W. Waite, "Software Manual for the Elementary Functions" (1
 - ``exp(r) = 1 + r + r**2 (1/2 + r q(r))``. The coefficients of ``q`` are a minimax fit of the
   relative error of ``exp(r)`` (Remez' algorithm in 60 digits, then rounded), which is 2**-28.0
   (float32) and 2**-57.4 (float64).
-- The product with ``2**n`` is rounded once, so subnormal results are right
-  (`scaled`).
+- The product with ``2**n`` is rounded once, so subnormal results are right (`scaled`).
 
 ``exp2(x) = 2**n * 2**r`` with ``n = round(x)``, where ``r`` is exact, and ``2**r = 1 + r p(r)``.
 The coefficients are fitted in the same way: 2**-30.0 and 2**-55.5. The results for integers are
