@@ -1,4 +1,4 @@
-"""Turn the assignments to a pointer that is declared before into declarations.
+"""Turn the assignments to a variable that is declared before into declarations.
 
 ::
 
@@ -7,8 +7,9 @@
         p = x; while (n--) s += *p++;
     }
 
-Each assignment becomes a pointer of its own, up to the next one in the same block. A pointer stays
-unchanged if a use of it may follow several of its assignments.
+Each assignment becomes a variable of its own, up to the next one in the same block. A variable
+stays unchanged if a use of it may follow several of its assignments. Pointers are rewritten, and
+integers in bounds of loops and in subscripts.
 """
 
 from __future__ import annotations
@@ -20,21 +21,28 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.usage import changed_by
 from polysched.frontends.scop.source.names import Names
-from polysched.frontends.scop.source.trees import mapped, names_in, substituted, walk
+from polysched.frontends.scop.source.trees import LOOPS, StandIn, mapped, names_in, walk
 
 
 def with_pointer_values(items: Sequence[c_ast.Node], names: Names) -> tuple[c_ast.Node, ...]:
-    """Declare a pointer for each value that an assignment gives to a local pointer.
+    """Declare a variable for each value that an assignment gives to a pointer or a bound.
 
     Args:
         items: the statements of a region.
         names: the names that are taken.
     """
     result = tuple(map(_with_moves, items))
-    declared = [node for item in result for node in walk(item) if isinstance(node, c_ast.Decl)]
+    nodes = [node for item in result for node in walk(item)]
+    declared = [node for node in nodes if isinstance(node, c_ast.Decl)]
+    parts = [node.subscript for node in nodes if isinstance(node, c_ast.ArrayRef)]
+    for node in nodes:
+        if isinstance(node, LOOPS):
+            parts += [one for one in (node.cond, getattr(node, "init", None)) if one is not None]
+    bounds = {name for part in parts for name in names_in(part)}
     for node in declared:
         is_pointer = isinstance(node.type, c_ast.PtrDecl)
         is_plain = is_pointer and isinstance(node.type.type, c_ast.TypeDecl)
+        is_plain |= isinstance(node.type, c_ast.TypeDecl) and node.name in bounds
         is_single = [one.name for one in declared].count(node.name) == 1
         is_set = any(_sets(inner, node.name) for item in result for inner in walk(item))
         if is_plain and is_single and is_set:
@@ -114,10 +122,15 @@ class _Values:
             return node
         if current is None:
             raise _SeveralValuesError
-        return substituted(node, {self.name: c_ast.ID(current, node.coord)})
+        if isinstance(node, c_ast.ID):
+            return StandIn(current, node)
+        return mapped(node, lambda child: self.renamed(child, current))
 
     def declared(self, name: str, value: c_ast.Node, node: c_ast.Node) -> c_ast.Decl:
         type_ = self.declaration.type
-        inner = c_ast.TypeDecl(name, type_.type.quals, None, type_.type.type, node.coord)
-        pointer = c_ast.PtrDecl([], inner, node.coord)
-        return c_ast.Decl(name, [], [], [], [], pointer, value, None, node.coord)
+        if isinstance(type_, c_ast.TypeDecl):
+            own: c_ast.Node = c_ast.TypeDecl(name, [], None, type_.type, node.coord)
+        else:
+            inner = c_ast.TypeDecl(name, type_.type.quals, None, type_.type.type, node.coord)
+            own = c_ast.PtrDecl([], inner, node.coord)
+        return c_ast.Decl(name, [], [], [], [], own, value, None, node.coord)
