@@ -6,7 +6,7 @@
         for (i = 0; i < *n; ++i) x[i] = 0;   for (i = 0; i < n_value; ++i) x[i] = 0;
 
 Fortran passes all numbers so. The entry of the generated function reads them, as it reads the
-members of structs.
+members of structs. An element ``p[0]`` stays: the array may be empty.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.rewrites.region import Region
-from polysched.frontends.scop.rewrites.usage import usage_of
+from polysched.frontends.scop.rewrites.usage import base_name, usage_of
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.source.trees import StandIn, mapped, walk
@@ -32,7 +32,9 @@ def with_pointed_sizes(
 ) -> Region:
     """Replace ``*p`` of parameters that are only read so by variables of `region.members`."""
     usage = usage_of(region.items)
-    kept = {node.name for item in region.items for node in walk(item) if _is_declaration(node)}
+    nodes = [node for item in region.items for node in walk(item)]
+    kept = {node.name for node in nodes if isinstance(node, c_ast.Decl)}
+    kept |= {base_name(node) for node in nodes if isinstance(node, c_ast.ArrayRef)}
     only_read = (usage.only_first & set(usage.used)) - usage.assigned - kept
     found: dict[str, str] = {}
     members = dict(region.members)
@@ -61,15 +63,9 @@ def with_pointed_sizes(
         match node:
             case c_ast.UnaryOp(op="*", expr=c_ast.ID(name=name)) if name in found:
                 return StandIn(found[name], node)
-            case c_ast.ArrayRef(name=c_ast.ID(name=name)) if name in found:
-                return StandIn(found[name], node)
         return mapped(node, renamed)
 
     return replace(region, items=tuple(map(renamed, region.items)), members=members)
-
-
-def _is_declaration(node: c_ast.Node) -> bool:
-    return isinstance(node, c_ast.Decl)
 
 
 def _integers(
