@@ -14,12 +14,12 @@ integers in bounds of loops and in subscripts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.usage import changed_by
+from polysched.frontends.scop.rewrites.usage import base_name, changed_by
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import LOOPS, StandIn, mapped, names_in, walk
 
@@ -32,6 +32,13 @@ def with_pointer_values(items: Sequence[c_ast.Node], names: Names) -> tuple[c_as
         names: the names that are taken.
     """
     result = tuple(map(_with_moves, items))
+    pointers = {
+        node.name
+        for item in result
+        for node in walk(item)
+        if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.PtrDecl)
+    }
+    result = _with_starts_before(result, pointers)
     nodes = [node for item in result for node in walk(item)]
     declared = [node for node in nodes if isinstance(node, c_ast.Decl)]
     parts = [node.subscript for node in nodes if isinstance(node, c_ast.ArrayRef)]
@@ -63,6 +70,44 @@ def _with_moves(node: c_ast.Node) -> c_ast.Node:
         ) if name == other and name not in names_in(by):
             return c_ast.Assignment(f"{operator}=", own, by, node.coord)
     return mapped(node, _with_moves)
+
+
+def _with_starts_before(
+    items: Iterable[c_ast.Node], pointers: Collection[str]
+) -> tuple[c_ast.Node, ...]:
+    """Move the assignments to pointers in front of the loops whose headers contain them."""
+
+    def inside(node: c_ast.Node) -> c_ast.Node:
+        if isinstance(node, c_ast.Compound):
+            block = _with_starts_before(node.block_items or (), pointers)
+            is_same = list(block) == list(node.block_items or ())
+            return node if is_same else c_ast.Compound(list(block), node.coord)
+        return mapped(node, inside)
+
+    result: list[c_ast.Node] = []
+    for item in map(inside, items):
+        starts = _starts(item, pointers)
+        result += [*starts, _without_starts(item, starts) if starts else item]
+    return tuple(result)
+
+
+def _without_starts(node: c_ast.For, starts: Collection[c_ast.Node]) -> c_ast.For:
+    kept = [one for one in node.init.exprs if one not in starts]
+    init = c_ast.ExprList(kept, node.coord) if len(kept) > 1 else (kept or [None])[0]
+    return c_ast.For(init, node.cond, node.next, node.stmt, node.coord)
+
+
+def _starts(node: c_ast.Node, pointers: Collection[str]) -> list[c_ast.Node]:
+    """Return the assignments to pointers in the header of a loop that may come first."""
+    if not isinstance(node, c_ast.For) or not isinstance(node.init, c_ast.ExprList):
+        return []
+    found = [one for one in node.init.exprs if any(_sets(one, name) for name in pointers)]
+    others = [one for one in node.init.exprs if one not in found]
+    own = {one.lvalue.name for one in found}
+    set_ = own | {base_name(changed_by(inner) or inner) for one in others for inner in walk(one)}
+    read = {name for one in found for name in names_in(one.rvalue)}
+    is_apart = not read & set_ and not any(own & {*names_in(one)} for one in others)
+    return found if is_apart else []
 
 
 def _sets(node: c_ast.Node, name: str) -> bool:

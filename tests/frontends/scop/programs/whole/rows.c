@@ -15,6 +15,9 @@ int axpy_(int *n, double *a, double *x, int *incx, double *y, int *incy) { stati
   --x; --y; if (*n <= 0) return 0; ix = 1; iy = 1;
   for (i = 1; i <= *n; ++i) { t = *a * x[ix]; y[iy] += t; ix += *incx; iy += *incy; } return 0; }
 void scale(unsigned h, unsigned w, float *x, float by) { unsigned i, j; for (j = 0; j < h; j++) { float *row = x + j * w; for (i = 0; i < w; i++) row[i] *= by; } }
+void passes(int *x, int step) { int i, t[64], *v = t, *o; int *d = x;
+  for (i = 0; i < 8; ++i, ++d, ++v) { v[0] = d[0] + d[8]; v[8] = d[8]; }
+  for (i = 0, v = t, o = x; i < 8; ++i, v += 2, o += step) { o[0] = v[0] + v[1]; o[1] = v[1] - 1; } }
 static double **matrix(int n, int m, int step) { double **r = malloc(n * sizeof *r), *d = calloc(n * (m + step) + n, 8); for (int i = 0; i < n; i++) { r[i] = d + i * (m + (i > 2) * step); for (int j = 0; j < m; j++) r[i][j] = i * 3 + j % 5; } return r; }
 static void show(double **a, int n, int m) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) printf("%g ", a[i][j]); puts(""); }
 int main(void) {
@@ -34,5 +37,6 @@ int main(void) {
   for (int n = 0; n < 12; n += 5) { int one = 1, two = 2, minus = -1; axpy_(&n, &s, v, &one, v + 20, &two); axpy_(&n, &s, v + 11, &minus, v + 20, &one); axpy_(&n, &s, v, &one, v + 3, &one); }
   for (int i = 0; i < 60; i++) f[i] = i;
   scale(5, 12, f, 2); scale(3, 1, f + 7, 3); scale(0, 9, f, 5);
+  { int t[64]; for (int i = 0; i < 64; i++) t[i] = 3 * i; passes(t, 8); passes(t, 1); for (int i = 0; i < 64; i++) printf("%d ", t[i]); }
   for (int i = 0; i < 60; i++) printf("%g ", i < 40 ? v[i] + f[i] : f[i]);
 }
