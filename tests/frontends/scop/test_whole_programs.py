@@ -38,7 +38,7 @@ pytestmark = needs_gcc
             ("functions", 14),
             ("walks", 13),
             ("histograms", 6),
-            ("rows", 8),
+            ("rows", 9),
         ]
     },
 )
