@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -24,6 +24,7 @@ from polysched.autoscheduler.shared_sums import with_shared_sums
 from polysched.autoscheduler.simplification import with_simplification
 from polysched.autoscheduler.sizes import LONG_SIZES, model_sizes
 from polysched.autoscheduler.stride_order import stride_ordered
+from polysched.autoscheduler.thread_costs import least_shared
 from polysched.autoscheduler.threads import with_threads
 from polysched.autoscheduler.time_tiles import time_tiled
 from polysched.errors import ScheduleError
@@ -57,6 +58,8 @@ Distributing the loops around a sorting network of 67 statements takes 10 second
 """
 LONG_ENOUGH = 1.5
 """How often a long program may take the cycles near its lower bound and still suffice."""
+OTHER_GAIN = 0.9
+"""The part of the cycles of the best candidate's threads that those of another one may take."""
 PROOF_PART = 0.8
 """The part of the time after the search for candidates with a gain; the fallbacks have the rest."""
 
@@ -150,7 +153,7 @@ def optimize_schedule(
             proof = proved(schedule, fallbacks, machine, chosen, most_cycles)
         if proof is None:
             proof = Proved(written, verdict, ())
-        proof = _threaded(schedule, proof, context)
+        proof = _threaded(schedule, proof, better, context)
         stopped = time.thread_time() - begin if is_late or is_out_of_time() else None
     return Optimized(
         schedule,
@@ -168,12 +171,26 @@ def optimize_schedule(
     )
 
 
-def _threaded(schedule: Schedule, proof: Proved, context: Context) -> Proved:
-    """Share the work of the proved candidate among threads, where that is proved and gains."""
-    threaded = with_threads(proof.candidate, context)
-    if threaded is proof.candidate:
-        return proof
-    again = proved(schedule, (threaded,), context.machine, context.sizes, math.inf)
+def _threaded(
+    schedule: Schedule, proof: Proved, candidates: Sequence[Candidate], context: Context
+) -> Proved:
+    """Share the work of the proved candidate among threads, where that is proved and gains.
+
+    Another candidate replaces it if it has so much more to share that it is faster on all threads.
+    """
+    best = with_threads(proof.candidate, context)
+    found = [best] if best is not proof.candidate else []
+    for other in candidates if context.threads > 1 else ():
+        most = OTHER_GAIN * best.cycles
+        costs = other.costs.values()
+        if other is not proof.candidate and most > least_shared(
+            costs, context.threads, context.machine
+        ):
+            shared = with_threads(other, context)
+            if shared.cycles < most:
+                best = shared
+                found.insert(0, best)
+    again = proved(schedule, found, context.machine, context.sizes, math.inf)
     if again is None:
         return proof
     return replace(again, dropped=(*proof.dropped, *again.dropped))
@@ -204,7 +221,8 @@ def _better(
     cheapest = most_cycles = math.inf
     starts = _starts(plain, context, tell)
     for number, (begin, rebuilt) in enumerate(starts, start=1):
-        if begin.cycles >= cheapest or most_cycles <= least(begin.schedule.program, apart=True):
+        on_all_threads = least(begin.schedule.program, apart=True) / context.threads
+        if begin.cycles >= cheapest or most_cycles <= on_all_threads:
             skipped.append(begin)
             continue
         tell(f"searching start {number}")
@@ -216,7 +234,7 @@ def _better(
             most_cycles = min(most_cycles, LEAST_GAIN * cycles)
             if cycles <= bound / NEAR_LEAST:
                 cheapest = min(cheapest, begin.cycles)
-        if most_cycles <= bound or is_out_of_time():
+        if most_cycles <= bound / context.threads or is_out_of_time():
             break
     by_cycles = sorted(predicted, key=itemgetter(0))
     return [candidate for _, candidate in by_cycles], chain(skipped, (one for one, _ in starts))
