@@ -19,7 +19,7 @@ from polysched.autoscheduler.proof import Proved, proved
 from polysched.autoscheduler.recipes import FALLBACK, RECIPES
 from polysched.autoscheduler.row_blocks import row_blocked
 from polysched.autoscheduler.row_fusion import row_fused
-from polysched.autoscheduler.search import Context, searched, start
+from polysched.autoscheduler.search import LEAST_GAIN, Context, searched, start
 from polysched.autoscheduler.shared_sums import with_shared_sums
 from polysched.autoscheduler.simplification import with_simplification
 from polysched.autoscheduler.sizes import LONG_SIZES, model_sizes
@@ -46,7 +46,7 @@ SEARCH_PART = 0.5
 
 In the gallery the proof takes 0.44 of the time of search and proof in the median.
 """
-LEAST_GAIN = 0.9
+REPLACING_GAIN = 0.9
 """The program as written is replaced if the other then takes at most this part of its cycles.
 
 Predictions for two orders of loops differ more in their error than for two forms of one nest. On
@@ -150,7 +150,7 @@ def optimize_schedule(
                 better, skipped = _better(written, context, long_context, tell)
                 is_late = is_out_of_time()
         tell("proving")
-        most_cycles = LEAST_GAIN * written.cycles
+        most_cycles = REPLACING_GAIN * written.cycles
         with part_of_time(PROOF_PART):
             proof = proved(schedule, better, machine, chosen, most_cycles)
             if proof is None and not is_out_of_time():
@@ -235,7 +235,7 @@ def _better(
             continue
         tell(f"searching start {number}")
         candidate = searched(begin, replace(context, rebuilt=rebuilt))
-        if candidate.cycles < LEAST_GAIN * written.cycles:
+        if candidate.cycles < REPLACING_GAIN * written.cycles:
             is_long = long_context.sizes != context.sizes
             cycles = (start(candidate.schedule, long_context) if is_long else candidate).cycles
             predicted.append((cycles, candidate))
