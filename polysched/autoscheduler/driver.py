@@ -198,7 +198,7 @@ def _threaded(
             if shared.cycles < most:
                 best = shared
                 found.insert(0, best)
-    again = proved(schedule, found, context.machine, context.sizes, math.inf)
+    again = proved(schedule, found, context.machine, context.sizes, math.inf) if found else None
     if again is None:
         return proof
     return replace(again, dropped=(*proof.dropped, *again.dropped))
