@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from operator import itemgetter
 
 from polysched.autoscheduler.candidate import Candidate, Decision
@@ -26,12 +28,14 @@ from polysched.autoscheduler.threads import with_threads
 from polysched.autoscheduler.time_tiles import time_tiled
 from polysched.errors import ScheduleError
 from polysched.integers import as_integer
+from polysched.ir.core.tree import loops
 from polysched.ir.isl.budget import SAFETY_SECONDS, is_out_of_time, part_of_time, time_budget
 from polysched.ir.isl.shared_results import shared_results
 from polysched.legality.check import check
 from polysched.legality.verdicts.verdict import Verdict
 from polysched.machine.description import Machine
 from polysched.runtime.collection import collection_paused
+from polysched.schedule.primitives.privatize import Privatize
 from polysched.schedule.schedule import Schedule
 
 REBUILT = (time_tiled, owner_tiled, column_formed, row_blocked, row_fused)
@@ -122,7 +126,7 @@ def optimize_schedule(
         raise ScheduleError(f"threads={threads!r}; expected a positive integer")
     chosen = model_sizes(schedule.kernel, sizes)
     context = Context(machine, chosen, threads, RECIPES)
-    begin = time.monotonic()
+    begin = time.thread_time()
     verdict = check(schedule, seconds=SAFETY_SECONDS)
     verdict.raise_if_refused()
     limit = time_budget(SAFETY_SECONDS if seconds is None else seconds)
@@ -130,7 +134,7 @@ def optimize_schedule(
         written = start(schedule, context)
         long_context = replace(context, sizes=model_sizes(schedule.kernel, sizes, LONG_SIZES))
         better: list[Candidate] = []
-        skipped: list[Candidate] = []
+        skipped: Iterable[Candidate] = ()
         fallbacks = [written]
         is_late = seconds == 0
         is_searched = False
@@ -155,7 +159,7 @@ def optimize_schedule(
         if proof is None:
             proof = Proved(written, verdict, ())
         proof = _threaded(schedule, proof, context)
-        stopped = time.monotonic() - begin if is_late or is_out_of_time() else None
+        stopped = time.thread_time() - begin if is_late or is_out_of_time() else None
     return Optimized(
         schedule,
         proof.candidate.schedule,
@@ -185,58 +189,74 @@ def _threaded(schedule: Schedule, proof: Proved, context: Context) -> Proved:
 
 def _better(
     written: Candidate, context: Context, long_context: Context, tell: Callable[[str], None]
-) -> tuple[list[Candidate], list[Candidate]]:
+) -> tuple[list[Candidate], Iterable[Candidate]]:
     """Return the candidates that are predicted to gain, the best first, and the starts left out.
 
-    Candidates are compared at the sizes of the long context. After one that is close to the lower
-    bound, only starts that cost less than its own start are searched.
+    Candidates are compared at the sizes of the long context. Starts whose lower bound does not gain
+    over the best one are left out. After a candidate that is close to the lower bound of the
+    program, only starts that cost less than its own start are searched.
     """
     if is_out_of_time():
-        return [], []
+        return [], ()
     tell("distributing loops")
     schedule, first = with_simplification(written.schedule)
     plain = replace(start(schedule, context), decisions=first) if first else written
-    enough = least_cycles(plain.schedule.program, context.machine, long_context.sizes) / NEAR_LEAST
+    least = partial(least_cycles, machine=context.machine, sizes=long_context.sizes)
+    bound = least(plain.schedule.program)
     if len(plain.costs) > LONG_PROGRAM:
         candidate = searched(plain, context)
-        if start(candidate.schedule, long_context).cycles <= LONG_ENOUGH * enough:
-            return [candidate], []
-    schedule, decisions = normalized(schedule, context.sizes)
-    schedule, ordered = stride_ordered(schedule, context.sizes)
-    schedule, shared = with_shared_sums(schedule, context.sizes)
-    decisions += ordered + shared
-    starts = [plain]
-    if decisions:
-        starts.insert(0, replace(start(schedule, context), decisions=(*first, *decisions)))
-    # Apart, sums get their own register tiles; together, lanes run along their common loop.
-    apart, more = normalized(schedule, context.sizes, keeps_sums=False)
-    tell("aligning loops for tiles")
-    starts += [
-        replace(start(tiled, context), decisions=(*begin.decisions, decision))
-        for begin in starts
-        for tiles in REBUILT
-        # Row blocks distribute by themselves: they begin with the loops as written.
-        if tiles is not row_blocked or begin is plain
-        for tiled, decision in tiles(begin.schedule, context.machine, context.sizes)
-    ]
-    if more:
-        starts.append(replace(start(apart, context), decisions=(*first, *decisions, *more)))
+        if start(candidate.schedule, long_context).cycles <= LONG_ENOUGH * bound / NEAR_LEAST:
+            return [candidate], ()
     predicted: list[tuple[float, Candidate]] = []
     skipped: list[Candidate] = []
-    cheapest = math.inf
-    for number, begin in enumerate(starts, start=1):
-        if is_out_of_time():
-            break
-        if begin.cycles >= cheapest:
+    cheapest = most_cycles = math.inf
+    starts = _starts(plain, context, tell)
+    for number, (begin, rebuilt) in enumerate(starts, start=1):
+        if begin.cycles >= cheapest or most_cycles <= least(begin.schedule.program, apart=True):
             skipped.append(begin)
             continue
-        tell(f"searching start {number} of {len(starts)}")
-        candidate = searched(begin, context)
+        tell(f"searching start {number}")
+        candidate = searched(begin, replace(context, rebuilt=rebuilt))
         if candidate.cycles < LEAST_GAIN * written.cycles:
             is_long = long_context.sizes != context.sizes
             cycles = (start(candidate.schedule, long_context) if is_long else candidate).cycles
             predicted.append((cycles, candidate))
-            if cycles <= enough:
+            most_cycles = min(most_cycles, LEAST_GAIN * cycles)
+            if cycles <= bound / NEAR_LEAST:
                 cheapest = min(cheapest, begin.cycles)
+        if most_cycles <= bound or is_out_of_time():
+            break
     by_cycles = sorted(predicted, key=itemgetter(0))
-    return [candidate for _, candidate in by_cycles], skipped
+    return [candidate for _, candidate in by_cycles], chain(skipped, (one for one, _ in starts))
+
+
+def _starts(
+    plain: Candidate, context: Context, tell: Callable[[str], None]
+) -> Iterator[tuple[Candidate, frozenset[str]]]:
+    """Yield what the search begins with, and the loops that a stage has made around its nests."""
+    first = plain.decisions
+    schedule, decisions = normalized(plain.schedule, context.sizes)
+    schedule, ordered = stride_ordered(schedule, context.sizes)
+    schedule, shared = with_shared_sums(schedule, context.sizes)
+    decisions += ordered + shared
+    origins = [plain]
+    if decisions:
+        # Temporaries that normalization puts in memory are registers of the program as written.
+        is_expanded = any(isinstance(s, Privatize) for one in decisions for s in one.steps)
+        other = replace(start(schedule, context), decisions=(*first, *decisions))
+        origins.insert(1 if is_expanded else 0, other)
+    yield from ((origin, frozenset()) for origin in origins)
+    tell("aligning loops for tiles")
+    for origin in origins:
+        for tiles in REBUILT:
+            # Row blocks distribute by themselves: they begin with the loops as written.
+            if tiles is not row_blocked or origin is plain:
+                known = {loop.name for loop in loops(origin.schedule.program.tree)}
+                for tiled, decision in tiles(origin.schedule, context.machine, context.sizes):
+                    made = {loop.name for loop in loops(tiled.program.tree)}
+                    begin = replace(start(tiled, context), decisions=(*origin.decisions, decision))
+                    yield begin, frozenset(made - known)
+    # Apart, sums get their own register tiles; together, lanes run along their common loop.
+    apart, more = normalized(schedule, context.sizes, keeps_sums=False)
+    if more:
+        yield replace(start(apart, context), decisions=(*first, *decisions, *more)), frozenset()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from polysched.autoscheduler.candidate import Candidate, Decision, Proposal, Recipe, Situation
 from polysched.autoscheduler.cost import Cost
+from polysched.autoscheduler.least_cost import least_nest_cycles
 from polysched.autoscheduler.legal import applied, keeps_order
 from polysched.autoscheduler.nests import (
     Nest,
@@ -41,6 +42,8 @@ class Context:
     sizes: Mapping[str, int]
     threads: int
     recipes: tuple[Recipe, ...]
+    rebuilt: frozenset[str] = frozenset()
+    """The loops that a stage has made around nests, such as tiles; no lanes run across them."""
     answers: dict[Hashable, tuple[Decision, ...]] = field(default_factory=dict)
     """The decisions found for a nest, which several starts have in common."""
 
@@ -116,10 +119,15 @@ def _searched(candidate: Candidate, nest: Nest, context: Context) -> Candidate:
         # An earlier decision may have rebuilt the tree; the nest keeps its statement and depth.
         again = nest_at(best.schedule.program, inner.statements[0], len(inner.around))
         best = _improved(best, again, context)
+    if not nest.is_perfect and nest.chain[-1].name in context.rebuilt:
+        return best
     own = sum(candidate.costs[name].cycles for name in nest.statements)
     elsewhere = candidate.cycles - own
+    least = least_nest_cycles(candidate.schedule.program, nest, context.machine, context.sizes)
     for recipe in context.recipes:
         most_cycles = LEAST_GAIN * (best.cycles - elsewhere)
+        if most_cycles <= least:
+            break
         for proposed in _proposed(candidate, nest, recipe, context, most_cycles):
             if proposed.cycles - elsewhere < LEAST_GAIN * (best.cycles - elsewhere):
                 best = proposed

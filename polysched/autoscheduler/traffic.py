@@ -77,11 +77,16 @@ def memory_cycles(
     level, cycles = _cycles((*facts.accesses, *earlier), facts, machine)
     if earlier:
         cycles = max(0.0, cycles - _cycles(earlier, facts, machine)[1])
-    if not facts.target.is_argument and not facts.reads_target:
-        stream = Stream(facts.target, (0,), 2, math.inf)
-        mapped, _ = stream_footprint(stream, _lanes_last(facts), machine.page_bytes)
-        cycles += FRESH_PAGE_CYCLES * mapped if mapped > FRESH_PAGES else 0.0
-    return level, cycles
+    return level, cycles + fresh_page_cycles(facts, machine)
+
+
+def fresh_page_cycles(facts: StatementFacts, machine: Machine) -> float:
+    """Return the cycles in which the system maps the pages of a temporary that is written first."""
+    if facts.target.is_argument or facts.reads_target:
+        return 0.0
+    stream = Stream(facts.target, (0,), 2, math.inf)
+    mapped, _ = stream_footprint(stream, _lanes_last(facts), machine.page_bytes)
+    return FRESH_PAGE_CYCLES * mapped if mapped > FRESH_PAGES else 0.0
 
 
 def _lanes_last(facts: StatementFacts) -> list[LoopFacts]:
