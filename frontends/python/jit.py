@@ -11,6 +11,9 @@ arguments, and keeps the code; the sizes stay variable. Without ``fastmath`` res
 bits, except for the order of ``np.sum`` and similar functions (`reductions.py`) and the exceptions
 that `decorator.py` lists. A function that cannot be compiled raises an error that points at the
 reason; it never runs in Python instead. ``function.python(...)`` is the original.
+
+Numbers, arrays and functions from outside the function are part of the code, as they are when it is
+compiled: code does not see that a global changes later.
 """
 
 from __future__ import annotations
