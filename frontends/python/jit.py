@@ -213,7 +213,10 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
     def _value(self, name: str, value: Any) -> Any:
         if isinstance(value, _PASSED):
             return value
-        return as_array(value, f"function '{self.python.__name__}': argument '{name}'")
+        subject = f"function '{self.python.__name__}': argument '{name}'"
+        if isinstance(value, np.matrix):
+            raise CallError(f"{subject} is a matrix, whose * differs; pass np.asarray(...) of it")
+        return as_array(value, subject)
 
 
 def _jit_again(

@@ -1,7 +1,7 @@
 """Separate full tiles from partial tiles: cut loops so that vectors in the middle part are full.
 
-Loops are generated with full and partial tiles together, by intervals or by isl, and cut afterwards
-(index-set splitting; Griebl, Feautrier, Lengauer: "Index set splitting", IJPP 2000)::
+isl generates loops with full and partial tiles together. They are cut afterwards (index-set
+splitting; Griebl, Feautrier, Lengauer: "Index set splitting", IJPP 2000)::
 
     for v in L..U:                                    for v in L..min(U, first):
       vector w in max(0, a - 16*v)..min(16, b - 16*v)   vector w in max(0, a - 16*v)..min(16, ...)
