@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 
 from polysched.autoscheduler.candidate import Candidate, Decision
-from polysched.autoscheduler.column_form import column_formed
+from polysched.autoscheduler.column_form import column_formed, column_tiled
 from polysched.autoscheduler.least_cost import least_cycles
 from polysched.autoscheduler.normalize import normalized
 from polysched.autoscheduler.owner_tiles import owner_tiled
@@ -37,6 +37,8 @@ from polysched.schedule.schedule import Schedule
 
 REBUILT = (time_tiled, owner_tiled, column_formed, row_blocked, row_fused)
 """Stages that rebuild several nests at once; what they yield is searched like the start."""
+REBUILT_FOR_THREADS = (column_tiled,)
+"""More such stages for several threads: their tiles are slower on one."""
 SEARCH_PART = 0.5
 """The part of a time limit after which the search ends, so that its best candidate can be proved.
 
@@ -223,7 +225,7 @@ def _better(
     starts += [
         replace(start(tiled, context), decisions=(*begin.decisions, decision))
         for begin in starts
-        for tiles in REBUILT
+        for tiles in (*REBUILT, *(REBUILT_FOR_THREADS if context.threads > 1 else ()))
         # Row blocks distribute by themselves: they begin with the loops as written.
         if tiles is not row_blocked or begin is plain
         for tiled, decision in tiles(begin.schedule, context.machine, context.sizes)
