@@ -11,7 +11,7 @@ from itertools import chain
 from operator import itemgetter
 
 from polysched.autoscheduler.candidate import LEAST_GAIN, Candidate, Decision
-from polysched.autoscheduler.column_form import column_formed
+from polysched.autoscheduler.column_form import column_formed, column_tiled
 from polysched.autoscheduler.least_cost import least_cycles
 from polysched.autoscheduler.normalize import normalized
 from polysched.autoscheduler.owner_tiles import owner_tiled
@@ -41,6 +41,8 @@ from polysched.schedule.schedule import Schedule
 
 REBUILT = (time_tiled, owner_tiled, column_formed, row_blocked, row_fused)
 """Stages that rebuild several nests at once; what they yield is searched like the start."""
+REBUILT_FOR_THREADS = (column_tiled,)
+"""More such stages for several threads: their tiles are slower on one."""
 SEARCH_PART = 0.5
 """The part of a time limit after which the search ends, so that its best candidate can be proved.
 
@@ -271,7 +273,7 @@ def _starts(
     yield from ((origin, frozenset()) for origin in origins)
     tell("aligning loops for tiles")
     for origin in origins:
-        for tiles in REBUILT:
+        for tiles in (*REBUILT, *(REBUILT_FOR_THREADS if context.threads > 1 else ())):
             # Row blocks distribute by themselves: they begin with the loops as written.
             if tiles is not row_blocked or origin is plain:
                 known = {loop.name for loop in loops(origin.schedule.program.tree)}
