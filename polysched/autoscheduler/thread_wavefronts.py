@@ -214,7 +214,8 @@ def _shaped(
     facts = [statement_facts(schedule.program, name, context.sizes) for name in work.statements]
     depth = [loop.name for loop in facts[0].loops].index(names[-1]) + 1
     regions = math.prod(loop.trip for loop in facts[0].loops[:depth])
-    moved = moved_cycles(facts, depth, regions, context.threads, context.machine)
+    written = work.written(program)
+    moved = moved_cycles(facts, depth, regions, written, context.threads, context.machine)
     shape = " by ".join(map(str, factors))
     reason = (
         f"{context.threads} threads share the tiles of a diagonal, {shape} iterations of "
@@ -232,10 +233,9 @@ def _cycles_in_order(schedule: Schedule, work: Work, context: Context) -> float:
 
     What a shared cache holds is uncertain, so an order that fits either way is better.
     """
-    machines = (context.machine, with_least_caches(context.machine))
     return sum(
         cost.cycles
-        for machine in machines
+        for machine in (context.machine, with_least_caches(context.machine))
         for cost in program_costs(
             schedule.program, work.statements, machine, context.sizes
         ).values()

@@ -12,6 +12,7 @@ from polysched.autoscheduler.facts import LoopFacts, StatementFacts
 from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.tree import Loop, path
 from polysched.machine.description import Machine
+from polysched.schedule.core.program import Program
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,11 @@ class Work:
     def reference(self) -> str:
         """The unambiguous name of the loop."""
         return self.reference_to(self.loop)
+
+    def written(self, program: Program) -> frozenset[str]:
+        """Return the arrays that statements of its nest write."""
+        nest = self.around[0] if self.around else self.loop
+        return frozenset(program.statements[name].target.array for name in nest.statements)
 
     def is_worth_regions(self, machine: Machine) -> bool:
         """Whether each run of the loop is long enough for a parallel region of its own."""

@@ -93,7 +93,8 @@ def _ways(candidate: Candidate, work: Work, context: Context, *, in_chain: bool)
         facts = [statement_facts(program, name, context.sizes) for name in work.statements]
         if share_lines(facts, loop.name, threads, context.machine):
             cycles = math.inf
-        cycles += moved_cycles(facts, work.depth, work.entries, threads, context.machine)
+        written = work.written(program)
+        cycles += moved_cycles(facts, work.depth, work.entries, written, threads, context.machine)
         yield _Way(cycles, lambda: _parallel(candidate, work, cycles, context))
     if any(_inner_loops(loop.body)):
         yield _Way(

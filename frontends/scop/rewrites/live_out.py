@@ -24,7 +24,14 @@ from pycparser import c_ast
 from polysched.frontends.scop.rewrites.region import LiveOut, Region
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by
 from polysched.frontends.scop.source.names import Names
-from polysched.frontends.scop.source.trees import LOOPS, Distance, names_in, substituted, walk
+from polysched.frontends.scop.source.trees import (
+    LOOPS,
+    Distance,
+    mapped,
+    names_in,
+    substituted,
+    walk,
+)
 
 _LEAVING = (c_ast.Break, c_ast.Continue, c_ast.Goto, c_ast.Return)
 _EMPTY = c_ast.EmptyStatement()
@@ -112,6 +119,21 @@ def _declares(node: c_ast.Node, name: str) -> bool:
     """Whether a node declares a variable that is a new one each time."""
     is_own = isinstance(node, c_ast.Decl) and node.name == name
     return is_own and "static" not in (node.storage or ())
+
+
+def reads_earlier_value(items: Iterable[c_ast.Node], name: str) -> bool:
+    """Whether the statements of a function may read a value that a variable had before them."""
+    return _first_use(map(_without_exits, items), name) is _Use.READ
+
+
+def _without_exits(node: c_ast.Node) -> c_ast.Node:
+    """Let statements that leave a loop or the function go on: more reads may follow then."""
+    match node:
+        case c_ast.Break() | c_ast.Continue() | c_ast.Return(expr=None):
+            return _EMPTY
+        case c_ast.Return(expr=value):
+            return value
+    return mapped(node, _without_exits)
 
 
 class _Use(Enum):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, suggestion
-from polysched.frontends.scop.rewrites.size_values import DerivedSize, EntryValue, PointerTest
+from polysched.frontends.scop.rewrites.size_values import SizeValue
 from polysched.frontends.scop.rewrites.usage import usage_of
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.types.struct_places import MemberVariable
@@ -59,7 +59,7 @@ class Region:
     node: c_ast.Node
     end: c_ast.Node | None = None
     members: Mapping[str, MemberVariable] = field(default_factory=dict)
-    derived: Mapping[str, DerivedSize | EntryValue | PointerTest] = field(default_factory=dict)
+    derived: Mapping[str, SizeValue] = field(default_factory=dict)
     results: tuple[LiveOut, ...] = ()
     ended: frozenset[str] = frozenset()
     hoisted: tuple[str, ...] = ()

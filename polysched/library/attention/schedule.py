@@ -38,7 +38,7 @@ def attention_schedule(form: Attention, parallel: str | None = None) -> Schedule
 def _in_blocks(schedule: Schedule, form: Attention) -> Schedule:
     """Run each statement for all queries of a block, inside the loop over blocks of keys."""
     schedule = (
-        schedule.split("query", form.queries, into=("rows", "row"))
+        schedule.split("query", form.panel, into=("rows", "row"))
         .distribute("row")
         .reorder("block", "no_score.row")
         .distribute("no_score.row")
@@ -60,24 +60,18 @@ def _with_buffers(schedule: Schedule) -> Schedule:
 
 def _products(schedule: Schedule, form: Attention) -> Schedule:
     """Compute both products in register tiles of ``rows`` by ``VECTORS`` vectors of queries."""
-    lanes, rows = form.lanes, form.rows
-    tiles = (
-        ("score", "key", rows, "term", "no_score"),
-        ("weigh", "column", rows, "key", "rescale"),
-    )
-    for statement, across, factor, terms, first in tiles:
-        panel, tile = f"{statement}_panel", f"{statement}_tile"
-        inside, lane = f"{statement}_{across}", f"{statement}_row"
+    tiles = (("score", "key", "term", "no_score"), ("weigh", "column", "key", "rescale"))
+    for statement, across, terms, first in tiles:
+        tile, inside, lane = f"{statement}_tile", f"{statement}_{across}", f"{statement}.row"
         schedule = (
-            schedule.split(f"{statement}.row", form.panel, into=(panel, lane))
-            .split(f"{statement}.{across}", factor, into=(tile, inside))
-            .reorder(panel, tile, f"{statement}.{terms}", inside, lane)
+            schedule.split(f"{statement}.{across}", form.rows, into=(tile, inside))
+            .reorder(tile, f"{statement}.{terms}", inside, lane)
             .compute_at(first, at=tile)
         )
         loops = loops_around(schedule, first)
         own = [f"{first}.{loop}" for loop in (across, "row") if loop in loops]
         schedule = schedule.reorder(*own) if len(own) > 1 else schedule
-        schedule = schedule.vectorize(lane, lanes).vectorize(f"{first}.row", lanes)
+        schedule = schedule.vectorize(lane, form.lanes).vectorize(f"{first}.row", form.lanes)
         schedule = schedule.unroll(inside, lane, *own)
     return schedule
 
@@ -91,12 +85,8 @@ def _in_vectors(schedule: Schedule, form: Attention) -> Schedule:
     # One wide vector is several registers, whose instructions alternate: this hides the latency of
     # the comparisons, and the powers share their constants.
     for statement in ("maximum", "power"):
-        panel, lane = f"{statement}_panel", f"{statement}_row"
-        schedule = (
-            schedule.split(f"{statement}.row", form.panel, into=(panel, lane))
-            .reorder(panel, f"{statement}.key", lane)
-            .vectorize(lane, form.panel)
-        )
+        row = f"{statement}.row"
+        schedule = schedule.reorder(f"{statement}.key", row).vectorize(row, form.panel)
     if form.causal:
         schedule = schedule.reorder("hide.key", "hide.row").vectorize("hide.row", lanes)
     across = [("scale_query", "term"), ("divide", "column")]

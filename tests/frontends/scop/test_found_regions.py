@@ -65,6 +65,15 @@ SECOND = "for (int i = 0; i < n; i++) x[i] *= 2;"
             'for (int k = 0; k < 9; k++) { log_line("a"); for (int i = 0; i < n; i++) x[i] += k; }',
             ["for (int i = 0; i < n; i++) x[i] += k;"],
         ),
+        (
+            '\n#pragma omp parallel for\nfor (int k = 0; k < 9; k++) { log_line("a"); '
+            "for (int i = 0; i < n; i++) x[9 * i + k] += k; }",
+            ["for (int i = 0; i < n; i++) x[9 * i + k] += k;"],
+        ),
+        (
+            'log_line("a"); for (int i = n - 1; i >= 0; i--) x[i] += s;',
+            ["for (int i = n - 1; i >= 0; i--) x[i] += s;"],
+        ),
     ],
 )
 def test_loops_beside_calls(body: str, expected: list[str], tmp_path: Path) -> None:
@@ -78,6 +87,7 @@ def test_loops_beside_calls(body: str, expected: list[str], tmp_path: Path) -> N
         'for (int k = 0; k < n; k++) { log_line("a"); if (s > 1) break; }',
         'again: log_line("a"); for (int i = 0; i < n; i++) if (x[i] > s) goto again;',
         f'\n#pragma omp parallel\n{{ log_line("a"); {LOOP} }}',
+        f'log_line("a");\n#pragma omp parallel for collapse(2)\nfor (int k = 0; k < 9; k++) {LOOP}',
         'int i; for (i = 1; i < n; i++) if (x[i] > s) i++; log_line("a");',
         'while (n--) { *x++ = s; } log_line("a"); s = n;',
     ],
