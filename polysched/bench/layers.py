@@ -18,6 +18,7 @@ from polysched.library.convolution.prepare import prepare
 from polysched.runtime.memory import aligned_zeros
 
 PEER = "oneDNN"
+WINOGRAD = f"{OWN} winograd"
 
 Array = npt.NDArray[Any]
 
@@ -53,6 +54,11 @@ class Layer:
     def padding(self) -> int:
         """Zeros around the image on each side."""
         return (self.kernel - 1) // 2
+
+    @property
+    def takes_winograd(self) -> bool:
+        """Whether Winograd's algorithm computes this layer."""
+        return (self.kernel, self.stride, self.groups) == (3, 1, 1)
 
     @property
     def groups(self) -> int:
@@ -152,18 +158,21 @@ def tolerance(layer: Layer) -> float:
 
 
 def contestants(data: LayerData) -> tuple[Contestant, ...]:
-    """``ps.conv2d`` and oneDNN, both with prepared weights, bias and ReLU, on one thread."""
-    return (
+    """``ps.conv2d`` and oneDNN, with prepared weights, bias and ReLU, on one thread."""
+    racers = (
         Contestant(OWN, partial(prepare_own, data)),
         Contestant(PEER, partial(prepare_onednn, data), torch_kernels),
     )
+    if not data.layer.takes_winograd:
+        return racers
+    return (*racers, Contestant(WINOGRAD, partial(prepare_own, data, "winograd")))
 
 
-def prepare_own(data: LayerData) -> Runner:
+def prepare_own(data: LayerData, algorithm: str | None = None) -> Runner:
     """``ps.conv2d`` with code for this size, which writes to an output array."""
     layer = data.layer
     out = aligned_zeros((1, layer.extent_out, layer.extent_out, layer.channels[1]), np.float32)
-    weights = prepare(data.weights, groups=layer.groups)
+    weights = prepare(data.weights, groups=layer.groups, algorithm=algorithm)
     run = partial(
         conv2d,
         *(data.image, weights, data.bias),

@@ -33,15 +33,16 @@ class Speedup:
     is_bound: bool = False
 
 
-def over_fastest(results: Iterable[Result]) -> tuple[Speedup, ...]:
+def over_fastest(results: Iterable[Result], owns: Collection[str] = (OWN,)) -> tuple[Speedup, ...]:
     """The speedup of polysched over its fastest peer, for each work.
 
+    Of the contestants ``owns``, the fastest one stands for polysched.
     Work without a peer that is not held back is left out. If the fastest peer is held back, it
     still counts, because the ratio to a slower peer would be larger.
     """
     return tuple(
         _speedup(own, max(peers, key=lambda peer: peer.fraction_of_peak))
-        for own, peers in _own_and_peers(results)
+        for own, peers in _own_and_peers(results, owns)
         if any(peer.held_back is None for peer in peers)
     )
 
@@ -50,27 +51,32 @@ def over_each(results: Iterable[Result], others: Collection[str]) -> tuple[Speed
     """The speedup of polysched over each of the contestants `others`, for each work."""
     return tuple(
         _speedup(own, peer)
-        for own, peers in _own_and_peers(results)
+        for own, peers in _own_and_peers(results, (OWN,))
         for peer in peers
         if peer.contestant in others
     )
 
 
-def _own_and_peers(results: Iterable[Result]) -> list[tuple[Result, list[Result]]]:
+def _own_and_peers(
+    results: Iterable[Result], owns: Collection[str]
+) -> list[tuple[Result, list[Result]]]:
     by_work: dict[str, list[Result]] = {}
     for result in results:
         by_work.setdefault(result.kernel, []).append(result)
     return [
-        (own, [result for result in group if result is not own])
+        (
+            max(own, key=lambda result: result.fraction_of_peak),
+            [result for result in group if result.contestant not in owns],
+        )
         for group in by_work.values()
-        for own in group
-        if own.contestant == OWN
+        if (own := [result for result in group if result.contestant in owns])
     ]
 
 
 def _speedup(own: Result, peer: Result) -> Speedup:
     ratio = own.fraction_of_peak / peer.fraction_of_peak
-    return Speedup(own.kernel, peer.contestant, ratio, is_bound=peer.held_back is not None)
+    is_bound = peer.held_back is not None
+    return Speedup(own.kernel, peer.contestant, ratio, own.contestant, is_bound)
 
 
 def by_peer(speedups: Iterable[Speedup]) -> list[Sequence[Speedup]]:

@@ -10,7 +10,7 @@ import click
 
 from polysched.bench.peers import PeerKernels
 from polysched.bench.race import Outcome, Result, Withdrawn, Work, joined, race
-from polysched.bench.speedup import Speedup, geometric_mean
+from polysched.bench.speedup import OWN, Speedup, geometric_mean
 from polysched.cli.failures import ExitCode
 from polysched.cli.options import Racing
 from polysched.cli.terminal import errors, print_error, print_record, progress
@@ -70,12 +70,17 @@ def ratio_table(speedups: Sequence[Speedup]) -> str:
     lines = [
         f"{speedup.work}: at most {speedup.ratio:.2f} times {speedup.over}, which is held back"
         if speedup.is_bound
-        else f"{speedup.work}: {speedup.ratio:.2f} times {speedup.over}"
+        else f"{speedup.work}: {speedup.ratio:.2f} times {speedup.over}{_by(speedup)}"
         for speedup in speedups
     ]
+    best_of = "" if all(speedup.own == OWN for speedup in speedups) else " of the fastest"
     bound = "at most " if any(speedup.is_bound for speedup in speedups) else ""
     mean = geometric_mean(speedup.ratio for speedup in speedups)
-    return "\n".join([*lines, f"geometric mean: {bound}{mean:.3f}"])
+    return "\n".join([*lines, f"geometric mean{best_of}: {bound}{mean:.3f}"])
+
+
+def _by(speedup: Speedup) -> str:
+    return "" if speedup.own == OWN else f", by {speedup.own}"
 
 
 def end_races(context: click.Context, outcome: Outcome, *, as_records: bool) -> None:

@@ -26,6 +26,12 @@ def test_ratios_are_to_the_fastest_peer() -> None:
         result("y", "polysched", 0.5),
     ]
     assert over_fastest(results) == (Speedup("x", "torch", 0.5 / 0.4),)
+    assert over_fastest(results, ("numpy", "polysched")) == over_fastest(results)
+    faster = [*results, result("x", "polysched other", 0.6), result("y", "torch", 0.25)]
+    assert over_fastest(faster, ("polysched", "polysched other")) == (
+        Speedup("x", "torch", 0.6 / 0.4, "polysched other"),
+        Speedup("y", "torch", 0.5 / 0.25),
+    )
 
 
 def test_ratios_to_peers_that_are_held_back() -> None:

@@ -122,6 +122,7 @@ def checked(
     filter = _filter_shape(who, layouts["weight"][1], prepared, options.layout, groups, is_first)
     sides = _padding(who, options.padding, dimensions)
     size = _size(who, images, filter, groups, options, sides)
+    _require_algorithm(who, prepared, size, options)
     shape = (images[0], *size.pixels, size.channels_out)
     if prod(shape) * result.itemsize > _LARGEST:
         raise CallError(f"{who}: the result has shape {shape}; expected less than 2**63 bytes")
@@ -152,6 +153,20 @@ def checked(
         raise CallError(f"{who}: specialize={specialize!r}; expected True, False or None")
     types = as_dtype(weight), as_dtype(dtype), result
     return Request(size, finish, *types, shape, is_first, count, sides, specialize)
+
+
+def _require_algorithm(
+    who: str, prepared: Prepared | None, size: Convolution, options: Options
+) -> None:
+    """Check that the algorithm that weights were prepared for takes the strides and dilations."""
+    if prepared is None or prepared.algorithm is None:
+        return
+    for name, steps in (("stride", size.strides), ("dilation", size.dilations)):
+        if set(steps) != {1}:
+            raise CallError(
+                f"{who}: {name}={getattr(options, name)!r} needs weights prepared without "
+                f"algorithm={prepared.algorithm!r}"
+            )
 
 
 def _require_in_place(who: str, out: Layout, *, is_first: bool) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from polysched.errors import CallError
 from polysched.library.convolution.arguments import Options
-from polysched.library.convolution.plan import ConvolutionCode, planned
+from polysched.library.convolution.plan import ConvolutionCode, Plan, planned
 from polysched.library.convolution.prepare import LAYOUTS, NumpyArray, PreparedWeight
 from polysched.library.convolution.size import Padding
 from polysched.runtime.memory import share_memory
@@ -189,13 +189,23 @@ def convolution_code(
     """The code that a convolution runs for these arguments; ``out`` is not one of them.
 
     The dimensions of ``x`` decide between :func:`conv1d`, :func:`conv2d` and :func:`conv3d`.
+
+    Raises:
+        CallError: an argument does not fit, or the weights are prepared for Winograd's algorithm.
     """
     dimensions = as_array(x, "convolution_code: array 'x'").ndim - 2
     if dimensions not in LAYOUTS:
         raise CallError("convolution_code: expected 'x' with 3, 4 or 5 dimensions")
     asked = Options(**{"layout": LAYOUTS[dimensions][0], **options})
     arrays = _arrays(dimensions, x, weight, scale, bias, residual)
-    return planned(dimensions, arrays, weight, None, asked).code
+    plan = planned(dimensions, arrays, weight, None, asked)
+    if not isinstance(plan, Plan):
+        raise CallError(
+            "convolution_code: weights prepared with algorithm='winograd' run several kernels; "
+            "expected other weights: WinogradCode of polysched.library.convolution.winograd has "
+            "the schedules of the transforms"
+        )
+    return plan.code
 
 
 def _arrays(

@@ -29,6 +29,7 @@ from polysched.library.convolution.schedule import (
     is_worth_threads,
 )
 from polysched.library.convolution.size import Convolution, Finish, Padding
+from polysched.library.convolution.winograd_plan import WinogradPlan, winograd_plan
 from polysched.library.matmul.generic.compiled import (
     NativeCode,
     is_stored,
@@ -40,7 +41,7 @@ from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.array_layout import Layout, layout_of
 from polysched.runtime.bound_call import no_workspace
-from polysched.runtime.memory import addresses, aligned_copy
+from polysched.runtime.memory import addresses, aligned_contiguous
 
 if TYPE_CHECKING:
     from polysched.user import Schedule
@@ -134,7 +135,7 @@ class Plan:
         if self.packs:
             ordered[1], _ = stored_weights(ordered[1], self.code.size.groups, load_machine(None))
         inputs = [
-            _contiguous(array if array.ndim else np.full(shape, array)).reshape(shape)
+            aligned_contiguous(array if array.ndim else np.full(shape, array)).reshape(shape)
             for array, shape in zip(ordered, self.shapes, strict=False)
         ]
         if self.zeros is not None:
@@ -178,7 +179,7 @@ class Plan:
 
 def planned(
     dimensions: int, arrays: Mapping[str, NumpyArray], weight: Any, out: Any, options: Options
-) -> Plan:
+) -> Plan | WinogradPlan:
     """The plan of a call, which is kept for arrays of the same layouts.
 
     Raises:
@@ -206,8 +207,10 @@ def _plan(
     layouts: tuple[tuple[str, Layout], ...],
     prepared: Prepared | None,
     asked: _Asked,
-) -> Plan:
+) -> Plan | WinogradPlan:
     request = checked(dimensions, dict(layouts), prepared, asked.options)
+    if prepared is not None and prepared.algorithm is not None:
+        return winograd_plan(request, load_machine(None), _threads(request))
     zeros = _zeros(request)
     code = _code(request, zeros, is_prepared=prepared is not None)
     packs = prepared is None and code.form.stored != code.form.total
@@ -240,6 +243,11 @@ def _plan(
     )
 
 
+def _threads(request: Request) -> int:
+    is_worth = is_worth_threads(request.size.products, load_machine(None))
+    return request.threads if is_worth else 1
+
+
 def _image_shape(size: Convolution) -> tuple[int, ...]:
     return size.images, *size.image, size.channels_in
 
@@ -260,10 +268,9 @@ def _zeros(request: Request) -> Padding | None:
 
 
 def _code(request: Request, zeros: Padding | None, *, is_prepared: bool) -> ConvolutionCode:
-    size, machine = request.size, load_machine(None)
+    size, machine, is_parallel = request.size, load_machine(None), _threads(request) > 1
     if zeros is not None:
         size = replace(size, padding=tuple((0, min(last, 0)) for _, last in size.paddings))
-    is_parallel = request.threads > 1 and is_worth_threads(size.products, machine)
     is_product = {*size.filter, *size.strides} == {1}
     if is_product and not any(map(any, size.paddings)) and not is_parallel:
         # Without neighbors, all pixels are one row, of which fewer tiles are cut off.
@@ -295,11 +302,6 @@ def _filter_shape(code: ConvolutionCode) -> tuple[int, ...]:
         return (*shape, size.channels_out)
     blocks = -(-size.channels_out // code.block)
     return (blocks, *shape, code.block, *((terms,) if terms > 1 else ()))
-
-
-def _contiguous(array: NumpyArray) -> NumpyArray:
-    array = np.ascontiguousarray(array)
-    return array if array.flags.aligned else aligned_copy(array)
 
 
 GENERIC_CALLS = 4

@@ -14,6 +14,7 @@ from polysched.integers import as_integer
 from polysched.ir.expr.dtypes import as_dtype, u8
 from polysched.library.convolution.format import WEIGHTS, multiplied_as, total_of
 from polysched.library.convolution.schedule import channel_tile
+from polysched.library.convolution.winograd import transformed_weights
 from polysched.library.dynamic_linear.matrix import PreparedMatrix
 from polysched.library.matmul.dispatch.computed import Computed
 from polysched.machine.description import Machine
@@ -37,6 +38,7 @@ class Prepared:
         groups: the number of groups.
         layout: the layout of the images.
         block: output channels side by side; 0 for weights that keep this order.
+        algorithm: ``"winograd"`` for weights transformed for it; None for the direct sum.
     """
 
     shape: tuple[int, ...]
@@ -44,6 +46,7 @@ class Prepared:
     groups: int
     layout: str
     block: int
+    algorithm: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +57,8 @@ class PreparedWeight:
         array: the weights: ``[channels / block, *filter, group_in, block]``, filled up with
             zeros, or ``[*filter, group_in, channels]``; in the type in which they are multiplied,
             in pairs ``[channels / block, *filter, group_in / 2, block, 2]`` where an instruction
-            adds two products.
+            adds two products. Or ``[16, channels in, channels]``, transformed for Winograd's
+            algorithm.
         properties: the shape, the groups and the order.
     """
 
@@ -64,14 +68,29 @@ class PreparedWeight:
 
 @overload
 def prepare(
-    weight: Computed, *, groups: int = 1, layout: str | None = None, activations: str | None = None
+    weight: Computed,
+    *,
+    groups: int = 1,
+    layout: str | None = None,
+    algorithm: str | None = None,
+    activations: str | None = None,
 ) -> PreparedMatrix: ...
 @overload
 def prepare(
-    weight: Any, *, groups: int = 1, layout: str | None = None, activations: str | None = None
+    weight: Any,
+    *,
+    groups: int = 1,
+    layout: str | None = None,
+    algorithm: str | None = None,
+    activations: str | None = None,
 ) -> PreparedWeight: ...
 def prepare(
-    weight: Any, *, groups: int = 1, layout: str | None = None, activations: str | None = None
+    weight: Any,
+    *,
+    groups: int = 1,
+    layout: str | None = None,
+    algorithm: str | None = None,
+    activations: str | None = None,
 ) -> PreparedWeight | PreparedMatrix:
     """Copy weights into the order in which their kernel reads them.
 
@@ -80,6 +99,12 @@ def prepare(
     Weights of a convolution: :func:`polysched.conv1d`, :func:`polysched.conv2d` and
     :func:`polysched.conv3d` take the result in place of the weights, for images of any size.
     Weights of several groups keep their order.
+
+    With ``algorithm="winograd"`` each tile of 2x2 results is computed from sums and differences of
+    its 4x4 pixels, and the weights are transformed in float64 and rounded once. Errors are
+    typically below those of the direct sum, but relative to the largest pixel of the tile: a pixel
+    that is NaN, infinite or huge spoils all results of the tiles that read it, and sums of up to
+    four pixels must not overflow.
 
     A matrix of integer codes with scales: ``ps.matmul(x, ps.prepare(weights, activations="int8"))``
     rounds each row of ``x`` to 8 bits, multiplies integers and adds them exactly for each group of
@@ -96,13 +121,16 @@ def prepare(
             with scales and zeros for each column, or for groups of its terms.
         groups: the number of groups of the convolution.
         layout: the layout of the images, as the convolution takes it; by default channels-last.
+        algorithm: ``"winograd"`` for Winograd's F(2x2, 3x3), which needs 4/9 of the
+            multiplications; by default the direct sum. For 3x3 filters of float32 and one group;
+            the convolution then takes stride 1 and dilation 1.
         activations: ``"int8"`` for a matrix of codes, None for a convolution.
 
     Raises:
         CallError: an argument does not fit.
     """
     if isinstance(weight, Computed) or activations is not None:
-        return _prepared_matrix(weight, groups, layout, activations)
+        return _prepared_matrix(weight, groups, layout, algorithm, activations)
     given = as_array(weight, "prepare: array 'weight'")
     if given.ndim - 2 not in LAYOUTS:
         raise CallError(f"prepare: 'weight' has shape {given.shape}; expected 3, 4 or 5 dimensions")
@@ -118,12 +146,29 @@ def prepare(
         raise CallError(
             f"prepare: groups={count} does not divide the {channels} output channels of 'weight'"
         )
+    if algorithm is not None:
+        _require_winograd(algorithm, stored, given.dtype, count)
+        properties = Prepared(stored, given.dtype, count, layout, 0, algorithm)
+        return PreparedWeight(transformed_weights(array), properties)
     packed, block = stored_weights(array, count, load_machine(None))
     return PreparedWeight(packed, Prepared(stored, given.dtype, count, layout, block))
 
 
+def _require_winograd(
+    algorithm: object, shape: tuple[int, ...], dtype: np.dtype[Any], groups: int
+) -> None:
+    if algorithm != "winograd":
+        raise CallError(f"prepare: algorithm={algorithm!r}; expected 'winograd' or None")
+    if len(shape) != 4 or shape[:2] != (3, 3) or dtype != np.float32 or groups != 1:
+        filter = "x".join(map(str, shape[:-2]))
+        raise CallError(
+            f"prepare: 'weight' has a {filter} filter of {dtype} and groups={groups}; "
+            "algorithm='winograd' takes a 3x3 filter of float32 and one group: leave algorithm out"
+        )
+
+
 def _prepared_matrix(
-    weight: Any, groups: int, layout: str | None, activations: str | None
+    weight: Any, groups: int, layout: str | None, algorithm: str | None, activations: str | None
 ) -> PreparedMatrix:
     if not isinstance(weight, Computed) or activations != "int8":
         raise CallError(
@@ -131,8 +176,10 @@ def _prepared_matrix(
             "expected activations='int8' with a matrix of ps.computed(...), and no activations "
             "with the array of a convolution"
         )
-    if groups != 1 or layout is not None:
-        raise CallError("prepare: groups= and layout= are for the weights of a convolution")
+    if groups != 1 or layout is not None or algorithm is not None:
+        raise CallError(
+            "prepare: groups=, layout= and algorithm= are for the weights of a convolution"
+        )
     # Imported for such a matrix only: convolutions do not wait for it.
     from polysched.library.dynamic_linear.prepare import prepared_matrix  # noqa: PLC0415
 

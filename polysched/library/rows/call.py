@@ -25,7 +25,7 @@ from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.array_layout import IN_PLACE, fault_of_output
 from polysched.runtime.bound_call import no_workspace
-from polysched.runtime.memory import addresses, aligned_copy, share_memory
+from polysched.runtime.memory import addresses, aligned_contiguous, share_memory
 from polysched.runtime.tensors import returns_tensors
 from polysched.runtime.threads import number_of_threads, usable_threads
 from polysched.runtime.views import as_array
@@ -67,7 +67,7 @@ def softmax(x: Any, axis: int = -1, *, out: Any = None, threads: int | None = No
     is_last = position == x.ndim - 1
     moved = x if is_last else np.moveaxis(x, position, -1)
     result = out if is_last and out is not None else np.empty(moved.shape, x.dtype)
-    _run("softmax", dtype, _contiguous(moved), (), result, count)
+    _run("softmax", dtype, aligned_contiguous(moved), (), result, count)
     if is_last:
         return result
     turned = np.moveaxis(result, -1, position)
@@ -123,7 +123,7 @@ def layer_norm(
     _require_output("layer_norm", out, x, {"x": x, **vectors})
     result = np.empty(x.shape, x.dtype) if out is None else out
     scalars = np.array(number, x.dtype), np.array(1 / max(columns, 1), x.dtype)
-    _run("layer_norm", dtype, _contiguous(x), (*vectors.values(), *scalars), result, count)
+    _run("layer_norm", dtype, aligned_contiguous(x), (*vectors.values(), *scalars), result, count)
     return result
 
 
@@ -277,12 +277,7 @@ def _vector(
             f"layer_norm: '{name}' has shape {array.shape} and elements of type {array.dtype}; "
             f"expected {(columns,)} and {dtype}, as 'x' has"
         )
-    return _contiguous(array)
-
-
-def _contiguous(array: NumpyArray) -> NumpyArray:
-    array = np.ascontiguousarray(array)
-    return array if array.flags.aligned else aligned_copy(array)
+    return aligned_contiguous(array)
 
 
 def _require_output(

@@ -1,0 +1,37 @@
+"""Kernels of Winograd's convolution."""
+
+import numpy as np
+import pytest
+
+from polysched.legality.check import check
+from polysched.library.convolution.size import Finish
+from polysched.library.convolution.winograd import WinogradCode, transformed_weights
+from polysched.library.on_demand import compiled
+from polysched.machine.load import load_machine
+from tests.library.convolution.test_call import exact, numbers
+
+
+def test_the_kernels_and_the_weights_make_a_convolution() -> None:
+    machine = load_machine()
+    x, weight = numbers(1, 6, 8, 3), numbers(3, 3, 3, 17)
+    values = np.empty((16, 1, 2, 3, 3), np.float32)
+    compiled(WinogradCode(None, False).schedule(), machine)(x, values)
+    stack = values.reshape(16, 6, 3) @ transformed_weights(weight)
+    out = np.full((1, 3, 5, 17), np.nan, np.float32)  # of the last tiles, one row and column
+    compiled(WinogradCode(Finish(), False).schedule(), machine)(stack.reshape(16, 1, 2, 3, 17), out)
+    np.testing.assert_allclose(out, exact(x[:, :5, :7], weight), rtol=0, atol=4e-5)
+
+
+@pytest.mark.parametrize("finish", [None, Finish(bias=True, residual=True, activation="relu")])
+def test_schedules_for_threads_and_other_machines_are_legal(finish: Finish | None) -> None:
+    code = WinogradCode(finish, True)
+    assert check(code.schedule("haswell-avx2")).is_legal
+    assert tuple(code.kernel().parameters) == code.parameters
+    assert len(code.kernel().arrays) == code.arrays
+
+
+def test_weights_that_are_not_finite_propagate() -> None:
+    weight = np.zeros((3, 3, 1, 2), np.float32)
+    weight[1, 1, 0] = np.inf, 3e38
+    assert np.isfinite(transformed_weights(weight)[..., 1]).all()
+    assert not np.isfinite(transformed_weights(weight)[5, 0, 0])
