@@ -29,7 +29,6 @@ from polysched.library.convolution.schedule import (
     is_worth_threads,
 )
 from polysched.library.convolution.size import Convolution, Finish, Padding
-from polysched.library.convolution.winograd_plan import WinogradPlan, winograd_plan
 from polysched.library.matmul.generic.compiled import (
     NativeCode,
     is_stored,
@@ -44,6 +43,7 @@ from polysched.runtime.bound_call import no_workspace
 from polysched.runtime.memory import addresses, aligned_contiguous
 
 if TYPE_CHECKING:
+    from polysched.library.convolution.winograd_plan import WinogradPlan
     from polysched.user import Schedule
 
 
@@ -210,6 +210,9 @@ def _plan(
 ) -> Plan | WinogradPlan:
     request = checked(dimensions, dict(layouts), prepared, asked.options)
     if prepared is not None and prepared.algorithm is not None:
+        # Imports the products of matrices, for which direct sums do not wait.
+        from polysched.library.convolution.winograd_plan import winograd_plan  # noqa: PLC0415
+
         return winograd_plan(request, load_machine(None), _threads(request))
     zeros = _zeros(request)
     code = _code(request, zeros, is_prepared=prepared is not None)

@@ -14,7 +14,6 @@ from polysched.integers import as_integer
 from polysched.ir.expr.dtypes import as_dtype, u8
 from polysched.library.convolution.format import WEIGHTS, multiplied_as, total_of
 from polysched.library.convolution.schedule import channel_tile
-from polysched.library.convolution.winograd import transformed_weights
 from polysched.library.dynamic_linear.matrix import PreparedMatrix
 from polysched.library.matmul.dispatch.computed import Computed
 from polysched.machine.description import Machine
@@ -148,6 +147,9 @@ def prepare(
         )
     if algorithm is not None:
         _require_winograd(algorithm, stored, given.dtype, count)
+        # Imported for such weights only: other convolutions do not wait for it.
+        from polysched.library.convolution.winograd import transformed_weights  # noqa: PLC0415
+
         properties = Prepared(stored, given.dtype, count, layout, 0, algorithm)
         return PreparedWeight(transformed_weights(array), properties)
     packed, block = stored_weights(array, count, load_machine(None))
