@@ -213,7 +213,7 @@ def _plan(
         # Imports the products of matrices, for which direct sums do not wait.
         from polysched.library.convolution.winograd_plan import winograd_plan  # noqa: PLC0415
 
-        return winograd_plan(request, load_machine(None), _threads(request))
+        return winograd_plan(request, load_machine(None), _threads(request), prepared.block)
     zeros = _zeros(request)
     code = _code(request, zeros, is_prepared=prepared is not None)
     packs = prepared is None and code.form.stored != code.form.total

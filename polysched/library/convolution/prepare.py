@@ -56,8 +56,8 @@ class PreparedWeight:
         array: the weights: ``[channels / block, *filter, group_in, block]``, filled up with
             zeros, or ``[*filter, group_in, channels]``; in the type in which they are multiplied,
             in pairs ``[channels / block, *filter, group_in / 2, block, 2]`` where an instruction
-            adds two products. Or ``[16, channels in, channels]``, transformed for Winograd's
-            algorithm.
+            adds two products. ``[16, channels / block, group_in, block]``,
+            transformed for Winograd's algorithm.
         properties: the shape, the groups and the order.
     """
 
@@ -150,10 +150,11 @@ def prepare(
         # Imported for such weights only: other convolutions do not wait for it.
         from polysched.library.convolution.winograd import transformed_weights  # noqa: PLC0415
 
-        properties = Prepared(stored, given.dtype, count, layout, 0, algorithm)
-        return PreparedWeight(transformed_weights(array), properties)
+        array = transformed_weights(array)
     packed, block = stored_weights(array, count, load_machine(None))
-    return PreparedWeight(packed, Prepared(stored, given.dtype, count, layout, block))
+    if algorithm is not None:
+        packed = aligned_copy(np.ascontiguousarray(packed.swapaxes(0, 1)))
+    return PreparedWeight(packed, Prepared(stored, given.dtype, count, layout, block, algorithm))
 
 
 def _require_winograd(

@@ -74,43 +74,49 @@ def image_kernel() -> Kernel:
     return build.kernel()
 
 
-def sums_kernel(finish: Finish) -> Kernel:
+def sums_kernel(finish: Finish, block: int) -> Kernel:
     """Declare the transform of sums: ``out = activation(transformed sums + bias + residual)``.
 
-    Arrays, C-contiguous: ``sums[16, images, rows, columns, channels]`` of tiles, ``bias[channels]``
-    and ``residual`` if asked for, and ``out[images, height, width, channels]``. The last row and
-    column of tiles may have a single row or column of pixels.
+    Arrays, C-contiguous: ``sums[16, channels / block, images, rows, columns, block]`` of tiles,
+    ``bias[channels]`` and ``residual`` if asked for, and ``out[images, height, width, channels]``.
+    The last row and column of tiles may have a single row or column of pixels, the last block fewer
+    channels.
 
     Args:
         finish: what is added to the sums, and the activation.
+        block: channels side by side in the sums.
     """
     build = KernelBuilder("winograd_sums")
     tiles, channels = _tiles(build)
-    extents = [build.parameter(name, minimum=1) for name in ("height", "width")]
-    for extent, count in zip(extents, tiles[1:], strict=True):
-        build.assume(TILE * count - 1 <= extent)
-        build.assume(extent <= TILE * count)
-    shape = (tiles[0], *extents, channels)
-    sums = build.input("sums", f32, (SIDE * SIDE, *tiles, channels))
+    height, width, blocks = (build.parameter(name, minimum=1) for name in _SIZES_OUT)
+    steps = (TILE, tiles[1], height), (TILE, tiles[2], width), (block, blocks, channels)
+    for step, count, extent in steps:
+        build.assume(step * count - step < extent)
+        build.assume(extent <= step * count)
+    shape = (tiles[0], height, width, channels)
+    sums = build.input("sums", f32, (SIDE * SIDE, blocks, *tiles, block))
     bias = build.input("bias", f32, (channels,)) if finish.bias else None
     residual = build.input("residual", f32, shape) if finish.residual else None
     out = build.output("out", f32, shape)
-    with build.loops(n=tiles[0], y=tiles[1], x=tiles[2], c=channels) as at:
+    with build.loops(n=tiles[0], y=tiles[1], x=tiles[2], b=blocks, c=block) as at:
+        n, y, x, b, c = at
+        channel = block * b + c
 
         def total(row: int, column: int) -> Expression:
-            return sums[(SIDE * row + column, *at)]
+            return sums[SIDE * row + column, b, n, y, x, c]
 
         for row, column in product(range(TILE), repeat=2):
-            pixel = (at[0], TILE * at[1] + row, TILE * at[2] + column, at[3])
+            pixel = (n, TILE * y + row, TILE * x + column, channel)
             value = _transformed(_SUMS[row], _SUMS[column], total)
-            value = value if bias is None else value + bias[at[3]]
+            value = value if bias is None else value + bias[channel]
             value = value if residual is None else value + residual[pixel]
             value = ACTIVATIONS[finish.activation](value) if finish.activation else value
             with ExitStack() as guards:
+                guards.enter_context(build.where(channel < channels))
                 if row:
-                    guards.enter_context(build.where(pixel[1] < extents[0]))
+                    guards.enter_context(build.where(pixel[1] < height))
                 if column:
-                    guards.enter_context(build.where(pixel[2] < extents[1]))
+                    guards.enter_context(build.where(pixel[2] < width))
                 guards.enter_context(build.statement(f"pixel_{row}{column}"))
                 out[pixel] = value
     return build.kernel()
@@ -138,10 +144,12 @@ class WinogradCode:
     Attributes:
         finish: the operations on the sums; None for the transform of images.
         is_parallel: whether it runs on several threads.
+        block: channels side by side in the sums; without effect on images.
     """
 
     finish: Finish | None
     is_parallel: bool
+    block: int = 0
 
     @property
     def name(self) -> str:
@@ -156,11 +164,11 @@ class WinogradCode:
     @property
     def parameters(self) -> tuple[str, ...]:
         """The parameters of the kernel."""
-        return (*_SIZES, *(("height", "width") if self.finish else ()))
+        return (*_SIZES, *(_SIZES_OUT if self.finish else ()))
 
     def kernel(self) -> Kernel:
         """The kernel that a call schedules."""
-        return image_kernel() if self.finish is None else sums_kernel(self.finish)
+        return image_kernel() if self.finish is None else sums_kernel(self.finish, self.block)
 
     def schedule(self, machine: Machine | str | None = None) -> Schedule:
         """The schedule that a call compiles, to be shown, edited or exported."""
@@ -168,6 +176,7 @@ class WinogradCode:
 
 
 _SIZES = ("images", "rows", "columns", "channels")
+_SIZES_OUT = ("height", "width", "blocks")
 
 
 def _tiles(build: KernelBuilder) -> tuple[tuple[Expression, ...], Expression]:

@@ -40,12 +40,14 @@ class WinogradPlan:
         groups: the groups of tiles, the largest one first.
         order: the order of the axes of images and residuals with channels last.
         threads: the threads to use.
+        block: output channels side by side in the weights and the sums.
     """
 
     request: Request
     groups: tuple[TileGroup, ...]
     order: tuple[int, ...]
     threads: int
+    block: int
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -71,7 +73,7 @@ class WinogradPlan:
         if "residual" in arrays:
             outer.insert(0, aligned_contiguous(arrays["residual"].transpose(self.order)))
         vectors, bases = addresses(finish), addresses(outer)
-        buffers = _Buffers(self.request, self.groups[0])
+        buffers = _Buffers(self.request, self.groups[0], weights)
         left = size.paddings[1][0]
         buffers.part[:, :, :left] = buffers.part[:, :, left + x.shape[2] :] = 0
         transform, transform_back = self._native()
@@ -87,7 +89,7 @@ class WinogradPlan:
             start = group.images.start * result.strides[0] + row * result.strides[1]
             extents = min(TILE * counts[1], size.pixels[0] - row), size.pixels[1]
             ends = (*vectors, *(base + start for base in bases))
-            sizes = (*counts, size.channels_out, *extents)
+            sizes = (*counts, size.channels_out, *extents, weights.shape[1])
             transform_back.run((at[2], *ends), sizes, self.threads)
         _give_back(buffers.memory)
 
@@ -106,15 +108,15 @@ class WinogradPlan:
 
     def _native(self) -> tuple[NativeCode, NativeCode]:
         is_parallel = self.threads > 1
-        codes = WinogradCode(None, is_parallel), WinogradCode(self.request.finish, is_parallel)
-        return _native_transform(codes[0]), _native_transform(codes[1])
+        back = WinogradCode(self.request.finish, is_parallel, self.block)
+        return _native_transform(WinogradCode(None, is_parallel)), _native_transform(back)
 
 
-def winograd_plan(request: Request, machine: Machine, threads: int) -> WinogradPlan:
+def winograd_plan(request: Request, machine: Machine, threads: int, block: int) -> WinogradPlan:
     """The plan of a checked call."""
     groups = tile_groups(request, CACHES * machine.cache_bytes(2) * threads)
     order = (0, 2, 3, 1) if request.is_first else (0, 1, 2, 3)
-    return WinogradPlan(request, groups, order, threads)
+    return WinogradPlan(request, groups, order, threads, block)
 
 
 CACHES = 2
@@ -152,16 +154,18 @@ class _Buffers:
     Args:
         request: the checked arguments.
         group: the largest group.
+        weights: the weights ``[16, blocks, channels in, block]``.
     """
 
-    def __init__(self, request: Request, group: TileGroup) -> None:
-        self._channels = request.size.channels_in, request.size.channels_out
+    def __init__(self, request: Request, group: TileGroup, weights: NumpyArray) -> None:
+        _, blocks, channels_in, block = weights.shape
+        self._channels = (1, channels_in), (blocks, block)
         columns = -(-request.size.pixels[1] // TILE)
         images, rows = len(group.images), len(group.rows)
         height, width = (TILE * count + SIDE - TILE for count in (rows, columns))
-        shape = images, height, width, self._channels[0]
+        shape = images, height, width, channels_in
         tiles = SIDE * SIDE * images * rows * columns
-        lengths = prod(shape), *(tiles * count for count in self._channels)
+        lengths = prod(shape), *(tiles * prod(count) for count in self._channels)
         self.memory = _taken(sum(map(_in_lines, lengths)))
         part, *self._flat = _pieces(self.memory, lengths)
         self.part = part.reshape(shape)
@@ -170,10 +174,10 @@ class _Buffers:
     def of(self, counts: tuple[int, ...]) -> tuple[NumpyArray, NumpyArray, list[int]]:
         """For so many images, rows and columns of tiles: values, sums, addresses of all three."""
         if counts not in self._views:
-            shape = SIDE * SIDE, prod(counts)
+            tiles = prod(counts)
             values, sums = (
-                flat[: prod(shape) * count].reshape(*shape, count)
-                for flat, count in zip(self._flat, self._channels, strict=True)
+                flat[: SIDE * SIDE * blocks * tiles * block].reshape(-1, blocks, tiles, block)
+                for flat, (blocks, block) in zip(self._flat, self._channels, strict=True)
             )
             self._views[counts] = values, sums, addresses((self.part, values, sums))
         return self._views[counts]

@@ -15,16 +15,20 @@ def test_the_kernels_and_the_weights_make_a_convolution() -> None:
     machine = load_machine()
     x, weight = numbers(1, 6, 8, 3), numbers(3, 3, 3, 17)
     values = np.empty((16, 1, 2, 3, 3), np.float32)
+    weights = np.pad(transformed_weights(weight), ((0, 0), (0, 0), (0, 15)))
+    in_blocks = weights.reshape(16, 3, 2, 16).swapaxes(1, 2)
     compiled(WinogradCode(None, False).schedule(), machine)(x, values)
-    stack = values.reshape(16, 6, 3) @ transformed_weights(weight)
+    stack = values.reshape(16, 1, 6, 3) @ in_blocks
     out = np.full((1, 3, 5, 17), np.nan, np.float32)  # of the last tiles, one row and column
-    compiled(WinogradCode(Finish(), False).schedule(), machine)(stack.reshape(16, 1, 2, 3, 17), out)
+    compiled(WinogradCode(Finish(), False, 16).schedule(), machine)(
+        stack.reshape(16, 2, 1, 2, 3, 16), out
+    )
     np.testing.assert_allclose(out, exact(x[:, :5, :7], weight), rtol=0, atol=4e-5)
 
 
 @pytest.mark.parametrize("finish", [None, Finish(bias=True, residual=True, activation="relu")])
 def test_schedules_for_threads_and_other_machines_are_legal(finish: Finish | None) -> None:
-    code = WinogradCode(finish, True)
+    code = WinogradCode(finish, True, 32)
     assert check(code.schedule("haswell-avx2")).is_legal
     assert tuple(code.kernel().parameters) == code.parameters
     assert len(code.kernel().arrays) == code.arrays
