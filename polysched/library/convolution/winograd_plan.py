@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import accumulate
 from math import prod
 from typing import Any
@@ -76,7 +76,7 @@ class WinogradPlan:
         buffers = _Buffers(self.request, self.groups[0], weights)
         left = size.paddings[1][0]
         buffers.part[:, :, :left] = buffers.part[:, :, left + x.shape[2] :] = 0
-        transform, transform_back = self._native()
+        transform, transform_back = self._native
         columns = -(-size.pixels[1] // TILE)
         for group in self.groups:
             counts = len(group.images), len(group.rows), columns
@@ -106,6 +106,7 @@ class WinogradPlan:
         target[:, last:count] = 0
         target[:, first:last, left : left + width] = x[images, start + first : start + last]
 
+    @cached_property
     def _native(self) -> tuple[NativeCode, NativeCode]:
         is_parallel = self.threads > 1
         back = WinogradCode(self.request.finish, is_parallel, self.block)
