@@ -6,7 +6,6 @@
     out[count[k]++] = x[i];     long position = count[k];  count[k]++;  out[position] = x[i];
     if (++at >= size) at = 0;   ++at;  if (at >= size) at = 0;
     u = r / (b = d[0]);         b = d[0];  u = r / b;
-    x[0] = x[1] = v;            x[1] = v;  x[0] = v;
 
 C leaves open when a side effect is performed within an expression, and forbids every other use of
 the same variable that is not sequenced after it, so it may stand before or after.
@@ -18,7 +17,6 @@ from collections.abc import Iterator
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.usage import base_name, changed_by
 from polysched.frontends.scop.source.trees import mapped, names_in, walk
 
 _STEPS = frozenset({"p++", "++", "p--", "--"})
@@ -45,9 +43,6 @@ def with_steps_apart(node: c_ast.Node) -> list[c_ast.Node]:
             before, value = _hoisted(init)
             return [*before, mapped(node, lambda child: value if child is init else child)]
         case c_ast.Assignment(rvalue=value):
-            copies = _copies(node)
-            if copies:
-                return copies
             # The value of `a = b = c` is a statement of its own where it is translated.
             inner = value if isinstance(value, c_ast.Assignment) else None
             before, hoisted = _hoisted(node if inner is None else inner, is_statement=True)
@@ -55,28 +50,6 @@ def with_steps_apart(node: c_ast.Node) -> list[c_ast.Node]:
                 hoisted = c_ast.Assignment(node.op, node.lvalue, hoisted, node.coord)
             return [*before, _split(hoisted)]
     return [node]
-
-
-def _copies(node: c_ast.Assignment) -> list[c_ast.Node]:
-    """Return ``x[1] = v; x[0] = v;`` for ``x[0] = x[1] = v;``; empty for other statements.
-
-    The elements of one array convert the value of a variable alike.
-    """
-    targets: list[c_ast.Node] = []
-    value: c_ast.Node = node
-    while isinstance(value, c_ast.Assignment) and value.op == "=":
-        targets.insert(0, value.lvalue)
-        value = value.rvalue
-    names = {base_name(target) for target in targets}
-    is_plain = isinstance(value, c_ast.ID | c_ast.Constant) and not names & {*names_in(value), ""}
-    is_array = all(
-        isinstance(one, c_ast.ArrayRef) and sum(name in names for name in names_in(one)) == 1
-        for one in targets
-    )
-    has_effect = any(changed_by(inner) for target in targets for inner in walk(target))
-    if len(targets) < 2 or len(names) > 1 or not is_plain or not is_array or has_effect:
-        return []
-    return [c_ast.Assignment("=", target, value, node.coord) for target in targets]
 
 
 def _block(node: c_ast.Node) -> c_ast.Node:
