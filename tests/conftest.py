@@ -33,8 +33,17 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 
 def pytest_collection_finish() -> None:
-    """Have the collector leave alone what lives until the end: the collected tests and modules."""
+    """Free the cycles of the collection, once."""
     gc.collect()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Have the collector look at the test's own objects only.
+
+    Late in a run a collection of all objects takes a second, and many tests collect.
+    """
+    gc.collect(1)  # the cycles of the test before
     gc.freeze()
 
 

@@ -58,6 +58,6 @@ def wavefront(situation: Situation) -> Iterator[Proposal]:
         steps = (Skew(column, row, skewed), *jammed) if skewed else jammed
         yield Proposal(
             steps,
-            f"{ROWS} iterations of {outer.name} run together, each {skewed} iterations of "
-            f"{inner.name} behind the one before: their chains of dependent operations overlap",
+            f"{ROWS} iterations of {outer.name} run together, each {skewed} behind the one before "
+            f"along {inner.name}: their chains of dependent operations overlap",
         )

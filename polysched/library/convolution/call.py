@@ -80,7 +80,8 @@ def conv2d(  # noqa: PLR0913  (options by keyword)
         threads: the most threads to use; by default as many as there are usable cores. A small
             convolution uses a single thread.
         specialize: True to make the code for these sizes at once, False never to make it; None to
-            make it in the background after a few calls. Its sums may be rounded otherwise.
+            make it in the background after a few calls, and at once for the first size if the disk
+            lacks code for any size. Its sums may be rounded otherwise.
 
     Returns:
         the result; ``out`` if that was given.

@@ -29,7 +29,12 @@ from polysched.library.convolution.schedule import (
     is_worth_threads,
 )
 from polysched.library.convolution.size import Convolution, Finish, Padding
-from polysched.library.matmul.generic.compiled import NativeCode, native_code, object_folder
+from polysched.library.matmul.generic.compiled import (
+    NativeCode,
+    is_stored,
+    native_code,
+    object_folder,
+)
 from polysched.library.matmul.generic.specialize import Specializer
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
@@ -153,9 +158,19 @@ class Plan:
         return native_convolution(self.generic), (size.images, *chain.from_iterable(pairs))
 
     def _is_specialized(self) -> bool:
-        """Count a call; returns whether the code for these sizes is to run."""
+        """Count a call; returns whether the code for these sizes is to run.
+
+        Code for one size is made in less than half of the time. So it is made where the disk lacks
+        the code for any size, which follows with the second size: most layers have one.
+        """
         if self.specialize is not None:
             return self.specialize
+        at_once = _at_once(self.generic)
+        if not at_once:
+            has_generic = is_stored(self.generic, load_machine(None), object_folder())
+            at_once.append(None if has_generic else self.code)
+        if self.code in at_once:
+            return True
         if next(self.calls) == GENERIC_CALLS:
             SPECIALIZER.submit(self.code, partial(native_convolution, self.code))
         return SPECIALIZER.is_done(self.code)
@@ -291,6 +306,16 @@ GENERIC_CALLS = 4
 """Calls of one kind that run the code for any size before that for its sizes is compiled."""
 
 SPECIALIZER = Specializer()
+
+
+@lru_cache(maxsize=512)
+def _at_once(generic: ConvolutionCode) -> list[ConvolutionCode | None]:
+    """The code for one size that runs instead of code for any size from its first call on.
+
+    Empty before the first call; None if the disk had the code for any size then.
+    """
+    del generic  # only the key
+    return []
 
 
 @lru_cache(maxsize=256)
