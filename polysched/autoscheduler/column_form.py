@@ -110,7 +110,7 @@ def _column_form(
         separated.append(Distribute(nest.reference(element), last))
     separated.append(Distribute(f"{statement}.{element}", statement))
     sums, finish = f"{statement}.{element}", f"{after}.{element}"
-    tiled = ()
+    tiled: tuple[str, ...] = ()
     if tile:
         around, point = fresh_names(schedule.program, nest.chain[0], f"{element}t", f"{element}p")
         tiled = (f"{statement}.{around}",)
