@@ -139,9 +139,7 @@ def _integers(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> dict[
 
 def _local_names(region: Region) -> Iterator[str]:
     """Yield the names that a function declares in a region, around it, or as parameters."""
-    arguments = region.function.decl.type.args
-    parameters = () if arguments is None else arguments.params
-    for item in (*parameters, *region.before, *region.items):
+    for item in (*region.parameters, *region.before, *region.items):
         for node in walk(item):
             if isinstance(node, c_ast.Decl) and node.name:
                 yield node.name
@@ -149,12 +147,7 @@ def _local_names(region: Region) -> Iterator[str]:
 
 def parameters_of(region: Region) -> tuple[dict[str, c_ast.Node], list[str]]:
     """Return the types of the parameters that are numbers, and the names of the pointers."""
-    arguments = region.function.decl.type.args
-    types = {
-        node.name: node.type
-        for node in ([] if arguments is None else arguments.params)
-        if isinstance(node, c_ast.Decl)
-    }
+    types = {node.name: node.type for node in region.parameters}
     types |= {name: one.declaration.type for name, one in region.members.items()}
     pointers = c_ast.PtrDecl | c_ast.ArrayDecl
     return (
@@ -177,9 +170,7 @@ def with_values_around(parsed: ParsedSource, region: Region) -> Region:
     typedefs = typedefs_of(parsed.tree, region.before)
 
     layouts = Layouts(parsed, typedefs)
-    arguments = region.function.decl.type.args
-    around = (*([] if arguments is None else arguments.params), *region.before)
-    declared = {node.name: node for node in around if isinstance(node, c_ast.Decl)}
+    declared = {node.name: node for node in region.around}
 
     def element_type(array: c_ast.Node) -> DType | None:
         path: tuple[str, ...] = ()

@@ -109,8 +109,13 @@ def overlapped(compute: float, memory: float) -> float:
 
 def least_arithmetic(facts: StatementFacts, machine: Machine) -> float:
     """Return the cycles of the operations of a statement if all lanes of all vectors are used."""
-    lanes = max(1, machine.vector_bits // facts.element_bits)
-    return facts.instances * arithmetic_cycles(facts.operations, machine) / lanes
+    cycles = arithmetic_cycles(facts.operations, machine)
+    return facts.instances * cycles / full_lanes(facts, machine)
+
+
+def full_lanes(facts: StatementFacts, machine: Machine) -> int:
+    """Return the lanes of one vector of a statement."""
+    return max(1, machine.vector_bits // facts.element_bits)
 
 
 def core_cost(

@@ -10,8 +10,8 @@ from functools import partial
 from itertools import chain
 from operator import itemgetter
 
-from polysched.autoscheduler.candidate import Candidate, Decision
-from polysched.autoscheduler.column_form import column_formed
+from polysched.autoscheduler.candidate import LEAST_GAIN, Candidate, Decision
+from polysched.autoscheduler.column_form import column_formed, column_tiled
 from polysched.autoscheduler.least_cost import least_cycles
 from polysched.autoscheduler.normalize import normalized
 from polysched.autoscheduler.owner_tiles import owner_tiled
@@ -19,7 +19,7 @@ from polysched.autoscheduler.proof import Proved, proved
 from polysched.autoscheduler.recipes import FALLBACK, RECIPES
 from polysched.autoscheduler.row_blocks import row_blocked
 from polysched.autoscheduler.row_fusion import row_fused
-from polysched.autoscheduler.search import LEAST_GAIN, Context, searched, start
+from polysched.autoscheduler.search import Context, searched, start
 from polysched.autoscheduler.shared_sums import with_shared_sums
 from polysched.autoscheduler.simplification import with_simplification
 from polysched.autoscheduler.sizes import LONG_SIZES, model_sizes
@@ -41,6 +41,8 @@ from polysched.schedule.schedule import Schedule
 
 REBUILT = (time_tiled, owner_tiled, column_formed, row_blocked, row_fused)
 """Stages that rebuild several nests at once; what they yield is searched like the start."""
+REBUILT_FOR_THREADS = (column_tiled,)
+"""More such stages for several threads: their tiles are slower on one."""
 SEARCH_PART = 0.5
 """The part of a time limit after which the search ends, so that its best candidate can be proved.
 
@@ -58,6 +60,11 @@ NEAR_LEAST = 0.8
 """A candidate is close to the lower bound if that is at least this part of its cycles.
 
 Products of matrices as contractions have 0.82 to 0.85, sums over the rows of a matrix 0.96.
+"""
+TILED_BOUND = 0.8
+"""The part of the lower bound that counts after a stage has made tiles.
+
+Instances of skewed tiles are estimated: a convolution in tiles took 0.95 of its bound.
 """
 LONG_PROGRAM = 32
 """Statements above which the program as written is searched first, and alone if that suffices.
@@ -198,7 +205,7 @@ def _threaded(
             if shared.cycles < most:
                 best = shared
                 found.insert(0, best)
-    again = proved(schedule, found, context.machine, context.sizes, math.inf)
+    again = proved(schedule, found, context.machine, context.sizes, math.inf) if found else None
     if again is None:
         return proof
     return replace(again, dropped=(*proof.dropped, *again.dropped))
@@ -229,8 +236,8 @@ def _better(
     cheapest = most_cycles = math.inf
     starts = _starts(plain, context, tell)
     for number, (begin, rebuilt) in enumerate(starts, start=1):
-        on_all_threads = least(begin.schedule.program, apart=True) / context.threads
-        if begin.cycles >= cheapest or most_cycles <= on_all_threads:
+        own = least(begin.schedule.program, apart=True) * (TILED_BOUND if rebuilt else 1.0)
+        if begin.cycles >= cheapest or most_cycles <= own / context.threads:
             skipped.append(begin)
             continue
         tell(f"searching start {number}")
@@ -266,7 +273,7 @@ def _starts(
     yield from ((origin, frozenset()) for origin in origins)
     tell("aligning loops for tiles")
     for origin in origins:
-        for tiles in REBUILT:
+        for tiles in (*REBUILT, *(REBUILT_FOR_THREADS if context.threads > 1 else ())):
             # Row blocks distribute by themselves: they begin with the loops as written.
             if tiles is not row_blocked or origin is plain:
                 known = {loop.name for loop in loops(origin.schedule.program.tree)}

@@ -1,8 +1,8 @@
 """Lower bound of the cost of a program under any schedule, as in a roofline model.
 
-Every operation runs, at best in full vectors, and every element of an argument that exceeds a cache
-passes into it at least once. No schedule avoids either, so a search near this bound has little left
-to find.
+Every operation runs and every result is stored, at best in full vectors, and every element of an
+argument that exceeds a cache passes into it at least once. No schedule avoids either, so a search
+near this bound has little left to find.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Set
 
-from polysched.autoscheduler.cost import least_arithmetic, overlapped
+from polysched.autoscheduler.body import STORE_FACTOR
+from polysched.autoscheduler.cost import full_lanes, least_arithmetic, overlapped
 from polysched.autoscheduler.facts import StatementFacts
 from polysched.autoscheduler.nests import Nest, outer_nests
 from polysched.autoscheduler.program_cost import shared_facts
@@ -47,7 +48,14 @@ def least_nest_cycles(
 ) -> float:
     """Return cycles that no schedule of a nest is predicted to beat, beside the other nests."""
     facts = [shared_facts(program, name, sizes) for name in nest.statements]
-    return _least(program, facts, frozenset(), machine)
+    handed_on = frozenset(
+        access.array
+        for name, statement in program.statements.items()
+        if name not in nest.statements
+        for access in statement.accesses
+    )
+    pages = sum(fresh_page_cycles(f, machine) for f in facts if f.target.array in handed_on)
+    return pages + _least(program, facts, handed_on, machine)
 
 
 def _least(
@@ -58,12 +66,18 @@ def _least(
     Args:
         handed_on: the temporaries that pass through memory.
     """
-    compute = sum(
+    arithmetic = sum(
         least_arithmetic(one, machine)
         for one in facts
         if not any(term_groups(program, one, machine))  # instructions that add several terms
     )
-    return overlapped(compute, _least_traffic(facts, handed_on, machine))
+    stores: dict[str, float] = {}
+    for one in facts:
+        if one.target.is_argument or one.target.array in handed_on:
+            vectors = footprint(one.target, one.loops, one.target.bytes) / full_lanes(one, machine)
+            stores[one.target.array] = max(stores.get(one.target.array, 0.0), vectors)
+    stored = STORE_FACTOR * sum(stores.values()) / machine.fma_units
+    return overlapped(max(arithmetic, stored), _least_traffic(facts, handed_on, machine))
 
 
 def _least_traffic(

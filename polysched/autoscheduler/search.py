@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
-from polysched.autoscheduler.candidate import Candidate, Decision, Proposal, Recipe, Situation
+from polysched.autoscheduler.candidate import (
+    LEAST_GAIN,
+    Candidate,
+    Decision,
+    Proposal,
+    Recipe,
+    Situation,
+)
 from polysched.autoscheduler.cost import Cost
 from polysched.autoscheduler.least_cost import least_nest_cycles
 from polysched.autoscheduler.legal import applied, keeps_order
@@ -27,11 +34,6 @@ TRIED_PROPOSALS = 24
 """Proposals of one recipe for one nest that are applied and tested; the others are dropped."""
 KEPT_PROPOSALS = 2
 """Legal proposals of one recipe for one nest whose cost is predicted."""
-LEAST_GAIN = 0.97
-"""A proposal replaces another only if its nest then takes at most this part of its cycles.
-
-Smaller differences are within the error of the model; the simpler schedule wins.
-"""
 
 
 @dataclass(frozen=True)
@@ -125,22 +127,28 @@ def _searched(candidate: Candidate, nest: Nest, context: Context) -> Candidate:
     elsewhere = candidate.cycles - own
     least = least_nest_cycles(candidate.schedule.program, nest, context.machine, context.sizes)
     for recipe in context.recipes:
-        most_cycles = LEAST_GAIN * (best.cycles - elsewhere)
-        if most_cycles <= least:
+        situation = Situation(
+            candidate.schedule,
+            nest,
+            context.machine,
+            context.sizes,
+            context.threads,
+            LEAST_GAIN * (best.cycles - elsewhere),
+            least,
+        )
+        if situation.is_best(best.cycles - elsewhere):
             break
-        for proposed in _proposed(candidate, nest, recipe, context, most_cycles):
+        for proposed in _proposed(candidate, situation, recipe, context):
             if proposed.cycles - elsewhere < LEAST_GAIN * (best.cycles - elsewhere):
                 best = proposed
     return best
 
 
 def _proposed(
-    candidate: Candidate, nest: Nest, recipe: Recipe, context: Context, most_cycles: float
+    candidate: Candidate, situation: Situation, recipe: Recipe, context: Context
 ) -> list[Candidate]:
     """Return the first legal proposals of a recipe that may gain, as candidates."""
-    situation = Situation(
-        candidate.schedule, nest, context.machine, context.sizes, context.threads, most_cycles
-    )
+    nest = situation.nest
     kept: list[Candidate] = []
     elsewhere = candidate.cycles - sum(candidate.costs[name].cycles for name in nest.statements)
     for number, proposal in enumerate(recipe(situation)):
@@ -154,6 +162,8 @@ def _proposed(
         after = _after(candidate, nest, proposal, context)
         if after is not None:
             kept.append(after)
+            if situation.is_best(after.cycles - elsewhere):
+                break
     return kept
 
 

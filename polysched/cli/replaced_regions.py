@@ -32,8 +32,8 @@ def proved_regions(
 ) -> tuple[list[Replacement], list[LoopProgram]]:
     """Generate the loops of the regions; those that are not proved correct are refused.
 
-    Regions inside a whole function take its place. The regions of a function share its time limit,
-    those of other functions have their own.
+    Regions inside a whole function take its place. Searches for the regions of a function share its
+    time limit; regions of other functions have their own.
     """
     spent: dict[str, float] = {}
     replaced: list[Replacement] = []
@@ -44,7 +44,8 @@ def proved_regions(
         candidate = left.pop(0)
         name, limit, begin = candidate.program.region.name, reading.time_limit(), time.monotonic()
         try:
-            with time_budget(limit and max(limit - spent.get(name, 0), _LEAST_SECONDS)):
+            passed = spent.get(name, 0) if reading.auto else 0
+            with time_budget(limit and max(limit - passed, _LEAST_SECONDS)):
                 programs.append(_scheduled(candidate, reading, machine))
         except PolyschedError as error:
             if reading.schedule_file is not None:

@@ -40,7 +40,9 @@ def test_the_regions_of_a_function_share_its_time(
     path = tmp_path / "f.c"
     path.write_text(LOOPS)
     found, refused = replacements_of(path, None, NO_PROMISES)
-    replaced_regions.proved_regions(found, refused, Reading(seconds=60.0), PRESETS["znver4"])
+    replaced_regions.proved_regions(
+        found, refused, Reading(seconds=60.0, auto=True), PRESETS["znver4"]
+    )
     (_, first), (_, second), (name, other) = limits
     assert second <= first - 0.2
     assert name == "g"

@@ -180,21 +180,12 @@ def _own_first_use(node: c_ast.Node, name: str) -> _Use:
 
 def _declared_around(region: Region) -> Iterator[tuple[str, c_ast.Node]]:
     """Yield the variables of the function around a region, with their types."""
-    arguments = region.function.decl.type.args
-    inside = {
-        node.name for item in region.items for node in walk(item) if isinstance(node, c_ast.Decl)
-    }
-    for node in (*([] if arguments is None else arguments.params), *region.before):
-        if isinstance(node, c_ast.Decl) and node.name not in inside:
-            yield node.name, node.type
+    inside = {node.name for node in region.declared}
+    yield from ((node.name, node.type) for node in region.around if node.name not in inside)
 
 
 def _targets(region: Region) -> Iterator[c_ast.Node]:
-    for item in region.items:
-        for node in walk(item):
-            target = changed_by(node)
-            if target is not None:
-                yield target
+    yield from (target for target in map(changed_by, region.nodes) if target is not None)
 
 
 def _counters(region: Region) -> Iterator[str]:

@@ -21,7 +21,7 @@ from polysched.frontends.scop.rewrites.region import Region
 from polysched.frontends.scop.rewrites.usage import base_name, usage_of
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.parse import ParsedSource
-from polysched.frontends.scop.source.trees import StandIn, mapped, walk
+from polysched.frontends.scop.source.trees import StandIn, mapped
 from polysched.frontends.scop.types.c_types import CType, Typedefs, declared_type
 from polysched.frontends.scop.types.layouts import Member
 from polysched.frontends.scop.types.struct_places import MemberPlace, MemberVariable
@@ -32,9 +32,8 @@ def with_pointed_sizes(
 ) -> Region:
     """Replace ``*p`` of parameters that are only read so by variables of `region.members`."""
     usage = usage_of(region.items)
-    nodes = [node for item in region.items for node in walk(item)]
-    kept = {node.name for node in nodes if isinstance(node, c_ast.Decl)}
-    kept |= {base_name(node) for node in nodes if isinstance(node, c_ast.ArrayRef)}
+    kept = {node.name for node in region.declared}
+    kept |= {base_name(node) for node in region.nodes if isinstance(node, c_ast.ArrayRef)}
     only_read = (usage.only_first & set(usage.used)) - usage.assigned - kept
     found: dict[str, str] = {}
     members = dict(region.members)
@@ -72,10 +71,8 @@ def _integers(
     parsed: ParsedSource, region: Region, typedefs: Typedefs
 ) -> Iterator[tuple[c_ast.Decl, CType]]:
     """Yield the parameters of a function that are pointers to integers."""
-    arguments = region.function.decl.type.args
-    for node in [] if arguments is None else arguments.params:
-        is_pointer = isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.PtrDecl)
-        if is_pointer and isinstance(node.type.type, c_ast.TypeDecl):
+    for node in region.parameters:
+        if isinstance(node.type, c_ast.PtrDecl) and isinstance(node.type.type, c_ast.TypeDecl):
             try:
                 type_ = declared_type(node.type, typedefs, parsed.source_map, node)
             except FrontendError:

@@ -12,7 +12,7 @@ they differ. Arrays of pointers that the region changes, or uses in another way,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pycparser import c_ast
@@ -27,7 +27,7 @@ from polysched.frontends.scop.source.trees import StandIn, mapped, names_in, wal
 
 def with_row_tables(region: Region, names: Names) -> Region:
     """Replace the elements of the rows of arrays of pointers by elements of arrays of numbers."""
-    for node in _around(region):
+    for node in region.around:
         element = _element_type(node)
         if element is None or not _is_only_read(node.name, region.items):
             continue
@@ -92,10 +92,3 @@ def _is_only_read(name: str, items: Sequence[c_ast.Node]) -> bool:
     uses = sum(names_in(item).count(name) for item in items)
     is_kept = not any(row is target for row in rows for target in changed)
     return bool(rows) and len(rows) == uses and is_kept and not is_declared
-
-
-def _around(region: Region) -> Iterator[c_ast.Decl]:
-    arguments = region.function.decl.type.args
-    for node in (*([] if arguments is None else arguments.params), *region.before):
-        if isinstance(node, c_ast.Decl):
-            yield node

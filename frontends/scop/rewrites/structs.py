@@ -111,9 +111,7 @@ def _require_none(
 
 def _outside(parsed: ParsedSource, region: Region) -> Iterator[c_ast.Decl]:
     """Yield the declarations outside a region, outermost first."""
-    arguments = region.function.decl.type.args
-    parameters = [] if arguments is None else arguments.params
-    for node in (*parsed.tree.ext, *parameters, *region.before):
+    for node in (*parsed.tree.ext, *region.around):
         if isinstance(node, c_ast.Decl) and node.name is not None:
             yield node
 

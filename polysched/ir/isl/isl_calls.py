@@ -147,9 +147,10 @@ class _Functions:
         self, function: Any, original: _Method, converters: tuple[_Converters, ...], result: Any
     ) -> _Method:
         """Wrap a function whose result is stored in a copy of a sample object of its class."""
-        words, samples, copied, slot_of = WORDS, self._samples, result.copy, self._slot
+        words, usual, copied, slot_of = WORDS, self._usual, result.copy, self._slot
         count, free, pointer_of = len(converters), self._function(result, "free"), self._pointer
-        context, contexts = self._context, self._context_of
+        context, contexts, samples = self._context, self._context_of, self._samples
+        of_first, of_last = converters[0], converters[-1]
 
         def call(*arguments: Any, **named: Any) -> Any:
             try:
@@ -162,10 +163,17 @@ class _Functions:
                 )
                 if not is_usual:
                     return original(*arguments, **named)
-                taken = [
-                    accepted[type(argument)](argument)
-                    for accepted, argument in zip(converters, arguments, strict=True)
-                ]
+                taken: Sequence[Any]
+                if count == 1:  # most functions; without a call of a comprehension
+                    taken = (of_first[type(first)](first),)
+                elif count == 2:
+                    last = arguments[1]
+                    taken = (of_first[type(first)](first), of_last[type(last)](last))
+                else:
+                    taken = [
+                        accepted[type(argument)](argument)
+                        for accepted, argument in zip(converters, arguments, strict=True)
+                    ]
             except (UnknownPointerError, LookupError):
                 value = original(*arguments, **named)
                 if contexts[result](pointer_of(value)) == context:
@@ -175,7 +183,9 @@ class _Functions:
             if returned is None:
                 raise self._error(function, first)
             new = copied(sample)
-            slot = slot_of(new)
+            at = id(new) + HEADER_BYTES >> 3
+            # The usual layout, without a call of a function.
+            slot = words[at + 1] >> 3 if words[at] == usual else slot_of(new)
             before, words[slot] = words[slot], returned
             free(before)
             return new

@@ -151,8 +151,8 @@ def new_array_of_another_type(x: "i32[n]"):
 
 def array_of_a_loop_used_after(x: "f64[n]"):
     for i in range(3):
-        t = x * i
-    x[:] = t
+        t = x[i:]
+    x[0] = t[0]
 
 
 def range_of_floats(x: "f64[n]"):
@@ -282,7 +282,7 @@ def returns_a_part_of_an_argument(x: "f32[n]"):
 
 def returns_what_a_loop_made(x: "f32[n]"):
     for i in range(x.shape[0]):
-        t = x + i
+        t = x[:i] + i
     return t
 
 
