@@ -332,7 +332,7 @@ def by_type(x, k):
 def last_of_a_loop(a, x, k):
     for i in range(1, k):
         change = a[i] - a[i - 1]
-        if i > 1:
+        if i > 1:  # noqa: SIM108 (the subject of the test)
             square = change * change
         else:
             square = np.abs(change)
