@@ -116,7 +116,7 @@ def compile(
         guard: if the schedule is legal for some parameter values only, compile it together with the
             unscheduled program and choose between them at each call.
         cache: the cache of object code on disk; by default in the user's cache folder.
-        seconds: limit on the wall time of the proof and of loop generation together; 0 for no
+        seconds: limit on the processor time of the proof and of loop generation together; 0 for no
             limit. LLVM's time does not count: the size of the code is limited instead.
 
     Raises:

@@ -210,8 +210,8 @@ def optimize(
         machine: the target: a description, a preset's name or a file; by default this machine.
         threads: the number of threads to use.
         sizes: values of parameters for which to predict costs; the schedule is legal for all.
-        seconds: limit on the wall time of the search, by default 120, which is far more than it
-            takes; 0 returns the schedule as it is, proved. The report says whether the limit has
+        seconds: limit on the processor time of the search, by default 120, which is far more than
+            it takes; 0 returns the schedule as it is, proved. The report says whether the limit has
             ended the search.
 
     Raises:

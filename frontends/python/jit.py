@@ -11,6 +11,9 @@ arguments, and keeps the code; the sizes stay variable. Without ``fastmath`` res
 bits, except for the order of ``np.sum`` and similar functions (`reductions.py`) and the exceptions
 that `decorator.py` lists. A function that cannot be compiled raises an error that points at the
 reason; it never runs in Python instead. ``function.python(...)`` is the original.
+
+Numbers, arrays and functions from outside the function are part of the code, as they are when it is
+compiled: code does not see that a global changes later.
 """
 
 from __future__ import annotations
@@ -28,9 +31,8 @@ import numpy as np
 from polysched.errors import CallError, FrontendError
 from polysched.frontends.python.calls.compiled_function import bound
 from polysched.frontends.python.calls.repeated_calls import RepeatedCalls
-from polysched.frontends.python.calls.signatures import (
-    shared_arguments,
-)
+from polysched.frontends.python.calls.signatures import shared_arguments
+from polysched.frontends.python.loop_parts import LoopParts, loop_parts
 from polysched.frontends.python.source.records import Record, with_records
 from polysched.frontends.python.specializations import Specialization, Specializations
 from polysched.html import Text
@@ -97,6 +99,7 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
         self._repeated = RepeatedCalls()
         self._has_flags = False
         self._latest: Specialization | None = None
+        self._parts: LoopParts | None = None
         functools.update_wrapper(self, function)
 
     def __call__(self, *arguments: ArgumentsP.args, **named: ArgumentsP.kwargs) -> ResultT:
@@ -121,15 +124,23 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
         if result is not NotImplemented:
             return result  # type: ignore[no-any-return]
         given = bound(self._signature, self.python.__name__, arguments, named)
+        if self._parts is not None:
+            return self._parts.run(given)  # type: ignore[no-any-return]
         flat = with_records(given, self._code.names)
         has_records = len(flat) > len(given)
-        given = flat
-        values = {name: self._value(name, value) for name, value in given.items()}
-        specialization = self.specialized(values)
+        values = {name: self._value(name, value) for name, value in flat.items()}
+        try:
+            specialization = self.specialized(values)
+        except FrontendError as error:
+            again = functools.partial(JitFunction, fastmath=self.fastmath, threads=self.threads)
+            self._parts = loop_parts(self.python, error, again)
+            if self._parts is None:
+                raise
+            return self._parts.run(given)  # type: ignore[no-any-return]
         shared = shared_arguments(values, specialization.call.written)
         if shared:
             specialization = self.specialized(values, shared)
-        result, plan = specialization.call.run(values, self.threads, given)
+        result, plan = specialization.call.run(values, self.threads, flat)
         # Repeated calls compare layouts of arguments, not addresses and not values of records.
         if plan is not None and not shared and not has_records:
             order = (*self._positional[: len(arguments)], *names)
@@ -138,7 +149,7 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
                 self._has_flags = True
             else:
                 self._repeated.add(key, passed, call)
-        return as_given(given.values(), result)  # type: ignore[no-any-return]
+        return as_given(flat.values(), result)  # type: ignore[no-any-return]
 
     def specialized(
         self, values: Mapping[str, Any], shared: Mapping[str, str] | None = None
@@ -149,7 +160,7 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
 
     @property
     def schedule(self) -> Schedule:
-        """The schedule of the latest call."""
+        """The schedule of the latest call; that of one iteration, if a loop does not count."""
         return self._required().schedule
 
     @property
@@ -192,6 +203,9 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
         return f"<jit {self.python.__name__}{self._signature}>"
 
     def _required(self) -> Specialization:
+        parts = self._parts
+        if parts is not None:  # one iteration, unless no call has run one
+            self._latest = parts.again.function._latest or parts.first.function._latest
         if self._latest is None:
             raise CallError(
                 f"function '{self.python.__name__}' has not been called yet; call it once, so that "
@@ -202,7 +216,10 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
     def _value(self, name: str, value: Any) -> Any:
         if isinstance(value, _PASSED):
             return value
-        return as_array(value, f"function '{self.python.__name__}': argument '{name}'")
+        subject = f"function '{self.python.__name__}': argument '{name}'"
+        if isinstance(value, np.matrix):
+            raise CallError(f"{subject} is a matrix, whose * differs; pass np.asarray(...) of it")
+        return as_array(value, subject)
 
 
 def _jit_again(

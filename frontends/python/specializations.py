@@ -27,7 +27,11 @@ from polysched.frontends.python.decorator import read_kernel
 from polysched.frontends.python.reading import Given
 from polysched.frontends.python.scope.inferred_bounds import with_inferred_bounds
 from polysched.frontends.python.source.annotations import Argument
-from polysched.frontends.python.source.function_source import FunctionSource, function_source
+from polysched.frontends.python.source.function_source import (
+    PART,
+    FunctionSource,
+    function_source,
+)
 from polysched.frontends.reciprocals import with_reciprocals
 from polysched.ir.core.conditions import conditions_of
 from polysched.ir.core.kernel import Kernel, Order, Role
@@ -74,6 +78,7 @@ class Specializations:
         self.threads = threads
         self._source: FunctionSource = function_source(function)
         self.names = names_in(self._source)
+        self._is_part = PART in vars(function)
         self._made: dict[CallTypes, Specialization] = {}
         self._with_literals: set[CallTypes] = set()
         self._by_numbers: set[CallTypes] = set()
@@ -94,12 +99,30 @@ class Specializations:
         Raises:
             FrontendError: the function cannot be compiled for them.
         """
+        if self._is_part:
+            return self._for_all(values, shared)
         try:
             found = self._for_types(values, shared)
             self._require(found.kernel, sizes_of(found.kernel, found.arguments, values))
         except PolyschedError as error:
             exact = call_types(self._source, self.names, values, shared=shared, exact=True)
             found = self._exactly(exact, values, error)
+        return found
+
+    def _for_all(
+        self, values: Mapping[str, Any], shared: Mapping[str, str] | None
+    ) -> Specialization:
+        """Code for all sizes and integers: they change from one iteration of a loop to the next."""
+        types = call_types(self._source, self.names, values, shared=shared, literals=False)
+        with self._lock:
+            found = self._made.get(types)
+            if found is None:
+                try:
+                    found = self._compiled(types, values)
+                except FrontendError:
+                    found = self._compiled(types, values, products=True)
+                self._made[types] = found
+        self._require(found.kernel, sizes_of(found.kernel, found.arguments, values))
         return found
 
     def _for_types(

@@ -32,6 +32,7 @@ FEWEST_ITERATIONS = 64
 _Items: TypeAlias = tuple[c_ast.Node, ...]
 _LEAVING = (c_ast.Return, c_ast.Goto, c_ast.Label, c_ast.Case, c_ast.Default)
 _OMP = re.compile(r"omp\b")
+_OMP_LOOP = re.compile(r"omp\s+(parallel\s+)?for\b(?!.*\b(simd|collapse|ordered)\b)")
 
 _Found = TypeVar("_Found")
 
@@ -41,7 +42,8 @@ def found_regions(
 ) -> Iterator[_Found]:
     """Yield the translations of the regions of a function, in the order of the text.
 
-    A function with OpenMP directives has none: several threads would run each region.
+    A loop that OpenMP shares among threads is none, but its iterations may contain some. Functions
+    with other OpenMP directives have none: several threads would run each region.
 
     Args:
         function: the function.
@@ -55,8 +57,8 @@ def found_regions(
             return translate(region)
         return None
 
-    pragmas = (node for node in walk(function.body) if isinstance(node, c_ast.Pragma))
-    if not any(_OMP.match(pragma.string) for pragma in pragmas):
+    directives = [node.string for node in walk(function.body) if _is_directive(node)]
+    if all(map(_OMP_LOOP.match, directives)):
         yield from _regions_below(function, function.body, (), attempt)
 
 
@@ -120,9 +122,13 @@ def _regions_in(
 def _is_closed(region: Region) -> bool:
     """Whether control enters a region at its start and leaves it at its end."""
     nodes = [node for item in region.items for node in walk(item)]
-    if any(isinstance(node, _LEAVING) for node in nodes):
+    if any(isinstance(node, _LEAVING) or _is_directive(node) for node in nodes):
         return False
     return not any(_leaves(item) for item in region.items)
+
+
+def _is_directive(node: c_ast.Node) -> bool:
+    return isinstance(node, c_ast.Pragma) and bool(_OMP.match(node.string))
 
 
 def _leaves(node: c_ast.Node) -> bool:
@@ -148,7 +154,8 @@ def _longest(loop: c_ast.Node) -> int:
     parts = [loop.cond, loop.init] if isinstance(loop, c_ast.For) else [None]
     nodes = [node for part in parts if part is not None for node in walk(part)]
     literals = [node.value for node in nodes if isinstance(node, c_ast.Constant)]
-    is_literal = None not in parts and len(set(names_in(loop.cond))) == 1
+    names = {name for part in parts if part is not None for name in names_in(part)}
+    is_literal = None not in parts and len(names) == 1
     if not is_literal or not all(text.isdigit() for text in literals):
         return FEWEST_ITERATIONS
     return max(map(int, literals), default=FEWEST_ITERATIONS)

@@ -23,10 +23,13 @@ from polysched.frontends.scop.rewrites.hoisted_pointers import with_hoisted_poin
 from polysched.frontends.scop.rewrites.live_out import with_values_after
 from polysched.frontends.scop.rewrites.normalizing import normalized
 from polysched.frontends.scop.rewrites.own_parameters import with_own_parameters
+from polysched.frontends.scop.rewrites.pointed_sizes import with_pointed_sizes
 from polysched.frontends.scop.rewrites.pointer_tests import with_pointer_tests
 from polysched.frontends.scop.rewrites.pointer_values import with_pointer_values
 from polysched.frontends.scop.rewrites.region import Region
+from polysched.frontends.scop.rewrites.row_tables import with_row_tables
 from polysched.frontends.scop.rewrites.settled import with_settled_integers
+from polysched.frontends.scop.rewrites.static_variables import with_own_statics
 from polysched.frontends.scop.rewrites.stepped_loops import with_counted_steps
 from polysched.frontends.scop.rewrites.string_loops import with_string_lengths
 from polysched.frontends.scop.rewrites.structs import without_structs
@@ -41,8 +44,11 @@ from polysched.ir.expr.dtypes import DType
 
 def without_calls_and_structs(parsed: ParsedSource, region: Region) -> Region:
     """Inline calls, rewrite early exits and remove structs."""
+    typedefs = typedefs_of(parsed.tree, region.before)
+    taken = {name for item in region.items for name in names_in(item)} | set(_local_names(region))
+    region = with_pointed_sizes(parsed, region, typedefs, Names(frozenset(taken)))
     plain = _without_calls(parsed, region)
-    plain = without_structs(parsed, plain, typedefs_of(parsed.tree, region.before))
+    plain = without_structs(parsed, plain, typedefs)
     taken = {name for item in plain.items for name in names_in(item)}
     taken |= set(_local_names(plain)) | set(plain.members) | set(plain.derived)
     pointers = [*parameters_of(plain)[1], *local_pointers(plain.before)]
@@ -101,7 +107,8 @@ def _without_calls(parsed: ParsedSource, region: Region) -> Region:
     )
     functions = inlinable(parsed.tree, others, visible)
     expansion = Expansion(functions, names, visible, parsed.source_map)
-    items = with_pointer_values(expansion.items(region.items), names)
+    own = with_own_statics(region.items) if region.is_function else region.items
+    items = with_pointer_values(expansion.items(own), names)
     region = replace(region, leaves_loops=_leaves_loops(items))
     if not region.is_function:
         return replace(region, items=items)
@@ -132,9 +139,7 @@ def _integers(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> dict[
 
 def _local_names(region: Region) -> Iterator[str]:
     """Yield the names that a function declares in a region, around it, or as parameters."""
-    arguments = region.function.decl.type.args
-    parameters = () if arguments is None else arguments.params
-    for item in (*parameters, *region.before, *region.items):
+    for item in (*region.parameters, *region.before, *region.items):
         for node in walk(item):
             if isinstance(node, c_ast.Decl) and node.name:
                 yield node.name
@@ -142,12 +147,7 @@ def _local_names(region: Region) -> Iterator[str]:
 
 def parameters_of(region: Region) -> tuple[dict[str, c_ast.Node], list[str]]:
     """Return the types of the parameters that are numbers, and the names of the pointers."""
-    arguments = region.function.decl.type.args
-    types = {
-        node.name: node.type
-        for node in ([] if arguments is None else arguments.params)
-        if isinstance(node, c_ast.Decl)
-    }
+    types = {node.name: node.type for node in region.parameters}
     types |= {name: one.declaration.type for name, one in region.members.items()}
     pointers = c_ast.PtrDecl | c_ast.ArrayDecl
     return (
@@ -170,9 +170,7 @@ def with_values_around(parsed: ParsedSource, region: Region) -> Region:
     typedefs = typedefs_of(parsed.tree, region.before)
 
     layouts = Layouts(parsed, typedefs)
-    arguments = region.function.decl.type.args
-    around = (*([] if arguments is None else arguments.params), *region.before)
-    declared = {node.name: node for node in around if isinstance(node, c_ast.Decl)}
+    declared = {node.name: node for node in region.around}
 
     def element_type(array: c_ast.Node) -> DType | None:
         path: tuple[str, ...] = ()
@@ -210,6 +208,13 @@ def with_values_around(parsed: ParsedSource, region: Region) -> Region:
     if not changed.is_function:
         changed = with_string_lengths(changed, element_type, names)
     return with_values_after(changed, region)
+
+
+def with_equal_rows(region: Region) -> Region:
+    """Read the rows of arrays of pointers as rows of one array."""
+    taken = {name for item in region.items for name in names_in(item)}
+    taken |= set(_local_names(region)) | set(region.members) | set(region.derived)
+    return with_row_tables(region, Names(frozenset(taken)))
 
 
 def with_values_inlined(parsed: ParsedSource, region: Region) -> Region:

@@ -92,6 +92,13 @@ class CProgram:
                     f"'{self.region.name}' uses '{name}', a variable of the file, which its object "
                     "cannot reach; pass it as a parameter, or use 'polysched rewrite'",
                 )
+        for one in self.translation.rows:
+            raise source_map.error(
+                self.variables[one.table].node if one.table in self.variables else self.region.node,
+                f"the rows of '{one.table}' are only known at each call, which the code around the "
+                "generated function reads; expected an array such as 'double A[n][m]', or use "
+                "'polysched rewrite'",
+            )
         sizes = {size.name for size in self.outside.sizes}
         arguments = []
         for variable in self.variables.values():
@@ -197,20 +204,25 @@ class CProgram:
         ]
         lines += map(str, self.translation.assumptions)
         loaded = {
-            variable.place.base: None
+            variable.place.base: "struct" if variable.place.member.path else "number"
             for variable in self._used()
             if variable.place is not None
             and variable.place.is_pointer
             and (variable.place.member.is_pointer or variable in self.outside.sizes)
         }
         lines += [
-            f"assumed: '{name}' is NULL or points to a struct at each call, also if no iteration "
-            "uses it, because the call reads its sizes and pointers first"
-            for name in loaded
+            f"assumed: '{name}' is NULL or points to a {pointed} at each call, also if no "
+            "iteration uses it, because the call reads its sizes and pointers first"
+            for name, pointed in loaded.items()
         ]
         lines += [
             f"assumed: '{name}' points to a number at each call, also if the call never uses it"
             for name in self.translation.numbers
+        ]
+        lines += [
+            f"checked at each call: the rows of '{one.table}' are equally far apart, and nothing "
+            "writes to their addresses, else the program runs as written"
+            for one in self.translation.rows
         ]
         unsigned = [size for size in self.translation.limited if size.type.dtype == u64]
         if unsigned:

@@ -27,7 +27,9 @@ from polysched.frontends.scop.declare.variables import Origin, Variable
 from polysched.frontends.scop.program import CProgram
 from polysched.frontends.scop.rewrites.live_out import leaves_value, uses_outside
 from polysched.frontends.scop.rewrites.region import LiveOut
+from polysched.frontends.scop.rewrites.size_values import RowStep
 from polysched.frontends.scop.rewrites.usage import usage_of
+from polysched.frontends.scop.statements.row_ranges import RowRange
 from polysched.frontends.scop.types.c_types import c_name
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.expr.dtypes import boolean, i8, i64
@@ -99,7 +101,8 @@ def require_replaceable(program: CProgram) -> None:
                 "in the next iteration of a loop around the region; use a pointer of the region",
             )
     for variable in program.outside.arrays.values():
-        if variable.place is None and "register" in (variable.node.storage or ()):
+        is_passed = variable.place is not None or variable.type.is_pointer
+        if not is_passed and "register" in (variable.node.storage or ()):
             raise source_map.error(
                 variable.node, f"'{variable.name}' is a register variable; expected no 'register'"
             )
@@ -188,6 +191,7 @@ class _Call:
         types += ["long"] * len(self.program.kernel.parameters)
         members = "".join(f" {text};" for text in self.program.translation.form.hoisted)
         members += "".join(map(self._member, self._members()))
+        members += "".join(map(self._rows, self.program.translation.rows))
         results = "".join(
             f" {c_name(dtype)} {result.name};"
             for result in self._results()
@@ -202,12 +206,14 @@ class _Call:
         outside = self.program.outside
         used = (*outside.sizes, *outside.arrays.values())
         members = [variable for variable in used if variable.place is not None]
-        return [*members, *(variable for variable in outside.sizes if variable.derived is not None)]
+        derived = [size for size in outside.sizes if size.derived is not None]
+        return [*members, *(size for size in derived if not isinstance(size.derived, RowStep))]
 
     def _member(self, variable: Variable) -> str:
         """The declaration of a variable that stands for a member of a struct, or for a size."""
         name, place, dtype = variable.name, variable.place, variable.type.dtype
         if variable.derived is not None:
+            assert not isinstance(variable.derived, RowStep)
             return f" const long {name} = {variable.derived.text};"
         assert place is not None
         assert dtype is not None
@@ -219,6 +225,39 @@ class _Call:
             return f" const {c_name(dtype)} {name} = {value};"
         array = self.program.kernel.arrays[name]
         return f" {_element(array)} *{name} = (void *)&{place.text};"
+
+    def _rows(self, one: RowRange) -> str:
+        """The statements that find the distance of rows, and whether all rows are as far apart.
+
+        Rows are read only if the region reads them.
+        """
+        element = _element(self.program.kernel.arrays[one.rows])
+        at, end = _row_names(one)
+        size, first = f"sizeof **{one.table}", one.first
+        start = f"(unsigned long){one.table}[{first}]"
+        distance = f"(unsigned long){one.step} * {size}"
+        return (
+            f" {element} *{one.rows} = 0; long {one.step} = 0, {at} = 0;"
+            f" const long {end} = ({one.condition}) ? {one.end} : 0L;"
+            f" if ({end} > {first + 1}L) {{"
+            f" {one.step} = (long)((unsigned long){one.table}[{first + 1}] - {start})"
+            f" / (long){size};"
+            f" for ({at} = {first + 1}; {at} < {end} && (unsigned long){one.table}[{at}] - {start}"
+            f" == ({at} - {first}) * {distance}; {at}++) ;"
+            f" {one.rows} = ({element} *)({start} - {first} * {distance}); }}"
+        )
+
+    def _has_equal_rows(self, one: RowRange) -> list[str]:
+        """The conditions that rows are equally far apart, and that nothing changes the pointers."""
+        at, end = _row_names(one)
+        start, size = f"(unsigned long){one.table}", f"(unsigned long){end} * sizeof *{one.table}"
+        arrays = [array for array in self._arrays() if array.role is not Role.INPUT]
+        apart = [
+            f"({start} + {size} <= (unsigned long){self._address(array.name)} || "
+            f"(unsigned long){self._address(array.name)} + {self._bytes(array.name)} <= {start})"
+            for array in arrays
+        ]
+        return [f"{at} && {at} == {end}", *apart]
 
     def succeeds(self) -> str:
         """The condition that holds if the function was called and has done the work."""
@@ -234,6 +273,8 @@ class _Call:
                 conditions.append(f"{size.name} >= 0")
         if self.program.unlimited:
             conditions.insert(0, "0")
+        for one in self.program.translation.rows:
+            conditions += self._has_equal_rows(one)
         conditions += [self._apart(*pair) for pair in self.program.apart]
         arguments = [f"({_pointer(array)}){self._address(array.name)}" for array in self._arrays()]
         arguments += [f"(long){name}" for name in self.program.kernel.parameters]
@@ -278,6 +319,11 @@ class _Call:
             is_literal = text.removesuffix("L").isdigit()
             factors.append(text if is_literal else f"({text} > 0 ? {text} : 0)")
         return " * ".join(factors)
+
+
+def _row_names(one: RowRange) -> tuple[str, str]:
+    """Return the names of the row that was looked at last, plus 1, and of the end of the rows."""
+    return f"polysched_{one.rows}_at", f"polysched_{one.rows}_end"
 
 
 def _pointer(array: Array) -> str:

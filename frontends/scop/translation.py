@@ -36,6 +36,7 @@ from polysched.frontends.scop.inline.choices import choices_of
 from polysched.frontends.scop.preparing import (
     numbers_before,
     parameters_of,
+    with_equal_rows,
     with_names_for_sizes,
     with_values_around,
     with_values_inlined,
@@ -45,7 +46,7 @@ from polysched.frontends.scop.rewrites.counting import with_countdowns
 from polysched.frontends.scop.rewrites.normalizing import normalized
 from polysched.frontends.scop.rewrites.pointer_loops import with_counted_pointers
 from polysched.frontends.scop.rewrites.region import Region
-from polysched.frontends.scop.rewrites.size_values import DerivedSize
+from polysched.frontends.scop.rewrites.size_values import DerivedSize, RowStep
 from polysched.frontends.scop.rewrites.usage import Usage, usage_of
 from polysched.frontends.scop.rewrites.walks import (
     local_pointers,
@@ -58,6 +59,7 @@ from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.source.pragmas import pragmas_of
 from polysched.frontends.scop.statements.assumptions import inferred_assumptions
 from polysched.frontends.scop.statements.extents import inferred_shapes
+from polysched.frontends.scop.statements.row_ranges import RowRange, row_range
 from polysched.frontends.scop.statements.translate import Statements
 from polysched.frontends.scop.types.c_types import declared_type
 from polysched.ir.core.kernel import Kernel
@@ -100,6 +102,7 @@ class Translation:
         form: the region as it was translated, after all rewriting before pointers are.
         keeps_bounds: whether the assumptions keep every access inside its array.
         numbers: the pointers to single numbers that are accessed only if data say so.
+        rows: the rows of arrays of pointers, which must lie at equal distances.
     """
 
     kernel: Kernel
@@ -113,6 +116,7 @@ class Translation:
     form: Region
     keeps_bounds: bool
     numbers: tuple[str, ...]
+    rows: tuple[RowRange, ...] = ()
 
     @property
     def has_unknown_extents(self) -> bool:
@@ -186,6 +190,8 @@ def _without_walks(parsed: ParsedSource, region: Region, settings: Settings) -> 
     except FrontendError as error:
         moves = moves_in(items, {*pointers, *local_pointers(items)})
         lines = {parsed.source_map.location(move).line for move in moves}
+        if isinstance(error, UnprovedError) and not settings.may_assume:
+            raise
         if not isinstance(error.location, SourceLocation) or error.location.line not in lines:
             raise
     found = _translated(parsed, replace(region, items=items), settings)  # says what the file has
@@ -193,7 +199,7 @@ def _without_walks(parsed: ParsedSource, region: Region, settings: Settings) -> 
 
 
 def _translated(parsed: ParsedSource, region: Region, settings: Settings) -> Translation:
-    region = with_values_inlined(parsed, region)
+    region = with_values_inlined(parsed, with_equal_rows(region))
     with _reported(parsed, region):
         draft = _Translator(parsed, region, settings)
         if not draft.undeclared:
@@ -323,6 +329,11 @@ class _Translator:
             self.region,
             keeps_bounds,
             self._numbers(),
+            tuple(
+                row_range(self.scope, name, value)
+                for name, value in self.region.derived.items()
+                if isinstance(value, RowStep)
+            ),
         )
 
     def _numbers(self) -> tuple[str, ...]:

@@ -75,9 +75,11 @@ def arithmetic_cycles(operations: Operations, machine: Machine, units: int = 0) 
     Args:
         units: the execution units; by default those of vectors.
     """
-    costs = machine.costs
-    slow = operations.slow * costs.division + operations.calls * costs.vector_function
-    return operations.arithmetic / (units or machine.fma_units) + slow
+    costs, units = machine.costs, units or machine.fma_units
+    # Where two units make one of full vectors, each divides a scalar in half of the time.
+    divisions = operations.slow * costs.division * machine.fma_units
+    calls = operations.calls * costs.vector_function
+    return (operations.arithmetic + divisions) / units + calls
 
 
 class Body:

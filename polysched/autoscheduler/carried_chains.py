@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from polysched.autoscheduler.facts import CarriedChain, StatementFacts
+from polysched.ir.core.tree import LoopKind
 
 MOST_OPERATIONS = 2
 """Operations of a statement that depend on one another, at most; others run beside them."""
@@ -32,20 +33,28 @@ class _Flow:
 def carried_chain(at: int, together: Sequence[StatementFacts]) -> CarriedChain | None:
     """Return the longest chain that begins and ends at a statement and runs through others.
 
+    It runs from one iteration of the innermost loop, or of a loop that is written out inside of it,
+    to a later one.
+
     Args:
         at: the position of the statement.
         together: the statements in the same loops, in order.
     """
-    inner = [loop.name for loop in together[at].loops if loop.kind.is_loop_in_code]
+    loops = together[at].loops
+    inner = [number for number, loop in enumerate(loops) if loop.kind.is_loop_in_code]
     if not inner or not 1 < len(together) <= MOST_STATEMENTS:
         return None
-    flows = list(_flows(together[: at + 1], together, inner[-1]))
     found: list[tuple[float, CarriedChain]] = []
-    for flow in flows:
-        if flow.writer == at and flow.distance and flow.reader < at:
-            path = _longest_path(flow, at, together, flows)
-            if path is not None:
-                found.append(((path.operations + path.stores) / path.distance, path))
+    for loop in loops[inner[-1] :]:
+        if loop.kind is LoopKind.VECTOR:
+            continue
+        flows = list(_flows(together[: at + 1], together, loop.name))
+        for flow in flows:
+            if flow.writer == at and flow.distance and flow.reader < at:
+                path = _longest_path(flow, at, together, flows, loop.name)
+                if path is not None:
+                    links = 1.0 if loop.kind.is_loop_in_code else loop.trip
+                    found.append(((path.operations + path.stores) * links / path.distance, path))
     return max(found, key=lambda one: one[0])[1] if found else None
 
 
@@ -56,7 +65,7 @@ def _flows(
         for access in facts.accesses[1:]:
             step = access.stride(loop)
             writers = [at for at, one in enumerate(together) if access.runs_with(one.target)]
-            if step is None or not writers:
+            if step is None or not writers or loop in access.born_in:
                 continue
             if step == 0:
                 same = [at for at in writers if together[at].target.offset == access.offset]
@@ -72,7 +81,7 @@ def _flows(
 
 
 def _longest_path(
-    begin: _Flow, end: int, together: Sequence[StatementFacts], flows: Sequence[_Flow]
+    begin: _Flow, end: int, together: Sequence[StatementFacts], flows: Sequence[_Flow], loop: str
 ) -> CarriedChain | None:
     """Return the longest chain within one iteration, from the reader of a value to a statement."""
     longest = {begin.reader: _operations(together[begin.reader])}
@@ -87,7 +96,7 @@ def _longest_path(
             longest[at] = max(before) + _operations(together[at])
     if end not in longest:
         return None
-    return CarriedChain(longest[end], int(begin.is_in_memory), begin.distance)
+    return CarriedChain(longest[end], int(begin.is_in_memory), begin.distance, loop)
 
 
 def _operations(facts: StatementFacts) -> int:

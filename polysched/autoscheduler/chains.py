@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from polysched.autoscheduler.body import Body
-from polysched.autoscheduler.facts import LoopFacts
+from polysched.autoscheduler.facts import NEAR_ITERATIONS, LoopFacts
 
 STORE_FORWARDING_CYCLES = 5.0
 """Cycles from a store to a load of the same element in the next iteration."""
@@ -42,7 +44,7 @@ def chain_cycles(body: Body, slots: float) -> float:
     if body.inner is not None and facts.reads_target and body.is_held(target):
         update = SHORT_CYCLES if operations.are_integer_sums else latency
         longest = update * body.copies / max(1.0, body.distinct(target))
-        longest /= _sums_in_flight(body, slots)
+        longest /= _in_flight(body, slots, 1.0, body.rolled)
     if body.inner is None or body.inner.name in target.born_in:
         # Iterations whose results are their own do not wait for each other.
         return longest if body.inner is None else 0.0
@@ -56,12 +58,18 @@ def chain_cycles(body: Body, slots: float) -> float:
             longest = max(longest, again * (latency + STORE_FORWARDING_CYCLES))
     each = SHORT_CYCLES if operations.are_short else latency
     depth = each * max(1, min(operations.arithmetic, 2)) + operations.slow * 13.0
+    rows = _rows_in_flight(body, slots)
     for distance in facts.distances(body.inner.name):
-        longest = max(longest, (depth + STORE_FORWARDING_CYCLES) / distance)
+        longest = max(longest, (depth + STORE_FORWARDING_CYCLES) / distance / rows)
     if facts.carried is not None:
         latencies = each * facts.carried.operations
         forwarded = STORE_FORWARDING_CYCLES * facts.carried.stores
-        longest = max(longest, (latencies + forwarded) / facts.carried.distance)
+        copies = [loop.trip for loop in body.copied if loop.name == facts.carried.loop]
+        if copies:
+            links = max(1.0, copies[0] / facts.carried.distance)
+            longest = max(longest, latencies * links + forwarded)
+        else:
+            longest = max(longest, (latencies + forwarded) / facts.carried.distance / rows)
     for loop in body.copied:
         # Between copies the value stays in a register; it passes through memory once.
         if body.inner.trip == 1 or target.stride(body.inner.name) == 0:
@@ -73,13 +81,39 @@ def chain_cycles(body: Body, slots: float) -> float:
     return max(longest, STRADDLING_CYCLES * straddling)
 
 
-def _sums_in_flight(body: Body, slots: float) -> float:
-    """Return how many sums advance together, since the processor looks ahead to the next ones.
+def _rows_in_flight(body: Body, slots: float) -> float:
+    """Return how many rows of a recurrence advance together: a row waits for the same columns."""
+    assert body.inner is not None
+    if len(body.rolled) < 2 or not _waits_for_near_columns(body, body.rolled[-2], body.inner):
+        return 1.0
+    return _in_flight(body, slots, body.inner.trip, body.rolled[:-1])
+
+
+def _waits_for_near_columns(body: Body, outer: LoopFacts, inner: LoopFacts) -> bool:
+    """Whether a row reads elements only near the columns that an earlier row writes then."""
+    target = body.facts.target
+    row, column = target.stride(outer.name), target.stride(inner.name)
+    if row is None or not column:
+        return False
+    for access in body.facts.accesses[1:]:
+        if access.array == target.array:
+            apart = access.offset - target.offset
+            apart -= round(apart / row) * row if row else 0
+            if not access.runs_with(target) or abs(apart / column) > NEAR_ITERATIONS:
+                return False
+    return True
+
+
+def _in_flight(body: Body, slots: float, terms: float, around: Sequence[LoopFacts]) -> float:
+    """Return how many sums or rows advance together, since the processor looks ahead to the next.
 
     While a sum waits for its last term, the terms of the next one that are in flight are added.
+
+    Args:
+        terms: the iterations of one row; of a sum, the loops around it make its terms.
     """
-    target, terms = body.facts.target, 1.0
-    for loop in reversed(body.rolled):
+    target = body.facts.target
+    for loop in reversed(around):
         if target.stride(loop.name) == 0 and loop.name not in target.born_in:
             terms *= max(1.0, loop.trip)
         elif loop.name in body.facts.waits_in:

@@ -120,11 +120,13 @@ class CarriedChain:
         operations: operations one after the other.
         stores: values that pass through memory.
         distance: the iterations between the first and the last of them.
+        loop: the loop of these iterations.
     """
 
     operations: int
     stores: int
     distance: int
+    loop: str
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ class StatementFacts:
         element_bits: the widest type in the statement, which decides how many lanes fit a vector.
         reads_target: whether the statement reads the element that it overwrites.
         carried: the longest chain of operations through statements in the same loops, from one
-            iteration of the innermost loop to another.
+            iteration of the innermost loop, or of a loop written out inside of it, to another.
         waits_in: the loops whose iterations begin with values that the iteration before makes last.
     """
 

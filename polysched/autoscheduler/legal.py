@@ -67,6 +67,12 @@ def keeps_order(
         without: arrays whose dependences do not count.
     """
     names = frozenset(statements)
+    return remembered(
+        partial(_keeps_order, program, names, without), keeps_order, (program,), (names, without)
+    )
+
+
+def _keeps_order(program: Program, names: frozenset[str], without: frozenset[str]) -> bool:
     concerned = [
         dependence
         for dependence in demanded(program.dependences)

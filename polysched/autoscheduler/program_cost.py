@@ -10,11 +10,12 @@ in the cache that holds all that runs in between::
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
-from polysched.autoscheduler.body import FARTHEST_INTERLEAVED
+from polysched.autoscheduler.body import FARTHEST_INTERLEAVED, ISSUE_WIDTH
 from polysched.autoscheduler.carried_chains import carried_chain
 from polysched.autoscheduler.cost import Cost, statement_cost
 from polysched.autoscheduler.facts import AccessFacts, StatementFacts
@@ -38,9 +39,47 @@ def program_costs(
     """Predict the cost of each of some statements of a program."""
     known: dict[str, StatementFacts] = {}
     shared = cache(lambda name: _shared_facts(program, name, sizes, known))
-    return {
+    costs = {
         name: statement_cost(shared(name), machine, [shared(one) for one in _beside(program, name)])
         for name in statements
+    }
+    nests: dict[Loop, list[str]] = {}
+    for name in costs:
+        for outermost in path(program.tree, name)[:1]:
+            nests.setdefault(outermost, []).append(name)
+    for names in nests.values():
+        around = path(program.tree, names[0])
+        common = min(_common(program, around, name) for name in names)
+        visits = math.prod(
+            max(1.0, loop.trip)
+            for loop in shared(names[0]).loops[:common]
+            if loop.kind.is_loop_in_code
+        )
+        ahead = visits * machine.costs.instructions_in_flight / ISSUE_WIDTH
+        costs.update(_with_overlap({name: costs[name] for name in names}, ahead))
+    return costs
+
+
+def _with_overlap(costs: Mapping[str, Cost], ahead: float) -> dict[str, Cost]:
+    """Return the costs of statements in common loops, where some compute while others wait.
+
+    While lines of one statement arrive, the processor looks ahead to the others::
+
+        for i: for j: s += A[i][j]    waits for the cache
+               y[i] = f(s)            runs while the next row arrives
+
+    Args:
+        ahead: the cycles for which the processor looks ahead, in all iterations.
+    """
+    idle = sum(max(0.0, cost.memory - cost.compute) for cost in costs.values())
+    computing = sum(cost.compute for cost in costs.values() if cost.compute >= cost.memory)
+    hidden = min(idle, computing, ahead)
+    if hidden == 0.0:
+        return {}
+    return {
+        name: replace(cost, cycles=cost.cycles - hidden * cost.compute / computing)
+        for name, cost in costs.items()
+        if cost.compute >= cost.memory
     }
 
 
@@ -100,7 +139,7 @@ def _shared_facts(
         if (access.runs_with(facts.target) and access.offset == facts.target.offset)
         or not any(access.runs_with(one) and access.offset == one.offset for one in read)
     ]
-    beside = [one for one in together if len(path(program.tree, one)) == len(around)]
+    beside = [one for one in around[-1].statements if len(path(program.tree, one)) == len(around)]
     in_body = [_facts_of(program, one, sizes, known) for one in beside]
     is_joined = _fills_vectors(found[0], around, [one.target for one in in_body])
     target = replace(found[0], is_joined=is_joined)

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
-from polysched.autoscheduler.candidate import Candidate, Decision, Proposal, Recipe, Situation
+from polysched.autoscheduler.candidate import (
+    LEAST_GAIN,
+    Candidate,
+    Decision,
+    Proposal,
+    Recipe,
+    Situation,
+)
 from polysched.autoscheduler.cost import Cost
+from polysched.autoscheduler.least_cost import least_nest_cycles
 from polysched.autoscheduler.legal import applied, keeps_order
 from polysched.autoscheduler.nests import (
     Nest,
@@ -26,11 +34,6 @@ TRIED_PROPOSALS = 24
 """Proposals of one recipe for one nest that are applied and tested; the others are dropped."""
 KEPT_PROPOSALS = 2
 """Legal proposals of one recipe for one nest whose cost is predicted."""
-LEAST_GAIN = 0.97
-"""A proposal replaces another only if its nest then takes at most this part of its cycles.
-
-Smaller differences are within the error of the model; the simpler schedule wins.
-"""
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,8 @@ class Context:
     sizes: Mapping[str, int]
     threads: int
     recipes: tuple[Recipe, ...]
+    rebuilt: frozenset[str] = frozenset()
+    """The loops that a stage has made around nests, such as tiles; no lanes run across them."""
     answers: dict[Hashable, tuple[Decision, ...]] = field(default_factory=dict)
     """The decisions found for a nest, which several starts have in common."""
 
@@ -116,23 +121,34 @@ def _searched(candidate: Candidate, nest: Nest, context: Context) -> Candidate:
         # An earlier decision may have rebuilt the tree; the nest keeps its statement and depth.
         again = nest_at(best.schedule.program, inner.statements[0], len(inner.around))
         best = _improved(best, again, context)
+    if not nest.is_perfect and nest.chain[-1].name in context.rebuilt:
+        return best
     own = sum(candidate.costs[name].cycles for name in nest.statements)
     elsewhere = candidate.cycles - own
+    least = least_nest_cycles(candidate.schedule.program, nest, context.machine, context.sizes)
     for recipe in context.recipes:
-        most_cycles = LEAST_GAIN * (best.cycles - elsewhere)
-        for proposed in _proposed(candidate, nest, recipe, context, most_cycles):
+        situation = Situation(
+            candidate.schedule,
+            nest,
+            context.machine,
+            context.sizes,
+            context.threads,
+            LEAST_GAIN * (best.cycles - elsewhere),
+            least,
+        )
+        if situation.is_best(best.cycles - elsewhere):
+            break
+        for proposed in _proposed(candidate, situation, recipe, context):
             if proposed.cycles - elsewhere < LEAST_GAIN * (best.cycles - elsewhere):
                 best = proposed
     return best
 
 
 def _proposed(
-    candidate: Candidate, nest: Nest, recipe: Recipe, context: Context, most_cycles: float
+    candidate: Candidate, situation: Situation, recipe: Recipe, context: Context
 ) -> list[Candidate]:
     """Return the first legal proposals of a recipe that may gain, as candidates."""
-    situation = Situation(
-        candidate.schedule, nest, context.machine, context.sizes, context.threads, most_cycles
-    )
+    nest = situation.nest
     kept: list[Candidate] = []
     elsewhere = candidate.cycles - sum(candidate.costs[name].cycles for name in nest.statements)
     for number, proposal in enumerate(recipe(situation)):
@@ -146,6 +162,8 @@ def _proposed(
         after = _after(candidate, nest, proposal, context)
         if after is not None:
             kept.append(after)
+            if situation.is_best(after.cycles - elsewhere):
+                break
     return kept
 
 

@@ -80,6 +80,7 @@ def _derived(
             linked[loop.name],
             reached.get_stride(position).to_python(),
             least(reached, position) is not None and greatest(reached, position) is not None,
+            partial=_partial(reached, position, trip) if loop.kind is LoopKind.UNROLLED else 0.0,
             is_transposed=loop.transposition is not None,
         )
         for position, (loop, trip) in enumerate(zip(around, trips, strict=True))
@@ -164,6 +165,17 @@ def _walk(reached: isl.Set, number: int) -> list[float]:
         if not chosen.is_empty():
             reached = chosen
     return trips
+
+
+def _partial(reached: isl.Set, position: int, trip: float) -> float:
+    """Return the part of the visits of a loop that is written out in which not all copies run.
+
+    On average half of the copies run in these.
+    """
+    low, high = least(reached, position), greatest(reached, position)
+    if low is None or high is None:
+        return 0.0
+    return max(0.0, min(1.0, 2.0 * (1.0 - trip / (high - low + 1))))
 
 
 def _linked(

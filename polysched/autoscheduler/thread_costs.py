@@ -50,28 +50,44 @@ def share_lines(facts: Iterable[StatementFacts], loop: str, threads: int, machin
 
 
 def moved_cycles(
-    facts: Iterable[StatementFacts], depth: int, regions: float, threads: int, machine: Machine
+    facts: Iterable[StatementFacts],
+    depth: int,
+    regions: float,
+    written: frozenset[str],
+    threads: int,
+    machine: Machine,
 ) -> float:
     """Predict the cycles in which regions fetch what other threads used in the region before.
 
-    Data that exceed the caches of a core come from a shared cache, with one thread too.
+    Data that exceed the caches of all cores come from a shared cache, with one thread too.
 
     Args:
         facts: the statements in the parallel loop.
         depth: the number of loops around it.
+        written: the arrays that some region writes. Lines of others lie in the shared cache, too.
     """
     own = max((cache for cache in machine.caches if cache.shared_by == 1), key=_size, default=None)
     if own is None or regions <= 1:
         return 0.0
     lines: dict[str, float] = {}
     for one in facts:
-        for access in one.accesses:
+        for access in (access for access in one.accesses if access.array in written):
             touched = footprint(access, one.loops[depth:], own.line)
             lines[access.array] = max(lines.get(access.array, 0.0), touched)
     used = sum(lines.values())
-    return (
-        machine.costs.moved_line * used * regions / threads if used * own.line <= own.bytes else 0.0
+    if used * own.line > threads * own.bytes:
+        return 0.0
+    return machine.costs.moved_line * used * regions / threads
+
+
+def with_least_caches(machine: Machine) -> Machine:
+    """Return the machine with the part of each shared cache on which a program can count."""
+    part = machine.costs.shared_cache_part
+    caches = tuple(
+        cache if cache.shared_by == 1 else replace(cache, bytes=int(part * cache.bytes))
+        for cache in machine.caches
     )
+    return replace(machine, caches=caches)
 
 
 def _size(cache: Cache) -> int:

@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from polysched.autoscheduler.candidate import Candidate, Decision
-from polysched.autoscheduler.legal import applied, keeps_buffers, keeps_order
+from polysched.autoscheduler.candidate import Candidate
 from polysched.autoscheduler.nests import fresh_names
 from polysched.autoscheduler.proof import keeps_full_tiles
 from polysched.autoscheduler.search import Context
 from polysched.autoscheduler.statement_facts import statement_facts
-from polysched.autoscheduler.thread_costs import scaled, share_lines, shared_cycles
-from polysched.autoscheduler.thread_work import SharedForm, Work
+from polysched.autoscheduler.thread_costs import share_lines, shared_cycles
+from polysched.autoscheduler.thread_work import SharedForm, Work, with_parallel
 from polysched.ir.core.tree import Loop, LoopKind
 from polysched.schedule.primitives.parallel import Parallel
 from polysched.schedule.primitives.shift import Shift
@@ -65,20 +64,11 @@ def _made(
         Split(rest, FAR, (fresh[3], fresh[4])),
         Parallel(part),
     )
-    schedule = applied(candidate.schedule, steps)
-    if (
-        schedule is None
-        or not keeps_order(schedule.program, work.statements)
-        or not keeps_buffers(schedule.program)
-        or not keeps_full_tiles(candidate.schedule, schedule)
-    ):
-        return None
     reason = (
         f"{context.threads} threads share the iterations of {name} before and after the value of "
         f"{around.name}, at which a step depends on itself"
     )
-    return candidate.with_decision(
-        schedule,
-        Decision(steps, work.statements, reason),
-        scaled(candidate.costs, work.statements, cycles),
-    )
+    made = with_parallel(candidate, work, steps, reason, cycles)
+    if made is None or not keeps_full_tiles(candidate.schedule, made.schedule):
+        return None
+    return made

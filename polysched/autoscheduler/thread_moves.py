@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from polysched.autoscheduler.candidate import Candidate, Decision
-from polysched.autoscheduler.legal import applied, keeps_buffers, keeps_order
+from polysched.autoscheduler.candidate import Candidate
+from polysched.autoscheduler.legal import applied
 from polysched.autoscheduler.program_cost import program_costs
 from polysched.autoscheduler.search import Context
 from polysched.autoscheduler.statement_facts import statement_facts
-from polysched.autoscheduler.thread_costs import scaled, share_lines, shared_cycles
-from polysched.autoscheduler.thread_work import SharedForm, Work
+from polysched.autoscheduler.thread_costs import share_lines, shared_cycles
+from polysched.autoscheduler.thread_work import SharedForm, Work, with_parallel
 from polysched.ir.core.tree import Loop, LoopKind
 from polysched.schedule.primitives.parallel import Parallel
 from polysched.schedule.primitives.reorder import Reorder
@@ -60,14 +60,8 @@ def _made(
         return None
     costs = program_costs(program, work.statements, context.machine, context.sizes)
     cycles *= max(1.0, sum(cost.cycles for cost in costs.values()) / work.cycles)
-    if not keeps_order(program, work.statements) or not keeps_buffers(program):
-        return None
     reason = (
         f"{context.threads} threads share the iterations of {loop.name}, which runs outside "
         f"{', '.join(one.name for one in around)}: one region instead of many"
     )
-    return candidate.with_decision(
-        schedule,
-        Decision(steps, work.statements, reason),
-        scaled(candidate.costs, work.statements, cycles),
-    )
+    return with_parallel(candidate, work, steps, reason, cycles)

@@ -19,6 +19,7 @@ from polysched.autoscheduler.candidate import Candidate, Decision
 from polysched.autoscheduler.legal import applied, keeps_buffers, keeps_order
 from polysched.autoscheduler.nests import fresh_names
 from polysched.autoscheduler.operations import element_bits
+from polysched.autoscheduler.private_arrays import fresh_array
 from polysched.autoscheduler.program_cost import program_costs
 from polysched.autoscheduler.search import Context
 from polysched.autoscheduler.statement_facts import statement_facts
@@ -53,14 +54,17 @@ def parts_of_sums(candidate: Candidate, work: Work, context: Context) -> Iterato
 
 
 def _sums(candidate: Candidate, work: Work, context: Context) -> list[str]:
-    """Return the statements that add to the same elements in all iterations of a loop."""
+    """Return the statements that add to the same elements in all iterations of a loop.
+
+    A target without a stride depends on data: its partial results hold all its elements.
+    """
     program = candidate.schedule.program
     sums = []
     for name in work.statements:
         reduction = program.statements[name].reduction
         if reduction is not None and reduction.order is Order.ANY:
             target = statement_facts(program, name, context.sizes).target
-            if target.stride(work.loop.name) == 0 and work.loop.name not in target.born_in:
+            if not target.stride(work.loop.name) and work.loop.name not in target.born_in:
                 sums.append(name)
     return sums
 
@@ -78,8 +82,14 @@ def _made(
     part, inner = fresh_names(before, top, "part", f"{work.loop.name}p")
     first = work.statements[0]
     steps: list[Step] = [Split(work.reference, math.ceil(work.trip / parts), (part, inner))]
-    steps += [Rfactor(name, f"{name}.{part}") for name in sums]
     schedule = applied(candidate.schedule, steps)
+    for name in sums:
+        if schedule is None:
+            return None
+        array = before.statements[name].target.array
+        into = fresh_array(schedule.program, f"{array}_partial")
+        steps.append(Rfactor(name, f"{name}.{part}", into))
+        schedule = applied(schedule, steps[-1:])
     if schedule is None:
         return None
     added = [name for name in schedule.program.statements if name not in before.statements]

@@ -22,9 +22,12 @@ from polysched.autoscheduler.nests import fresh_names
 from polysched.autoscheduler.program_cost import program_costs
 from polysched.autoscheduler.proof import keeps_full_tiles
 from polysched.autoscheduler.search import Context
+from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.autoscheduler.thread_costs import (
     least_shared,
+    moved_cycles,
     scaled,
+    with_least_caches,
 )
 from polysched.autoscheduler.thread_work import SharedForm, Work
 from polysched.ir.core.tree import Loop, LoopKind
@@ -32,6 +35,7 @@ from polysched.schedule.primitives.parallel import Parallel
 from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.skew import Skew
 from polysched.schedule.primitives.split import Split
+from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import Step
 
 FACTORS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -147,10 +151,9 @@ def _best_shape(
 ) -> Candidate | None:
     """Return the candidate with the cheapest shape; None if the wavefront is not legal."""
     made: list[tuple[Candidate, int]] = []
+    before = _cycles_in_order(candidate.schedule, work, context)
     for cycles, factors in pair.shapes:
-        if made and candidate.cycles - work.cycles + cycles >= _best(made).cycles:
-            continue
-        shaped = _shaped(candidate, work, pair, factors, cycles, context)
+        shaped = _shaped(candidate, work, pair, factors, cycles, before, context)
         if shaped is None:
             return None
         # Whether the order is legal hardly depends on the factors.
@@ -174,9 +177,15 @@ def _shaped(
     pair: _Pair,
     factors: tuple[int, int],
     cycles: float,
+    before: float,
     context: Context,
 ) -> Candidate | None:
-    """Apply the steps of a wavefront, and predict its cost with the traffic of its order."""
+    """Apply the steps of a wavefront, and predict its cost with the traffic of its order.
+
+    Args:
+        cycles: of the regions and of threads that wait, if the order changed no traffic.
+        before: the cycles of the order on one thread.
+    """
     program = candidate.schedule.program
     loops = (pair.outer, pair.inner)
     first = pair.outer.statements[0]
@@ -201,8 +210,12 @@ def _shaped(
     schedule = applied(candidate.schedule, steps)
     if schedule is None:
         return None
-    costs = program_costs(schedule.program, work.statements, context.machine, context.sizes)
-    slowed = max(1.0, sum(cost.cycles for cost in costs.values()) / work.cycles)
+    slowed = _cycles_in_order(schedule, work, context) / before
+    facts = [statement_facts(schedule.program, name, context.sizes) for name in work.statements]
+    depth = [loop.name for loop in facts[0].loops].index(names[-1]) + 1
+    regions = math.prod(loop.trip for loop in facts[0].loops[:depth])
+    written = work.written(program)
+    moved = moved_cycles(facts, depth, regions, written, context.threads, context.machine)
     shape = " by ".join(map(str, factors))
     reason = (
         f"{context.threads} threads share the tiles of a diagonal, {shape} iterations of "
@@ -211,5 +224,19 @@ def _shaped(
     return candidate.with_decision(
         schedule,
         Decision(tuple(steps), work.statements, reason),
-        scaled(candidate.costs, work.statements, slowed * cycles),
+        scaled(candidate.costs, work.statements, slowed * cycles + moved),
+    )
+
+
+def _cycles_in_order(schedule: Schedule, work: Work, context: Context) -> float:
+    """Predict the cycles of an order on one thread, with all of the caches and with the least part.
+
+    What a shared cache holds is uncertain, so an order that fits either way is better.
+    """
+    return sum(
+        cost.cycles
+        for machine in (context.machine, with_least_caches(context.machine))
+        for cost in program_costs(
+            schedule.program, work.statements, machine, context.sizes
+        ).values()
     )

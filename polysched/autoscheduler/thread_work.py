@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from polysched.autoscheduler.candidate import Candidate
+from polysched.autoscheduler.candidate import Candidate, Decision
 from polysched.autoscheduler.cost import Cost
 from polysched.autoscheduler.facts import LoopFacts, StatementFacts
+from polysched.autoscheduler.legal import applied, keeps_buffers, keeps_order
 from polysched.autoscheduler.statement_facts import statement_facts
+from polysched.autoscheduler.thread_costs import scaled
 from polysched.ir.core.tree import Loop, path
 from polysched.machine.description import Machine
+from polysched.schedule.core.program import Program
+from polysched.schedule.table import Step
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +60,11 @@ class Work:
         """The unambiguous name of the loop."""
         return self.reference_to(self.loop)
 
+    def written(self, program: Program) -> frozenset[str]:
+        """Return the arrays that statements of its nest write."""
+        nest = self.around[0] if self.around else self.loop
+        return frozenset(program.statements[name].target.array for name in nest.statements)
+
     def is_worth_regions(self, machine: Machine) -> bool:
         """Whether each run of the loop is long enough for a parallel region of its own."""
         return self.cycles / self.entries >= machine.costs.shared_loop
@@ -87,6 +96,24 @@ class SharedForm:
 
     cycles: float
     made: Callable[[], Candidate | None]
+
+
+def with_parallel(
+    candidate: Candidate, work: Work, steps: Sequence[Step], reason: str, cycles: float
+) -> Candidate | None:
+    """Return the candidate after steps that share the work; None if the order is not legal."""
+    schedule = applied(candidate.schedule, steps)
+    if (
+        schedule is None
+        or not keeps_order(schedule.program, work.statements)
+        or not keeps_buffers(schedule.program)
+    ):
+        return None
+    return candidate.with_decision(
+        schedule,
+        Decision(tuple(steps), work.statements, reason),
+        scaled(candidate.costs, work.statements, cycles),
+    )
 
 
 def work_at(candidate: Candidate, statement: str, depth: int, sizes: Mapping[str, int]) -> Work:

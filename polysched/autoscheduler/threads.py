@@ -12,18 +12,15 @@ For each nest the stage compares ways to share its work, and takes the cheapest 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from operator import attrgetter
 
-from polysched.autoscheduler.candidate import Candidate, Decision
-from polysched.autoscheduler.legal import applied, keeps_buffers, keeps_order
+from polysched.autoscheduler.candidate import Candidate
 from polysched.autoscheduler.nests import outer_nests
 from polysched.autoscheduler.search import Context
 from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.autoscheduler.thread_costs import (
     moved_cycles,
-    scaled,
     share_lines,
     shared_cycles,
 )
@@ -31,22 +28,9 @@ from polysched.autoscheduler.thread_cuts import cut_loops
 from polysched.autoscheduler.thread_moves import moved_outward
 from polysched.autoscheduler.thread_parts import parts_of_sums
 from polysched.autoscheduler.thread_wavefronts import wavefronts
-from polysched.autoscheduler.thread_work import Work, work_at
+from polysched.autoscheduler.thread_work import SharedForm, Work, with_parallel, work_at
 from polysched.ir.core.tree import Loop, LoopKind, Node, Sequence
 from polysched.schedule.primitives.parallel import Parallel
-
-
-@dataclass(frozen=True, eq=False)
-class _Way:
-    """A way to share a nest.
-
-    Attributes:
-        cycles: the predicted cycles of the nest, at least.
-        made: makes the candidate; None if the way is not legal.
-    """
-
-    cycles: float
-    made: Callable[[], Candidate | None]
 
 
 def with_threads(candidate: Candidate, context: Context) -> Candidate:
@@ -82,7 +66,9 @@ def _shared(
     return best
 
 
-def _ways(candidate: Candidate, work: Work, context: Context, *, in_chain: bool) -> Iterator[_Way]:
+def _ways(
+    candidate: Candidate, work: Work, context: Context, *, in_chain: bool
+) -> Iterator[SharedForm]:
     threads = context.threads
     loop = work.loop
     if loop.prefetches or any(one.prefetches for one in work.around):
@@ -93,44 +79,24 @@ def _ways(candidate: Candidate, work: Work, context: Context, *, in_chain: bool)
         facts = [statement_facts(program, name, context.sizes) for name in work.statements]
         if share_lines(facts, loop.name, threads, context.machine):
             cycles = math.inf
-        cycles += moved_cycles(facts, work.depth, work.entries, threads, context.machine)
-        yield _Way(cycles, lambda: _parallel(candidate, work, cycles, context))
+        written = work.written(program)
+        cycles += moved_cycles(facts, work.depth, work.entries, written, threads, context.machine)
+        reason = (
+            f"{threads} threads share the iterations of {loop.name}: about "
+            f"{work.cycles / work.entries:.3g} cycles of work each time"
+        )
+        steps = (Parallel(work.reference),)
+        yield SharedForm(cycles, lambda: with_parallel(candidate, work, steps, reason, cycles))
     if any(_inner_loops(loop.body)):
-        yield _Way(
+        yield SharedForm(
             _least_inside(candidate, loop.body, work.depth + 1, context),
             lambda: _inside(candidate, loop.body, work.depth + 1, context),
         )
-    forms = [*parts_of_sums(candidate, work, context), *cut_loops(candidate, work, context)]
+    yield from parts_of_sums(candidate, work, context)
+    yield from cut_loops(candidate, work, context)
     if not in_chain:
-        forms += [
-            *moved_outward(candidate, work, context),
-            *wavefronts(candidate, work, context),
-        ]
-    for form in forms:
-        yield _Way(form.cycles, form.made)
-
-
-def _parallel(
-    candidate: Candidate, work: Work, cycles: float, context: Context
-) -> Candidate | None:
-    """Return the candidate with a parallel loop; None if that is not legal."""
-    step = Parallel(work.reference)
-    schedule = applied(candidate.schedule, (step,))
-    if (
-        schedule is None
-        or not keeps_order(schedule.program, work.statements)
-        or not keeps_buffers(schedule.program)
-    ):
-        return None
-    reason = (
-        f"{context.threads} threads share the iterations of {work.loop.name}: about "
-        f"{work.cycles / work.entries:.3g} cycles of work each time"
-    )
-    return candidate.with_decision(
-        schedule,
-        Decision((step,), work.statements, reason),
-        scaled(candidate.costs, work.statements, cycles),
-    )
+        yield from moved_outward(candidate, work, context)
+        yield from wavefronts(candidate, work, context)
 
 
 def _inner_loops(node: Node) -> Iterator[Loop]:

@@ -77,11 +77,16 @@ def memory_cycles(
     level, cycles = _cycles((*facts.accesses, *earlier), facts, machine)
     if earlier:
         cycles = max(0.0, cycles - _cycles(earlier, facts, machine)[1])
-    if not facts.target.is_argument and not facts.reads_target:
-        stream = Stream(facts.target, (0,), 2, math.inf)
-        mapped, _ = stream_footprint(stream, _lanes_last(facts), machine.page_bytes)
-        cycles += FRESH_PAGE_CYCLES * mapped if mapped > FRESH_PAGES else 0.0
-    return level, cycles
+    return level, cycles + fresh_page_cycles(facts, machine)
+
+
+def fresh_page_cycles(facts: StatementFacts, machine: Machine) -> float:
+    """Return the cycles in which the system maps the pages of a temporary that is written first."""
+    if facts.target.is_argument or facts.reads_target:
+        return 0.0
+    stream = Stream(facts.target, (0,), 2, math.inf)
+    mapped, _ = stream_footprint(stream, _lanes_last(facts), machine.page_bytes)
+    return FRESH_PAGE_CYCLES * mapped if mapped > FRESH_PAGES else 0.0
 
 
 def _lanes_last(facts: StatementFacts) -> list[LoopFacts]:
@@ -160,19 +165,23 @@ class _Footprints:
             if stream.access.stride(self.loops[first].name) == 0:
                 while outside and stream.access.stride(outside[-1].name) == 0:
                     outside.pop()
-            followed = self._rows(stream, LANES_AND_COPIES) <= MOST_STREAMS
-            weight = 1.0 + (leap - 1.0) / (run if followed else 1.0)
+            rows = self._rows(stream)
+            along = 1.0 if rows > MOST_STREAMS else self._row_run(stream, first, rows)
+            weight = 1.0 + (leap - 1.0) / min(run, along)
             weight *= stream.transfers if write_back else 1
             total += lines * weight * math.prod(iterations(loop) for loop in outside)
         return total
 
-    def _rows(self, stream: Stream, kinds: Sequence[LoopKind]) -> float:
-        """Return the rows of a stream to which the loops of some kinds go in one iteration."""
-        return math.prod(
-            iterations(loop)
-            for loop in self.loops
-            if loop.kind in kinds and abs(stream.access.stride(loop.name) or 0) >= APART
-        )
+    def _rows(self, stream: Stream) -> float:
+        """Return the rows of a stream to which lanes and copies go in one iteration."""
+        return math.prod(iterations(loop) for loop in self.loops if _goes_to_rows(stream, loop))
+
+    def _row_run(self, stream: Stream, first: int, rows: float) -> float:
+        """Return the lines in sequence along one of several rows that run at once."""
+        if rows == 1:
+            return math.inf
+        along = [loop for loop in self.loops[first:] if not _goes_to_rows(stream, loop)]
+        return stream_footprint(stream, along, self.line)[1]
 
     def _fitting(self, cache_bytes: int) -> int:
         """Return the position of the outermost loop whose iterations together fit a cache."""
@@ -183,6 +192,11 @@ class _Footprints:
                 break
             first -= 1
         return first
+
+
+def _goes_to_rows(stream: Stream, loop: LoopFacts) -> bool:
+    """Whether the lanes or copies of a loop go to rows that the prefetchers follow one by one."""
+    return loop.kind in LANES_AND_COPIES and abs(stream.access.stride(loop.name) or 0) >= APART
 
 
 def _streams(accesses: Sequence[AccessFacts]) -> list[Stream]:

@@ -19,9 +19,8 @@ from polysched.bench.contestant import (
     returning,
     warm,
 )
-from polysched.bench.peer_libraries import blas_kernels
+from polysched.bench.peer_libraries import blas_kernels, torch_kernels, torch_on
 from polysched.bench.speedup import OWN
-from polysched.bench.torch_libraries import torch_kernels, torch_on
 from polysched.errors import BenchError
 from polysched.ir.expr.dtypes import DType, as_dtype, bf16, f16
 from polysched.library.matmul.dispatch.call import matmul

@@ -20,7 +20,7 @@ from polysched.library.matmul.dispatch.call import matmul
 from polysched.library.matmul.dispatch.dispatch import dispatch
 from polysched.library.matmul.dispatch.views import operand_of
 from polysched.library.matmul.generic.compiled import KernelLoader, object_folder
-from polysched.library.matmul.generic.plan import generic_plan
+from polysched.library.matmul.generic.plan import Planner
 from polysched.library.matmul.generic.run import loaded_product, strided
 from polysched.machine.load import load_machine
 
@@ -129,13 +129,14 @@ def kernel_times(data: MatmulData, threads: int, dtype: DType, clock: Clock) -> 
     on the machine slows both runs of a round alike.
     """
     out, host = data.output(), load_machine()
-    product = strided(dtype, data.a, data.b, out)
-    plan = None if product is None else generic_plan(product, host, threads)
+    strides = data.a.strides, data.b.strides, out.strides
+    product = strided(dtype.bytes, (*out.shape, data.a.shape[1]), *strides)
+    plan = None if product is None else Planner(host, dtype).plan(product, threads)
     target = dispatch(operand_of(data.a), operand_of(data.b), threads).direct_call
     assert product is not None
     assert plan is not None
     assert target is not None
-    generic = loaded_product(plan, product, KernelLoader(host, object_folder()), threads)
+    generic = loaded_product(plan, dtype.bytes, threads, KernelLoader(host, object_folder))
     addresses = [array.ctypes.data for array in (data.a, data.b, out)]
     arrays = [(data.a, data.b, data.output())[source] for source in target.sources]
     options = {"threads": threads} if target.kernel.is_threaded else {}

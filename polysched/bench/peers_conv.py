@@ -7,6 +7,7 @@ happens while it is prepared, untimed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from itertools import product
 from typing import Any
@@ -17,13 +18,13 @@ import numpy.typing as npt
 from polysched.bench.contestant import (
     Contestant,
     Runner,
+    UnavailableError,
     optional_module,
+    returning,
 )
 from polysched.bench.convolution import WINDOW, ConvolutionData
-from polysched.bench.peer_libraries import blas_kernels, halide_kernels
+from polysched.bench.peer_libraries import blas_kernels, halide_kernels, torch_kernels, torch_on
 from polysched.bench.peers_conv_halide import prepare_halide
-from polysched.bench.peers_conv_torch import prepare_onednn, prepare_torch
-from polysched.bench.torch_libraries import torch_kernels
 from polysched.runtime.memory import aligned_copy, aligned_zeros
 
 ROWS_PER_PANEL = 8
@@ -73,3 +74,63 @@ def prepare_numpy(data: ConvolutionData) -> Runner:
                     convolve_block(image[start:], total[start : start + ROWS_PER_PANEL])
 
     return Runner(run, lambda: output)
+
+
+def prepare_torch(data: ConvolutionData) -> Runner:
+    """`relu_(conv2d(...))` on channels_last tensors, weights permuted beforehand."""
+    torch = torch_on(1)
+    functional = torch.nn.functional
+    inputs, weight, bias = _operands(torch, data)
+    return _runner(torch, lambda: functional.conv2d(inputs, weight, bias).relu_())
+
+
+def prepare_onednn(data: ConvolutionData) -> Runner:
+    """oneDNN at its best: weights packed into its own blocked format, ReLU fused.
+
+    These are the two operators that `torch.compile` puts in for a frozen convolution + ReLU.
+
+    Raises:
+        UnavailableError: torch is one without oneDNN or these operators.
+    """
+    torch = torch_on(1)
+    operators = torch.ops.mkldnn
+    needed = ("_reorder_convolution_weight", "_convolution_pointwise")
+    if not torch.backends.mkldnn.is_available() or not all(
+        hasattr(operators, name) for name in needed
+    ):
+        raise UnavailableError(
+            f"torch {torch.__version__} has no oneDNN convolution with fused ReLU"
+        )
+    inputs, weight, bias = _operands(torch, data)
+    padding, stride, dilation, groups = [0, 0], [1, 1], [1, 1], 1
+    with torch.inference_mode():
+        packed = operators._reorder_convolution_weight(
+            weight, padding, stride, dilation, groups, list(inputs.shape)
+        )
+    scalars: list[Any] = []
+
+    def convolve() -> Any:
+        return operators._convolution_pointwise(
+            inputs, packed, bias, padding, stride, dilation, groups, "relu", scalars, ""
+        )
+
+    return _runner(torch, convolve)
+
+
+def _operands(torch: Any, data: ConvolutionData) -> tuple[Any, Any, Any]:
+    """Input and weight as torch wants them, logically [n][channel][y][x], channels_last in memory.
+
+    The input is a view of the given array; the filter is copied into the other order.
+    """
+    inputs = torch.from_numpy(data.input).permute(0, 3, 1, 2)
+    weight = torch.from_numpy(np.ascontiguousarray(data.filter.transpose(3, 0, 1, 2)))
+    weight = weight.contiguous(memory_format=torch.channels_last)
+    return inputs, weight, torch.from_numpy(data.bias)
+
+
+def _runner(torch: Any, convolve: Callable[[], Any]) -> Runner:
+    def run() -> Any:
+        with torch.inference_mode():
+            return convolve()
+
+    return returning(run, lambda result: result.permute(0, 2, 3, 1).numpy())

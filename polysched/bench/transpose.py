@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from polysched.bench.contestant import Contestant, Runner, warm
-from polysched.bench.peer_libraries import numpy_kernels
+from polysched.bench.peer_libraries import numpy_kernels, torch_kernels, torch_on
 from polysched.bench.speedup import OWN
-from polysched.bench.torch_libraries import torch_kernels, torch_on
 from polysched.errors import BenchError
 from polysched.library.transpose.call import dispatch, transpose
 from polysched.machine.description import Machine

@@ -7,8 +7,13 @@ from collections.abc import Sequence
 import click
 
 from polysched.bench.contestant import Contestant
-from polysched.bench.convolution import ConvolutionSize, random_data, reference, tolerance
-from polysched.bench.convolution_own import own_contestants
+from polysched.bench.convolution import (
+    ConvolutionSize,
+    own_contestants,
+    random_data,
+    reference,
+    tolerance,
+)
 from polysched.bench.peers_conv import convolution_peers
 from polysched.bench.race import Work
 from polysched.cli.options import NumbersType, Racing, race_options, records_option

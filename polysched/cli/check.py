@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from polysched.autoscheduler.driver import optimize_schedule
 from polysched.autoscheduler.slowdown import slowdown
 from polysched.cli.c_target import is_c_target
-from polysched.cli.check_regions import region_answers
+from polysched.cli.compile_regions import scheduled_regions
 from polysched.cli.completion import files
 from polysched.cli.failures import VERDICT_CODES
 from polysched.cli.options import WrittenFile
-from polysched.cli.schedule_file import Reading, auto_option, load_scheduled_target, reading_options
+from polysched.cli.schedule_file import (
+    Reading,
+    auto_option,
+    load_scheduled_target,
+    reading_options,
+    with_floating_point,
+)
 from polysched.cli.terminal import output, print_answer, print_json
 from polysched.errors import FrontendError, PolyschedError
+from polysched.frontends.scop.regions import Replacement
 from polysched.inspect.fit import fit
 from polysched.ir.isl.budget import time_budget
 from polysched.legality.check import DEFAULT_QUOTA
@@ -150,7 +159,7 @@ def _answers(target: str, reading: Reading, quota: int) -> list[tuple[Answer, li
     except FrontendError as error:
         if not is_c_target(target):
             raise
-        return region_answers(target, reading, quota, error)
+        return _region_answers(target, reading, quota, error)
 
 
 def _record(answered: Answer, machine: Machine | None) -> dict[str, Any]:
@@ -191,3 +200,41 @@ def _warnings(answered: Answer, reading: Reading, in_c: bool) -> list[str]:
         return [f"warning: 'polysched compile' refuses it: {error}"]
     slow = slowdown(answered.schedule, machine)
     return [] if slow is None else [f"warning: {slow}"]
+
+
+def _region_answers(
+    target: str, reading: Reading, quota: int, refused: PolyschedError
+) -> list[tuple[Answer, list[str]]]:
+    """Return the answer for each loop that ``polysched compile`` schedules, and its promises.
+
+    Args:
+        target: ``FILE.c`` or ``FILE.c:FUNCTION``.
+        reading: the options.
+        quota: the limit on isl's operations.
+        refused: why the function has no translation as a whole.
+
+    Raises:
+        PolyschedError: the error `refused`, if no loop of the function has a translation.
+    """
+    written = replace(reading, auto=False)  # `_answer` finds the schedules
+    function, regions, _ = scheduled_regions(target, written, as_machine(reading.machine), refused)
+    answers = [_answer(function, region, reading, quota) for region in regions]
+    rest = f"the C compiler compiles the rest of '{function}': {str(refused).splitlines()[0]}"
+    answers[-1][1].append(rest)
+    return answers
+
+
+def _answer(
+    function: str, one: Replacement, reading: Reading, quota: int
+) -> tuple[Answer, list[str]]:
+    program = with_floating_point(one.program, reading)
+    source_map = program.parsed.source_map
+    line = source_map.location(program.region.node).line
+    label = f"{Path(program.parsed.source.path)}:{function}, from line {line}"
+    with time_budget(reading.time_limit()):
+        schedule = Schedule(program.kernel)
+        if reading.auto:
+            machine = as_machine(reading.machine)
+            threads = reading.threads or 1
+            schedule = optimize_schedule(schedule, machine, threads=threads).schedule
+        return answer(label, schedule, quota=quota), program.notes()

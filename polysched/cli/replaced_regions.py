@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from polysched.machine.description import Machine
 from polysched.schedule.notation.file import apply_file
 from polysched.schedule.schedule import Schedule
 
+_LEAST_SECONDS = 0.5
+"""Time limit of a region whose function has no time left: a simple one is proved in it."""
+
 
 class NoGainError(ScheduleError):
     """No schedule of a region is predicted to be faster than the region as written."""
@@ -28,16 +32,20 @@ def proved_regions(
 ) -> tuple[list[Replacement], list[LoopProgram]]:
     """Generate the loops of the regions; those that are not proved correct are refused.
 
-    Regions inside a whole function take its place.
+    Regions inside a whole function take its place. Searches for the regions of a function share its
+    time limit; regions of other functions have their own.
     """
+    spent: dict[str, float] = {}
     replaced: list[Replacement] = []
     programs: list[LoopProgram] = []
     reasons: set[tuple[str, str]] = set()
     left = [*candidates]
     while left:
         candidate = left.pop(0)
+        name, limit, begin = candidate.program.region.name, reading.time_limit(), time.monotonic()
         try:
-            with time_budget(reading.time_limit()):  # a region does not take the time of the next
+            passed = spent.get(name, 0) if reading.auto else 0
+            with time_budget(limit and max(limit - passed, _LEAST_SECONDS)):
                 programs.append(_scheduled(candidate, reading, machine))
         except PolyschedError as error:
             if reading.schedule_file is not None:
@@ -54,6 +62,8 @@ def proved_regions(
                 left = [*_parts(candidate, [other.symbol for other in (*replaced, *left)]), *left]
         else:
             replaced.append(candidate)
+        finally:
+            spent[name] = spent.get(name, 0) + time.monotonic() - begin
     return replaced, programs
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 import numpy as np
 
-from polysched.cli.comparison import Comparison, compare
+from polysched.bench.race import max_abs_err
 from polysched.cli.completion import files
 from polysched.cli.failures import ExitCode
 from polysched.cli.inputs import parameter_values, random_arrays, sizes_option
@@ -33,6 +33,13 @@ from polysched.lower import compile
 from polysched.machine.detect import detect_host
 from polysched.runtime.kernel import CompiledKernel
 from polysched.runtime.memory import aligned_copy
+
+_TOLERANCES = {2: 2.0**-7, 4: 1e-4, 8: 1e-10}
+"""Allowed difference for each size in bytes of a float, relative to the array's largest magnitude.
+
+Compiled code contracts multiplications and additions to FMAs and may reorder ``order="any"``
+reductions, so its floating-point results differ from the reference by rounding.
+"""
 
 REFERENCE_LIMIT = 200_000
 """Limit on the statement instances that the reference interpreter runs: a few seconds."""
@@ -58,7 +65,7 @@ class Report:
     seconds: tuple[float, ...]
     flops: int | None
     checksums: Mapping[str, float]
-    comparison: Comparison | None
+    comparison: _Comparison | None
     threads: int | None
 
     @property
@@ -241,3 +248,32 @@ def _duration(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds / 1e-6:.3g} us"
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """The largest absolute difference over all results, and whether all lie within tolerance."""
+
+    max_abs_err: float
+    is_right: bool
+
+
+def compare(results: Mapping[str, AnyArray], expected: Mapping[str, AnyArray]) -> _Comparison:
+    """Compare arrays by name; `results` must have all names of `expected`.
+
+    Integers and booleans must be equal. Floating-point numbers may differ by `_TOLERANCES` times
+    the largest finite magnitude in the expected array (at least 1).
+    """
+    differences = [(max_abs_err(results[name], array), array) for name, array in expected.items()]
+    return _Comparison(
+        max((difference for difference, _ in differences), default=0.0),
+        all(difference <= _allowed(array) for difference, array in differences),
+    )
+
+
+def _allowed(expected: np.ndarray[Any, Any]) -> float:
+    if expected.dtype.kind not in "fV":  # V: bf16, which numpy does not know
+        return 0.0
+    finite = np.abs(expected[np.isfinite(expected)])
+    largest = float(finite.astype(np.float64).max(initial=0.0))
+    return _TOLERANCES[expected.dtype.itemsize] * max(1.0, largest)

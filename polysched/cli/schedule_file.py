@@ -51,7 +51,7 @@ class Reading:
         auto: whether the autoscheduler continues the schedule.
         threads: the number of threads for which it does, and on which 'run' runs; None for the
             default.
-        seconds: wall-time limit for reading one TARGET and for all of isl's work on it; 0 for no
+        seconds: processor time for reading one TARGET and for all of isl's work on it; 0 for no
             limit, None for the default.
         fp_contract: ``"fast"`` or ``"off"`` for a C file; None for the setting in the file.
         promises: the promises of the callers of a C function.
@@ -68,7 +68,7 @@ class Reading:
     promises: Promises = NO_PROMISES
 
     def time_limit(self, *, searches: bool = False) -> float:
-        """The wall-time limit; by default longer for a command that searches for a schedule."""
+        """The time limit; by default longer for a command that searches for a schedule."""
         if self.seconds is not None:
             return self.seconds
         return SAFETY_SECONDS if self.auto or searches else DEFAULT_SECONDS
@@ -121,9 +121,9 @@ _OPTIONS: tuple[Callable[..., Any], ...] = (
         "--seconds",
         type=click.FloatRange(min=0),
         default=None,
-        help="Wall-time limit for reading TARGET and for isl's computations, without LLVM's time; "
-        f"0 sets no limit.  [default: {DEFAULT_SECONDS:g}; {SAFETY_SECONDS:g} for 'optimize' and "
-        "--auto, whose results it must not decide]",
+        help="Limit of the processor time for reading TARGET and for isl's computations, without "
+        f"LLVM's time; 0 sets no limit.  [default: {DEFAULT_SECONDS:g}; {SAFETY_SECONDS:g} for "
+        "'optimize' and --auto, whose results it must not decide]",
     ),
     click.option(
         "-D", "macros", multiple=True, metavar="NAME[=TEXT]", help="For C files: define a macro."

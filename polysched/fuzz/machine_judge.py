@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polysched.errors import CodeTooLargeError, LoweringError
 from polysched.fuzz.instances import Sizes
 from polysched.fuzz.judgment import NO_LOOPS, Finding, Judgment, Mode
-from polysched.fuzz.placement import Place, placed
 from polysched.fuzz.subject import Subject, instance_count
-from polysched.ir.core.strides import concrete_strides
+from polysched.ir.core.strides import concrete_strides, elements_spanned
 from polysched.ir.semantics.memory import AnyArray
 from polysched.legality.verdicts.verdict import Verdict
 from polysched.loops.generate import generate_loops
@@ -22,6 +24,14 @@ from polysched.schedule.primitives.prefetch import Prefetch
 from polysched.schedule.primitives.stream import Stream
 from polysched.schedule.primitives.transpose import Transpose
 from polysched.schedule.schedule import Schedule
+
+GUARD = 256
+"""Least number of guard bytes before and after every array."""
+
+_LINE = 64
+"""Bytes of a cache line and of the longest vector."""
+
+GUARD_BYTE = 0x5A
 
 SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 31, 33, 64, 67)
 """Values of the parameters: 0, 1, primes, and vector lengths plus or minus one."""
@@ -82,7 +92,7 @@ def judge_machine(
     return Judgment(Mode.MACHINE, verdict.kind)
 
 
-def _places(subject: Subject, sizes: Sizes) -> dict[str, Place]:
+def _places(subject: Subject, sizes: Sizes) -> dict[str, _Place]:
     """Copy the arguments into guarded memory, with their strides and a random offset."""
     generator = np.random.default_rng([*sizes.values(), 1])
     places = {}
@@ -95,7 +105,7 @@ def _places(subject: Subject, sizes: Sizes) -> dict[str, Place]:
     return places
 
 
-def _wrong(subject: Subject, sizes: Sizes, places: Mapping[str, Place]) -> str:
+def _wrong(subject: Subject, sizes: Sizes, places: Mapping[str, _Place]) -> str:
     """Describe the first difference of the results; empty if there is none."""
     run = subject.run(sizes)
     for name, place in places.items():
@@ -123,3 +133,42 @@ def _agrees(got: AnyArray, expected: AnyArray, subject: Subject, sizes: Sizes) -
     count = instance_count(subject.kernel, sizes)
     bound = ROUNDINGS * count * float(information.eps)
     return np.allclose(got, expected, rtol=bound, atol=0.0, equal_nan=True)
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """Array inside of guarded memory."""
+
+    memory: NDArray[np.uint8]
+    array: AnyArray
+
+    @property
+    def start(self) -> int:
+        """The byte offset of the first element in the memory."""
+        return int(self.array.ctypes.data - self.memory.ctypes.data)
+
+    def changed_outside(self) -> int:
+        """Count the changed guard bytes, around the array and in the gaps between its elements."""
+        outside = self.memory.copy()
+        shape = (*self.array.shape, self.array.itemsize)
+        steps = (*self.array.strides, 1)
+        own: NDArray[Any] = np.ndarray(shape, np.uint8, outside, self.start, steps)
+        own.fill(GUARD_BYTE)
+        return int(np.count_nonzero(outside != GUARD_BYTE))
+
+
+def placed(array: AnyArray, strides: tuple[int, ...] | None = None, *, offset: int = 0) -> _Place:
+    """Copy an array into guarded memory.
+
+    Args:
+        strides: in elements; None makes a contiguous copy.
+        offset: the distance of the first element from a multiple of 64 bytes, in elements.
+    """
+    spanned = array.size if strides is None else elements_spanned(array.shape, strides)
+    before = GUARD + _LINE + offset * array.itemsize
+    memory = np.full(before + spanned * array.itemsize + GUARD, GUARD_BYTE, np.uint8)
+    start = before - (memory.ctypes.data + before - offset * array.itemsize) % _LINE
+    steps = None if strides is None else [stride * array.itemsize for stride in strides]
+    inside: AnyArray = np.ndarray(array.shape, array.dtype, memory, start, steps)
+    inside[...] = array
+    return _Place(memory, inside)

@@ -58,8 +58,8 @@ def check(
         schedule: the schedule; a kernel is judged as declared.
         quota: isl operations for up to 100 statements, and in proportion for more. When they are
             spent, the verdict is unknown. 0: no limit.
-        seconds: wall time of the call, including the search for the offending step. Inside a call
-            with a time limit, the time that is left of that limit applies. 0: no limit.
+        seconds: processor time of the call, including the search for the offending step. Inside a
+            call with a time limit, the time that is left of that limit applies. 0: no limit.
 
     Raises:
         ScheduleError: ``schedule`` is neither a schedule nor a kernel, or a limit is not a number

@@ -56,7 +56,7 @@ def legality_condition(
 
     Args:
         quota: isl operations for the condition, and again for its proof. 0: no limit.
-        seconds: wall time of the call. 0: no limit.
+        seconds: processor time of the call. 0: no limit.
 
     Returns:
         The condition; None if the schedule is legal for no values or for all values, or if the

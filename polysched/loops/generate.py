@@ -1,4 +1,4 @@
-"""Generate loops from the schedule tree, by intervals or by isl, and check them."""
+"""Generate loops from the schedule tree by isl, and check them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from polysched.loops.ir.prefetches import requests
 from polysched.loops.isl_ast.guarded import guarded_loops
 from polysched.loops.isl_ast.reader import read_ast
 from polysched.loops.isl_ast.schedule_tree import isl_ast, iterator_names
-from polysched.loops.scan.scanning import scan
-from polysched.loops.scan.time_sets import NotScannedError, time_sets
 from polysched.loops.separation import separate_tiles
 from polysched.schedule.core.program import Program, prefix_map
 
@@ -40,7 +38,6 @@ With the quota of the other ways no loops would be found for such a schedule.
 class _Way(Enum):
     """The ways to loops in the order in which they are tried."""
 
-    SCANNED = "sizes are literals, and the loops follow from intervals"
     SEPARATED = "isl generates the loops, whose full and partial tiles are then separated"
     TOGETHER = "isl generates the loops, with full and partial tiles together"
     GUARDED = "loops over simple bounds, a condition at every assignment"
@@ -50,11 +47,11 @@ class _Way(Enum):
 def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgram:
     """Generate the loops of a scheduled program, with full tiles separated from partial ones.
 
-    If all sizes are literals, the loops follow from intervals (:func:`scan`); otherwise isl
-    generates them. Full tiles are then separated from partial ones (:func:`separate_tiles`), and
-    the loops are proved to run every instance exactly once. If the proof fails or isl exceeds its
-    quota, a simpler way is tried: first loops without separation, then loops without AST generation
-    (:func:`guarded_loops`), which run slowly but nearly always exist.
+    isl generates the loops. Full tiles are then separated from partial ones
+    (:func:`separate_tiles`), and the loops are proved to run every instance exactly once. If the
+    proof fails or isl exceeds its quota, a simpler way is tried: first loops without separation,
+    then loops without AST generation (:func:`guarded_loops`), which run slowly but nearly always
+    exist.
 
     Args:
         program: the scheduled program.
@@ -71,8 +68,6 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
             with _limit(way, quota // 2, len(program.statements)):
                 body = _read_back(program, way)
                 wrong = miscovered(body, program.statements, kernel.context, _times(program))
-        except NotScannedError:
-            continue
         except (isl.Error, QuotaExceededError, KernelError, LoweringError) as error:
             # KernelError: a bound or subscript has a literal beyond 64 bits. LoweringError: isl cut
             # a lifetime among threads, or left out a loop whose iteration a prefetch counts.
@@ -117,18 +112,12 @@ def _read_back(program: Program, way: _Way) -> LoopNode:
     tree = executed(program.tree)
     iterators = iterator_names(tree)
     asked = requests(program, tree, iterators)
-    known: dict[str, Interval] = {}
-    if way is not _Way.SCANNED:
-        known = parameter_intervals(program.kernel.context, program.kernel.parameters)
-    match way:
-        case _Way.SCANNED:
-            body = scan(program, tree, time_sets(program, tree), iterators, asked)
-        case _Way.GUARDED:
-            body = guarded_loops(program, tree, iterators, known, asked)
-        case _:
-            ast, marks = isl_ast(program, tree)
-            body = read_ast(program, ast, marks, iterators, known, asked)
-    if way in (_Way.SCANNED, _Way.SEPARATED):
+    known = parameter_intervals(program.kernel.context, program.kernel.parameters)
+    if way is _Way.GUARDED:
+        body = guarded_loops(program, tree, iterators, known, asked)
+    else:
+        body = read_ast(program, *isl_ast(program, tree), iterators, known, asked)
+    if way is _Way.SEPARATED:
         body = separate_tiles(body, known)
     return merge_lifetimes(body, timing(program, tree, known))
 

@@ -1,7 +1,7 @@
 """Separate full tiles from partial tiles: cut loops so that vectors in the middle part are full.
 
-Loops are generated with full and partial tiles together, by intervals or by isl, and cut afterwards
-(index-set splitting; Griebl, Feautrier, Lengauer: "Index set splitting", IJPP 2000)::
+isl generates loops with full and partial tiles together. They are cut afterwards (index-set
+splitting; Griebl, Feautrier, Lengauer: "Index set splitting", IJPP 2000)::
 
     for v in L..U:                                    for v in L..min(U, first):
       vector w in max(0, a - 16*v)..min(16, b - 16*v)   vector w in max(0, a - 16*v)..min(16, ...)
@@ -124,7 +124,7 @@ def _versions(node: For, forms: tuple[LinearForm, ...], scope: Scope, ends: int)
     """A nest in two versions: one where the forms, over parameters, are at most 0, and the rest."""
     condition = reduce(and_, map(as_condition, forms))
     whole = _separated(node, scope.where(condition), ends)
-    return If(condition, whole, _separated(node, scope, ends - 1))
+    return If(condition, whole, _separated(node, scope.where(~condition), ends - 1))
 
 
 def _chosen(node: If, scope: Scope, ends: int) -> LoopNode:

@@ -103,8 +103,17 @@ class Costs:
     """Cycles of a cache line that another thread has used in the region before.
 
     Chunks go to whichever thread is free, so about half of the lines lie in the caches of another
-    core. Not measured by itself: with it, a loop inside the tiles of a time-tiled stencil, whose
-    data stay in the second-level cache of one core, is not shared.
+    core. Measured on Zen 4 with two threads: a stencil of 200^3 floats in 4850 regions, each on
+    1.3 MB, loses 5 cycles a line and gains nothing. Plain updates of 32 to 512 KB a thread lose 3
+    to 2 cycles a line if the threads change parts, and none above 1 MB.
+    """
+
+    shared_cache_part: float = 0.3
+    """The part of a cache shared among cores that holds what one statement needs.
+
+    Wavefronts are compared with it. On Zen 4 with 32 MB, one thread scales 8 MB at 97 GB/s, 16 MB
+    at 68, 32 MB at 39 and 128 MB at 27. A stencil whose diagonals touch 9 MB takes 90 ms on two
+    threads, with diagonals of 5 MB 55 to 80 ms.
     """
 
     threaded_program: int = 400_000

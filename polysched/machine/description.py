@@ -122,12 +122,18 @@ class Machine:
 
     def cache(self, level: int) -> Cache | None:
         """Return the data cache of a level, or None if the machine has none."""
-        return next((cache for cache in self.caches if cache.level == level), None)
+        for cache in self.caches:  # each new shape asks: generators would take three times as long
+            if cache.level == level:
+                return cache
+        return None
 
     def cache_bytes(self, level: int) -> int:
         """Return the bytes of a cache level, or of the next lower level that the machine has."""
-        known = [cache.bytes for cache in self.caches if cache.level <= level]
-        return known[-1] if known else DEFAULT_CACHE_BYTES[min(level, len(DEFAULT_CACHE_BYTES)) - 1]
+        size = DEFAULT_CACHE_BYTES[min(level, len(DEFAULT_CACHE_BYTES)) - 1]
+        for cache in self.caches:
+            if cache.level <= level:
+                size = cache.bytes
+        return size
 
     @property
     def last_cache_bytes(self) -> int:

@@ -1,10 +1,12 @@
 """Detection of the host machine, from Linux's sysfs and procfs and LLVM's host CPU features."""
 
+import ctypes
 import functools
 import math
 import mmap
 import os
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +22,10 @@ from polysched.machine.features import (
     widest_vector_bits,
 )
 from polysched.machine.processors import fma_pipes
-from polysched.machine.tile_permission import without_forbidden_tiles
+
+_SYS_ARCH_PRCTL = 158
+_ARCH_REQ_XCOMP_PERM = 0x1023
+_XTILEDATA = 18
 
 # Assumed if the system does not report caches (some containers hide sysfs). Every processor of the
 # last ten years has at least these sizes, so cache blocks sized by them always fit.
@@ -160,3 +165,28 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
+
+
+def without_forbidden_tiles(features: Mapping[str, bool]) -> dict[str, bool]:
+    """Switch AMX off if the processor has it, but the kernel does not permit its use.
+
+    Args:
+        features: the processor's features by LLVM's names.
+    """
+    allowed = not features.get("amx-tile") or may_use_tiles()
+    return {name: on and (allowed or not name.startswith("amx-")) for name, on in features.items()}
+
+
+@functools.cache
+def may_use_tiles() -> bool:
+    """Whether the kernel permits this process to use tiles; asked once.
+
+    The processor must be an x86-64 with AMX.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    number, request, feature = map(
+        ctypes.c_long, (_SYS_ARCH_PRCTL, _ARCH_REQ_XCOMP_PERM, _XTILEDATA)
+    )
+    return int(libc.syscall(number, request, feature)) == 0

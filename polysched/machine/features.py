@@ -28,6 +28,6 @@ def matrix_unit(enabled: Set[str]) -> str | None:
     """Return ``"amx"`` if the processor has AMX tiles, else None.
 
     The features of the host name AMX only if the kernel permits its use
-    (:mod:`polysched.machine.tile_permission`).
+    (:mod:`polysched.machine.detect`).
     """
     return "amx" if "amx-tile" in enabled else None

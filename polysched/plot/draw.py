@@ -19,8 +19,17 @@ from polysched.plot.arrows import Arrow
 from polysched.plot.dots import Dot
 from polysched.plot.frame import Frame, frame
 from polysched.plot.labels import add_heading, add_legend, add_order_bar
-from polysched.plot.lines import INK, PATH_COLOR, RED, WITNESS_LINE, Line, line_of, marker
-from polysched.plot.palette import colors, is_dark
+from polysched.plot.palette import (
+    INK,
+    PATH_COLOR,
+    RED,
+    WITNESS_LINE,
+    Line,
+    colors,
+    is_dark,
+    line_of,
+    marker,
+)
 from polysched.plot.picture import Picture
 from polysched.plot.view import Color
 

@@ -1,15 +1,27 @@
-"""The colors of dots."""
+"""The colors and shapes of dots, and the styles of arrows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TypeAlias
 
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
+from polysched.dependence.relations import DependenceKind
+from polysched.legality.verdicts.verdict import VERDICT_COLORS, VerdictKind
 from polysched.plot.dots import Dot
 from polysched.plot.picture import Picture
 from polysched.plot.view import Color
+
+RED = VERDICT_COLORS[VerdictKind.ILLEGAL]
+INK = "#333333"
+
+_MARKERS = "osD^vphX"
+
+_LineStyle: TypeAlias = tuple[float, Sequence[float]]
 
 PLAIN = "#9ecae1"
 
@@ -69,3 +81,38 @@ def is_dark(color: str) -> bool:
     """Whether white text is easier to read on a color than black text, by its luma."""
     red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
     return 0.299 * red + 0.587 * green + 0.114 * blue < 140
+
+
+@dataclass(frozen=True)
+class Line:
+    """Style of an arrow; ``bend`` is the height of its arc relative to its length."""
+
+    style: _LineStyle
+    color: str
+    bend: float = 0.0
+    alpha: float = 0.75
+    width: float = 0.9
+    layer: float = 2.0
+
+
+# Different bends keep the arrows of several kinds between the same dots apart.
+_LINES: Mapping[DependenceKind, Line] = MappingProxyType(
+    {
+        DependenceKind.FLOW: Line((0, ()), "#444444"),
+        DependenceKind.ANTI: Line((0, (4, 2)), "#b35900", 0.22),
+        DependenceKind.OUTPUT: Line((0, (1, 1.5)), "#7a3e9d", -0.22),
+    }
+)
+WITNESS_LINE = Line((0, ()), RED, bend=0.12, alpha=1.0, width=2.0, layer=4.0)
+PATH_COLOR = "#2171b5"
+
+
+def line_of(kind: DependenceKind, *, reorderable: bool) -> Line:
+    """The style of a dependence's arrow; paler if the pair may run in either order."""
+    line = _LINES[kind]
+    return replace(line, alpha=0.4) if reorderable else line
+
+
+def marker(position: int) -> str:
+    """The dot shape of a statement, by its position among the statements shown."""
+    return _MARKERS[position % len(_MARKERS)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -14,7 +14,6 @@ from polysched.ir.isl.budget import time_budget
 from polysched.ir.isl.quota import QuotaExceededError, operation_quota
 from polysched.legality.check import check
 from polysched.legality.verdicts.verdict import Verdict
-from polysched.plot.advice import ways_to_shrink
 from polysched.plot.arrows import Arrow, arrows
 from polysched.plot.dimensions import (
     chosen_dimensions,
@@ -281,3 +280,16 @@ def _arrow_notes(pairs: tuple[Pairs, ...], count: int, within: int) -> Names:
 
 def _either(names: Names) -> str:
     return " or ".join(f"'{name}'" for name in names)
+
+
+def ways_to_shrink(shown: Sequence[str], parameters: Sequence[str]) -> str:
+    """Suggest ways to make a picture smaller, as an imperative sentence.
+
+    Args:
+        shown: the statements in the picture.
+        parameters: the parameters of the kernel.
+    """
+    ways = [f"use a smaller '{name}' (--size {name}=...)" for name in parameters[:1]]
+    if len(shown) > 1:
+        ways.append(f"show one statement (statements=('{shown[0]}',), or --statement {shown[0]})")
+    return ", or ".join(ways) or "declare the kernel with smaller sizes"

@@ -71,6 +71,14 @@ def aligned_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return copied
 
 
+def contiguous(
+    array: np.ndarray[Any, Any], dtype: np.dtype[Any] | None = None
+) -> np.ndarray[Any, Any]:
+    """The array in row-major order without gaps, aligned, and of the type if one is given."""
+    array = np.ascontiguousarray(array, dtype)
+    return array if array.flags.aligned else aligned_copy(array)
+
+
 _MOST_WORK = 100_000
 """Bound of numpy's search for a common element. Beyond it the arrays count as overlapping."""
 

@@ -13,7 +13,7 @@ section 12.1, for scalars; Halide calls the result ``compute_inline``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,11 +29,10 @@ from polysched.ir.core.guards import guarded_names, lowered_size
 from polysched.ir.core.kernel import Kernel, Role, Statement
 from polysched.ir.core.tree import restrict, time_columns
 from polysched.ir.expr.affine import from_pw_aff, named
-from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Operation
+from polysched.ir.expr.expressions import Cast, Constant, Expression, Index, Load, Operation
 from polysched.ir.expr.linear import simplify
 from polysched.ir.expr.operators import Operator
-from polysched.ir.expr.traversal import depth, loads, node_count, transform, walk
-from polysched.simplify.sharing import with_shared_parts
+from polysched.ir.expr.traversal import children, depth, loads, node_count, transform, walk
 
 LARGEST_VALUE = 1000
 """Nodes of a value, each use counted: definitions used twice by the next one grow exponentially."""
@@ -251,7 +250,7 @@ def with_forwarded(
         ScheduleError: the value would be too large, or an instance is not an affine function.
     """
     replaced = {id(_load(statement, read.reader)): _at_instance(read, statement) for read in reads}
-    value = with_shared_parts(transform(statement.value, lambda node: replaced.get(id(node))))
+    value = _with_shared_parts(transform(statement.value, lambda node: replaced.get(id(node))))
     is_large = node_count(value) > LARGEST_VALUE or depth(value) > DEEPEST_VALUE
     if is_large or (guarded and lowered_size(value, guarded) > LARGEST_VALUE):
         raise ScheduleError(f"the value of '{statement.name}' would be too large")
@@ -328,3 +327,30 @@ def _cost(value: Expression) -> int:
         if isinstance(node, Operation) and id(node) not in inside
     }
     return sum(1 if node.operator in _SHORT else LONG_OPERATION for node in operations.values())
+
+
+def _with_shared_parts(value: Expression) -> Expression:
+    """Return an equal expression in which equal subtrees are the same object."""
+    known: dict[Hashable, Expression] = {}
+
+    def rule(node: Expression) -> Expression:
+        return known.setdefault(_key(node), node)
+
+    return transform(value, rule)
+
+
+def _key(node: Expression) -> Hashable:
+    """A key of a node whose operands are shared; 0.0 and -0.0 have different keys."""
+    operands = tuple(map(id, children(node)))
+    match node:
+        case Constant(value=value, type=dtype):
+            return type(value), repr(value), dtype
+        case Operation(operator=operator, type=dtype):
+            return operator, operands, dtype
+        case Cast(type=dtype):
+            return Cast, operands, dtype
+        case Load(array=array) if type(node) is Load:
+            return array, operands
+        case Load():
+            return id(node)
+    return type(node), str(node)

@@ -9,6 +9,9 @@ separate multiplications cost no throughput, even where one unit executes both o
 Measured on Zen 4 with scalar float32 sums, time with FMAs / time with ``vmulss`` and ``vaddss``:
 1.31 with one or two chains, 1.19 with three, 0.95 with four, 1.00 with eight. With vectors: 1.07 to
 1.20 with one chain, 1.00 with two or four.
+
+Of two products that are added, one becomes part of the FMA and waits for the other. That is the one
+whose operands are computed last: a value that an earlier iteration has stored comes late.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from polysched.ir.core.tree import LoopKind
-from polysched.ir.expr.expressions import Expression, Load, Operation
+from polysched.ir.expr.expressions import Cast, Expression, Load, Operation
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import loads
 from polysched.ir.expr.traversal import walk as walk_values
@@ -33,16 +36,25 @@ class Contraction:
     Attributes:
         is_allowed: whether the kernel allows FP contraction.
         latency_bound: the accumulators to which products are added by a separate addition.
+        updated: the arrays that the program both reads and writes.
     """
 
     is_allowed: bool = True
     latency_bound: frozenset[str] = frozenset()
+    updated: frozenset[str] = frozenset()
 
     def joins(self, expression: Operation) -> bool:
         """Whether an operation may become part of an FMA."""
         if not self.latency_bound:
             return self.is_allowed
         return self.is_allowed and not _adds_to(expression, self.latency_bound)
+
+    def separate_product(self, expression: Operation) -> int | None:
+        """Return the operand of a sum of two products that is computed first, by its number."""
+        if expression.operator not in _SUMS or not all(map(_is_product, expression.operands)):
+            return None
+        first, second = (_depth(operand, self.updated) for operand in expression.operands)
+        return None if first == second else int(first > second)
 
 
 ANYWHERE = Contraction()
@@ -57,7 +69,12 @@ def contraction(program: LoopProgram, registers: Set[str], fma_latency: int) -> 
         fma_latency: the latency of an FMA in cycles.
     """
     latency_bound: set[str] = set()
+    written: set[str] = set()
+    read: set[str] = set()
     for node in walk(program.body) if program.fp_contract else ():
+        if isinstance(node, Assign):
+            written.add(node.target.array)
+            read |= {load.array for load in loads(node.value)}
         if isinstance(node, For) and node.kind is not LoopKind.VECTOR:
             # A value allocated in an iteration does not depend on earlier iterations.
             carried = registers - {
@@ -73,14 +90,27 @@ def contraction(program: LoopProgram, registers: Set[str], fma_latency: int) -> 
             products = {assign.target.array for assign in updates if _multiplies(assign.value)}
             if len(products) <= fma_latency // 2 and len(own) <= fma_latency:
                 latency_bound |= products
-    return Contraction(program.fp_contract, frozenset(latency_bound))
+    return Contraction(program.fp_contract, frozenset(latency_bound), frozenset(written & read))
+
+
+def _is_product(value: Expression) -> bool:
+    return isinstance(value, Operation) and value.operator is Operator.MULTIPLY
+
+
+def _depth(value: Expression, updated: Set[str]) -> int:
+    """Return the operations that a value waits for; the load of an updated array counts as one."""
+    match value:
+        case Load(array=array):
+            return int(array in updated)
+        case Operation(operands=operands):
+            return 1 + max(_depth(operand, updated) for operand in operands)
+        case Cast(operand=operand):
+            return 1 + _depth(operand, updated)
+    return 0
 
 
 def _multiplies(value: Expression) -> bool:
-    return any(
-        isinstance(node, Operation) and node.operator is Operator.MULTIPLY
-        for node in walk_values(value)
-    )
+    return any(map(_is_product, walk_values(value)))
 
 
 def _adds_to(expression: Operation, accumulators: Set[str]) -> bool:

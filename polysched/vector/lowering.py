@@ -131,13 +131,22 @@ class Lowering:
                 return Convert(Unpack(access, _lane_type(dtype.container.bits)), dtype)
             case Cast(operand=operand, type=dtype):
                 return Convert(self._converted(operand, dtype, lanes), dtype)
-            case Operation(operator=operator, operands=operands):
-                if operator is Operator.SELECT and reads_guarded(expression, self.guarded):
-                    return self._selection(expression, lanes)
-                values = tuple([self.value(operand, lanes) for operand in operands])
-                contract = self.fp_contract.joins(expression)
-                return Apply(operator, values, expression.dtype, contract)
+            case Operation():
+                return self._operation(expression, lanes)
         raise LoweringError(f"expression {expression} has no machine code")
+
+    def _operation(self, expression: Operation, lanes: LanesOrNone) -> Value:
+        if expression.operator is Operator.SELECT and reads_guarded(expression, self.guarded):
+            return self._selection(expression, lanes)
+        separate = self.fp_contract.separate_product(expression)
+        values = []
+        for number, operand in enumerate(expression.operands):
+            value = self.value(operand, lanes)
+            if number == separate and isinstance(value, Apply):
+                value = replace(value, contract=False)
+            values.append(value)
+        contract = self.fp_contract.joins(expression)
+        return Apply(expression.operator, tuple(values), expression.dtype, contract)
 
     def _is_limited(self, array: str, subscripts: tuple[Expression, ...]) -> bool:
         """Whether an element may only exist where the current operand is evaluated."""

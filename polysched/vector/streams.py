@@ -35,5 +35,5 @@ def require_streams(program: VectorProgram) -> None:
             raise LoweringError(
                 f"array '{name}' is to be streamed, but no vector loop writes neighboring "
                 f"elements of it, at least {LEAST_BYTES} bytes at a time: vectorize the loop "
-                "over them, or take the stream step away"
+                "over them, or remove the stream step"
             )

@@ -28,7 +28,7 @@ def carried(body: str, statement: str, first: int = 0) -> CarriedChain | None:
 
 def test_a_state_in_a_scalar_is_a_chain() -> None:
     chain = carried("now = x[i] + 0.5f * last; last = now; y[i] = now;", "last_2")
-    assert chain == CarriedChain(operations=2, stores=0, distance=1)
+    assert chain == CarriedChain(operations=2, stores=0, distance=1, loop="i")
 
 
 def test_a_value_of_the_same_iteration_is_no_chain() -> None:
@@ -39,7 +39,35 @@ def test_a_value_of_the_same_iteration_is_no_chain() -> None:
 
 def test_elements_of_an_earlier_iteration_pass_through_memory() -> None:
     chain = carried("now = x[i] + 0.5f * y[i - 2]; y[i] = now;", "y", first=2)
-    assert chain == CarriedChain(operations=2, stores=1, distance=2)
+    assert chain == CarriedChain(operations=2, stores=1, distance=2, loop="i")
+
+
+def test_a_chain_through_copies_is_as_long_as_through_iterations() -> None:
+    body = "now = x[i] + 0.5f * (y[i - 1] + last); y[i] = now; last = y[i] - y[i - 1];"
+    schedule = Schedule(parse_c(SOURCE.format(body=body, first=1)).kernel)
+    copied = schedule.shift("now_2.i", -1).split("now_2.i", 8).unroll("now_2.ii")
+
+    def cycles(one: Schedule) -> float:
+        names = tuple(one.program.statements)
+        costs = program_costs(one.program, names, MACHINE, {"n": 8001})
+        return sum(cost.cycles for cost in costs.values())
+
+    assert cycles(copied) > 0.6 * cycles(schedule)
+
+
+def test_statements_in_different_loops_are_no_chain() -> None:
+    source = """
+    void rows(int n, const float A[n][n], const float *restrict x, float *restrict y)
+    {
+        for (int i = 0; i < n; i++) {
+            float s = 0;
+            for (int j = 0; j < i; j++) s -= A[i][j] * x[j];
+            for (int j = i + 1; j < n; j++) s -= A[i][j] * x[j];
+            y[i] = s;
+        }
+    }
+    """
+    assert shared_facts(Schedule(parse_c(source).kernel).program, "s_3", SIZES).carried is None
 
 
 def test_the_chain_decides_the_cost_of_the_statements() -> None:

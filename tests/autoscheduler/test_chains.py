@@ -95,3 +95,33 @@ def test_updates_of_an_integer_in_a_register_take_one_cycle_each() -> None:
         for kind in ("int", "float")
     )
     assert integers < 0.5 * floats
+
+
+RECURRENCE = """
+void sweep(int n, int m, double u[restrict n][m])
+{
+    for (int i = 1; i < n; i++)
+        for (int j = 1; j < m - 1; j++) u[i][j] = 0.3 * (u[i - 1][j] + u[i][j - 1] + u[i][j + 1]);
+}
+"""
+
+
+def test_short_rows_of_a_recurrence_overlap() -> None:
+    def cycles(n: int, m: int, source: str = RECURRENCE) -> float:
+        return core_cost(facts_of(source, "u", {"n": n, "m": m}), MACHINE).cycles / (n * (m - 2))
+
+    assert cycles(1001, 14) < 0.7 * cycles(1001, 4002)
+    assert cycles(2, 14) > cycles(1001, 14), "there is no next row"
+    far = RECURRENCE.replace("u[i - 1][j]", "u[i - 1][m - 1]")
+    assert cycles(1001, 14) < 0.7 * cycles(1001, 14, far), "a row waits for the end of the last"
+
+
+def test_copies_that_never_run_all_at_once_run_slower() -> None:
+    rows = Schedule(parse_c(RECURRENCE).kernel).skew("u.j", by="u.i", factor=2).shift("u.i", -1)
+    jammed = rows.split("u.i", 8, ("io", "ii")).reorder("u.j", "u.ii").unroll("u.ii")
+
+    def partial(m: int) -> float:
+        return statement_facts(jammed.program, "u", {"n": 1001, "m": m}).loop("ii").partial
+
+    assert partial(8) == 1.0
+    assert partial(4000) < 0.1

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from polysched.autoscheduler.column_form import column_formed
+import pytest
+
+from polysched.autoscheduler import column_form
+from polysched.autoscheduler.column_form import column_formed, column_tiled
 from polysched.autoscheduler.sizes import model_sizes
 from polysched.frontends.scop import parse_c
 from polysched.legality.check import check
 from polysched.machine.presets import PRESETS
+from polysched.schedule.primitives.parallel import Parallel
+from polysched.schedule.primitives.reorder import Reorder
+from polysched.schedule.primitives.skew import Skew
 from polysched.schedule.primitives.vectorize import Vectorize
 from polysched.schedule.schedule import Schedule
 from tests.support.differential import assert_agrees
@@ -42,6 +48,20 @@ def test_lanes_hold_the_sums_of_a_row() -> None:
     vectorized = formed.then(Vectorize("best.j", 16))
     assert check(vectorized).is_legal
     assert_agrees(vectorized, {"n": 1}, {"n": 2}, {"n": 21})
+
+
+def test_tiles_of_elements_form_a_wavefront(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(column_form, "TILE", 4)
+    schedule = Schedule(parse_c(INTERVALS).kernel)
+    ((tiled, _),) = column_tiled(schedule, MACHINE, model_sizes(schedule.kernel, None))
+    wavefront = (
+        tiled.then(Skew("best.jt", "best.i", 1, "wave"))
+        .then(Reorder(("best.wave", "best.i")))
+        .then(Parallel("best.i"))
+    )
+    assert check(tiled).is_legal
+    assert check(wavefront).is_legal
+    assert_agrees(wavefront, {"n": 1}, {"n": 14})
 
 
 def test_terms_that_are_overwritten_later_stay_in_their_row() -> None:

@@ -42,3 +42,22 @@ def test_chains_in_the_same_loop_overlap() -> None:
     costs = program_costs(program, ("s", "s_2"), MACHINE, {"n": 1000})
     assert costs["s"].bound == "chain"
     assert costs["s_2"].cycles < costs["s"].cycles / 4
+
+
+def test_short_computations_run_while_the_next_row_arrives() -> None:
+    source = """
+    void rows(int n, int m, const double A[n][m], double B[restrict n][m], double y[restrict n])
+    {
+        for (int i = 0; i < n; i++) {
+            for (int j = 0; j < m; j++) B[i][j] = A[i][j];
+            y[i] = 1.0 / y[i];
+        }
+    }
+    """
+    program = Schedule(parse_c(source).kernel).vectorize("B.j", 8).program
+
+    def cycles(n: int, m: int) -> float:
+        costs = program_costs(program, ("B", "y"), MACHINE, {"n": n, "m": m})
+        return costs["y"].cycles / n
+
+    assert cycles(8000, 1000) < 0.1 * cycles(100, 8), "short rows are in a cache"

@@ -130,6 +130,34 @@ SHORTEST_PATHS = Case(
     """,
     {"n": 1000},
 )
+PAIRS = Case(
+    """
+    void pairs(int n, const double x[restrict n], double out[restrict 2])
+    {
+        double e = 0.0, m = 0.0;
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++) {
+                double d = x[i] - x[j];
+                e += x[i] * d;
+                m += d * d;
+            }
+        out[0] = e; out[1] = m;
+    }
+    """,
+    {"n": 3000},
+    fast_math=True,
+)
+COUNTS = Case(
+    """
+    void counts(int n, const unsigned char x[restrict n][n], int h[restrict 256])
+    {
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++) h[x[i][j]] += 1;
+    }
+    """,
+    {"n": 3000},
+    fast_math=True,
+)
 CASES = {
     "alternating": ALTERNATING,
     "rows and columns": ROWS_AND_COLUMNS,
@@ -138,6 +166,8 @@ CASES = {
     "elimination": ELIMINATION,
     "shortest paths": SHORTEST_PATHS,
 }
+SUMS = {"pairs": PAIRS, "counts": COUNTS}
+"""Programs whose sums are parts, and which only the first tests below run."""
 
 
 def parallel_loops(optimized: Optimized) -> list[Loop]:
@@ -145,7 +175,7 @@ def parallel_loops(optimized: Optimized) -> list[Loop]:
     return [loop for loop in loops(tree) if loop.kind is LoopKind.PARALLEL]
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("case", (CASES | SUMS).values(), ids=CASES | SUMS)
 def test_work_is_shared_and_proved(case: Case) -> None:
     optimized = case.shared
     shared = {name for loop in parallel_loops(optimized) for name in loop.statements}
@@ -175,8 +205,9 @@ def test_small_programs_get_no_threads(case: Case) -> None:
     assert not parallel_loops(small.optimized())
 
 
-def test_parts_of_sums_have_partial_results() -> None:
-    optimized = ROWS_AND_COLUMNS.shared
+@pytest.mark.parametrize("case", [ROWS_AND_COLUMNS, *SUMS.values()], ids=["rows", *SUMS])
+def test_parts_of_sums_have_partial_results(case: Case) -> None:
+    optimized = case.shared
     assert any(isinstance(step, Rfactor) for step in optimized.schedule.steps)
     reasons = " ".join(decision.reason for decision in optimized.decisions)
     assert "2 threads share 4 parts of the iterations" in reasons

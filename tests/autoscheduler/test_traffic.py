@@ -23,6 +23,15 @@ ROW = 80_000
 """Bytes of a row: three of them exceed the first-level cache."""
 
 
+ROW_SUMS = """
+void rows(int n, int m, const float A[n][m], float s[restrict n])
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++) s[i] += A[i][j];
+}
+"""
+
+
 def access(array: str, strides: dict[str, int], offset: int = 0) -> AccessFacts:
     return AccessFacts(array, array == "B", 8, strides, offset, is_argument=True)
 
@@ -93,3 +102,19 @@ def test_trip_counts_of_skewed_tiles_make_the_number_of_instances() -> None:
         schedule = schedule.then(step)
     facts = statement_facts(schedule.program, "A", {"T": 120, "n": 120})
     assert facts.instances == pytest.approx(120 * 118, rel=0.5)
+
+
+@pytest.mark.parametrize("copies", [1, 8])
+def test_rows_at_once_are_short_runs_for_the_prefetchers(copies: int) -> None:
+    def cycles_per_line(m: int) -> float:
+        schedule = Schedule(parse_c(ROW_SUMS).kernel).split("s.j", 16, ("jo", "ji"))
+        if copies > 1:
+            schedule = schedule.split("s.i", copies, ("io", "ii")).reorder("s.jo", "s.ii")
+            schedule = schedule.unroll("s.ii").vectorize("s.ji", 16)
+        sizes = {"n": 2**20 // m, "m": m}
+        _, cycles = memory_cycles(statement_facts(schedule.program, "s", sizes), AVX512)
+        return cycles / (sizes["n"] * m / 16)
+
+    alike = pytest.approx(cycles_per_line(16384), rel=0.02)
+    assert (cycles_per_line(256) == alike) == (copies == 1)
+    assert cycles_per_line(4096) == alike

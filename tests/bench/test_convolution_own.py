@@ -2,8 +2,16 @@ import numpy as np
 import pytest
 
 from polysched.bench.contestant import Runner
-from polysched.bench.convolution import ConvolutionSize, random_data, reference, tolerance
-from polysched.bench.convolution_own import SCHEDULES, kernel_of, own_contestants, prepare_own
+from polysched.bench.convolution import (
+    SCHEDULES,
+    ConvolutionSize,
+    kernel_of,
+    own_contestants,
+    prepare_own,
+    random_data,
+    reference,
+    tolerance,
+)
 from polysched.errors import ScheduleError
 from polysched.machine.load import load_machine
 from polysched.runtime.cache import ObjectCache

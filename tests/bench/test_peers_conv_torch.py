@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from polysched.bench import peers_conv_torch
+from polysched.bench import peers_conv
 from polysched.bench.contestant import Runner, UnavailableError
 from polysched.bench.convolution import (
     ConvolutionData,
@@ -15,7 +15,7 @@ from polysched.bench.convolution import (
     reference,
     tolerance,
 )
-from polysched.bench.peers_conv_torch import prepare_onednn, prepare_torch
+from polysched.bench.peers_conv import prepare_onednn, prepare_torch
 from polysched.bench.race import max_abs_err
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
@@ -58,7 +58,7 @@ def test_a_torch_without_onednn_is_named(
         ops=SimpleNamespace(mkldnn=operators),
         backends=SimpleNamespace(mkldnn=SimpleNamespace(is_available=lambda: has_onednn)),
     )
-    monkeypatch.setattr(peers_conv_torch, "torch_on", lambda threads: torch)
+    monkeypatch.setattr(peers_conv, "torch_on", lambda threads: torch)
     with pytest.raises(UnavailableError, match=r"torch 9\.9 has no oneDNN convolution"):
         prepare_onednn(random_data(ConvolutionSize(1, 1, 1, 1, 1)))
 

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from polysched.bench import torch_libraries
-from polysched.bench.torch_libraries import torch_kernels
+from polysched.bench import peer_libraries
+from polysched.bench.peer_libraries import torch_kernels
 
 MKL = "MKL_VERBOSE oneMKL 2024.0 Update 2 Product build 20240605 for Intel(R) 64 architecture "
 MKL_DEFAULT = f"{MKL}Intel(R) Architecture processors, Lnx 2.60GHz lp64 gnu_thread\n"
@@ -69,10 +69,10 @@ class FakeTorch:
 @pytest.fixture
 def fake(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeTorch]:
     torch = FakeTorch(request.param)
-    monkeypatch.setattr(torch_libraries, "optional_module", lambda name: torch)
-    torch_libraries._headers.cache_clear()
+    monkeypatch.setattr(peer_libraries, "optional_module", lambda name: torch)
+    peer_libraries._headers.cache_clear()
     yield torch
-    torch_libraries._headers.cache_clear()
+    peer_libraries._headers.cache_clear()
 
 
 @pytest.mark.parametrize("fake", [MKL_AVX512], indirect=True)

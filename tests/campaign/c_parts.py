@@ -20,7 +20,7 @@ from polysched.loops.ir.nodes import LoopProgram
 from polysched.lower import proved
 from polysched.machine.load import load_machine
 from polysched.runtime.export import write_object
-from tests.campaign import c_functions
+from tests.campaign import c_calls, c_functions
 from tests.campaign.c_statements import grown_function
 from tests.campaign.c_text import Argument, Function, S, affine_text
 from tests.campaign.drawing import Dice
@@ -162,9 +162,7 @@ def _judge(functions: list[Function], seed: int, folder: Path, outcome: Outcome,
     for function in functions:
         before = outcome.counts["gcc differs from itself"]
         starts = [_passed(one) for one in (library, references[0])]
-        fault = c_functions.differs(
-            *(function, function.name, library, references, seed, outcome, at)
-        )
+        fault = c_calls.differs(*(function, function.name, library, references, seed, outcome, at))
         is_settled = outcome.counts["gcc differs from itself"] == before
         ends = [_passed(one) for one in (library, references[0])]
         if fault is None and is_settled and starts[0] == starts[1] and ends[0] != ends[1]:

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from polysched.cli.comparison import compare
+from polysched.cli.run import compare
 
 FLOATS = np.array([1.0, -200.0, 3.0], np.float32)
 INTEGERS = np.array([1, 2, 3], np.int32)

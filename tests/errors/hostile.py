@@ -132,8 +132,8 @@ def attempt(action: Callable[[], object]) -> object:
 def shorten(share: float) -> None:
     """Have isl take a share of each time that it is given for one question."""
 
-    def shorter(seconds: float, *, of_processor: bool = False) -> AbstractContextManager[None]:
-        return deadline(share * seconds, of_processor=of_processor)
+    def shorter(seconds: float) -> AbstractContextManager[None]:
+        return deadline(share * seconds)
 
     quota.deadline = shorter
 

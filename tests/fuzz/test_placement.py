@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from polysched.fuzz.placement import placed
+from polysched.fuzz.machine_judge import placed
 
 
 @pytest.mark.parametrize("offset", [0, 1, 5])

@@ -1,7 +1,7 @@
 import pytest
 
+from polysched.inspect.assembly import loop_control
 from polysched.inspect.instruction import parse_instruction
-from polysched.inspect.loop_control import loop_control
 
 
 @pytest.mark.parametrize(

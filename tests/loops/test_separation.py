@@ -245,7 +245,7 @@ def test_vectors_that_only_parameters_cut_make_two_versions() -> None:
         "if 4 <= n:",
         *(f"  {line}" for line in text(loop("v", 0, 9, lanes(0, 4, run("S", v, w))))),
         "else:",
-        *(f"  {line}" for line in text(whole)),
+        *(f"  {line}" for line in text(loop("v", 0, 9, lanes(0, n, run("S", v, w))))),
     ]
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from polysched.machine import tile_permission
-from polysched.machine.detect import detect_host
-from polysched.machine.tile_permission import may_use_tiles, without_forbidden_tiles
+from polysched.machine import detect
+from polysched.machine.detect import detect_host, may_use_tiles, without_forbidden_tiles
 
 FEATURES = {"avx2": True, "amx-tile": True, "amx-int8": True, "amx-fp16": False}
 
 
 def test_a_processor_without_tiles_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tile_permission, "may_use_tiles", lambda: pytest.fail("asked"))
+    monkeypatch.setattr(detect, "may_use_tiles", lambda: pytest.fail("asked"))
     assert without_forbidden_tiles({"avx2": True, "amx-tile": False}) == {
         "avx2": True,
         "amx-tile": False,
@@ -23,7 +22,7 @@ def test_a_processor_without_tiles_is_not_asked(monkeypatch: pytest.MonkeyPatch)
 def test_tiles_are_used_with_permission_only(
     allowed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tile_permission, "may_use_tiles", lambda: allowed)
+    monkeypatch.setattr(detect, "may_use_tiles", lambda: allowed)
     expected = FEATURES if allowed else {**dict.fromkeys(FEATURES, False), "avx2": True}
     assert without_forbidden_tiles(FEATURES) == expected
 

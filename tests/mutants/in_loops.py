@@ -8,9 +8,6 @@ EXECUTION = "polysched.loops.interpret.execution"
 SEPARATION = "polysched.loops.separation"
 FACTS = "polysched.loops.analysis.facts"
 FACTS_TESTS = ("tests/loops/analysis/test_facts.py",)
-RUNS = "polysched.loops.scan.runs"
-RUNS_TESTS = ("tests/loops/scan/test_runs.py",)
-SCANNED_TESTS = ("tests/loops/scan/test_scanning.py",)
 SEPARATED = ("tests/loops/test_separation.py",)
 GENERATE_TESTS = ("tests/loops/test_generate.py", "tests/schedule/primitives/test_split.py")
 GUARDED_TESTS = ("tests/loops/isl_ast/test_guarded.py",)
@@ -96,33 +93,6 @@ MUTANTS = (
         "(*mask, inverse)",
         "(*mask, condition)",
         ("tests/loops/analysis/test_lanes.py", "tests/loops/interpret/test_interpreter.py"),
-    ),
-    Mutant(
-        "implied-by-more-than-is-known",
-        "an inequality counts as implied though another demands less than what is left of it",
-        RUNS,
-        "_is_implied",
-        "rest.constant >= other.constant",
-        "True",
-        RUNS_TESTS,
-    ),
-    Mutant(
-        "implied-by-itself",
-        "an inequality counts as implied by itself",
-        RUNS,
-        "_is_implied",
-        "factor < 1 or remainder",
-        "remainder",
-        RUNS_TESTS,
-    ),
-    Mutant(
-        "blocks-begin-early",
-        "blocks begin where tiles that reach beyond them would have something to do",
-        "polysched.loops.scan.ranges",
-        "_projected",
-        "(inequality.constant + limit for limit in limits)",
-        "(inequality.constant + limit for limit in limits[1:])",
-        SCANNED_TESTS,
     ),
     Mutant(
         "vectors-split",
@@ -254,23 +224,5 @@ MUTANTS = (
         "(atom, coefficient > 0)",
         "(atom, coefficient < 0)",
         FACTS_TESTS,
-    ),
-    Mutant(
-        "boxes-too-tight",
-        "a lower bound is rounded down from a number one too large: a point is lost",
-        "polysched.loops.scan.inequalities",
-        "_tighten",
-        "-(rest // coefficient)",
-        "1 - rest // coefficient",
-        ("tests/loops/scan/test_inequalities.py",),
-    ),
-    Mutant(
-        "scanned-order",
-        "of two branches the second one runs where the first one does",
-        "polysched.loops.scan.scanned_context",
-        "conditional",
-        "If(condition, body, otherwise)",
-        "If(condition, body if otherwise is None else otherwise, otherwise)",
-        SCANNED_TESTS,
     ),
 )

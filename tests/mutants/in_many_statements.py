@@ -5,9 +5,7 @@ from tests.mutants.mutant import Mutant
 ALIKE = "polysched.dependence.equivalence"
 TABLE = "polysched.dependence.table"
 MEMORY = "polysched.dependence.memory"
-REPETITION = "polysched.loops.isl_ast.repetition"
 TABLE_TESTS = ("tests/dependence/test_table.py",)
-REPETITION_TESTS = ("tests/loops/isl_ast/test_repetition.py",)
 
 MUTANTS = (
     Mutant(
@@ -72,24 +70,6 @@ MUTANTS = (
         "into[distinct(self.pattern_of[into])[0]]",
         "into[:1]",
         TABLE_TESTS,
-    ),
-    Mutant(
-        "repeated-backwards",
-        "neighbors that run alike run in the opposite order",
-        "polysched.loops.isl_ast.reader",
-        "_Reader._mark",
-        "[scope.renaming.to(first, member) for member in marked.members]",
-        "[scope.renaming.to(first, member) for member in reversed(marked.members)]",
-        REPETITION_TESTS,
-    ),
-    Mutant(
-        "repetitions-of-other-loops",
-        "a loop of another kind is generated as its neighbor",
-        REPETITION,
-        "_kind",
-        "(node.kind, node.lanes, node.transposition, node.instruction, inner)",
-        "(inner,)",
-        REPETITION_TESTS,
     ),
     Mutant(
         "bounds-of-one-array",

@@ -10,7 +10,7 @@ ACCUMULATORS = ("tests/vector/passes/test_promote.py", "tests/schedule/primitive
 PLACES = ("tests/vector/passes/test_slots.py", *ACCUMULATORS)
 TILES = "polysched.vector.passes.transpose_tiles"
 COLUMNS = "polysched.vector.passes.columns"
-TILE_MASKS = "polysched.vector.passes.tile_masks"
+TILE_MASKS = "polysched.vector.passes.tile_writing"
 SHUFFLES = "polysched.vector.shuffle_network"
 TRANSPOSED = (
     "tests/vector/passes/test_transpose_tiles.py",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polysched.plot.advice import ways_to_shrink
+from polysched.plot.picture import ways_to_shrink
 
 
 def test_a_parameter_is_made_smaller() -> None:

@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from polysched.plot.captions import subtitle, tile_label, title
+from polysched.plot.labels import subtitle, tile_label, title
 from polysched.plot.picture import picture
 from polysched.plot.view import Color, View
 from polysched.schedule.schedule import Schedule

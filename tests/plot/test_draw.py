@@ -10,7 +10,7 @@ from matplotlib.patches import FancyArrowPatch
 
 from polysched.plot.draw import draw
 from polysched.plot.frame import frame
-from polysched.plot.lines import PATH_COLOR, RED
+from polysched.plot.palette import PATH_COLOR, RED
 from polysched.plot.picture import Picture, picture
 from polysched.plot.view import Color, View
 from polysched.schedule.schedule import Schedule

@@ -1,5 +1,5 @@
 from polysched.dependence.relations import DependenceKind
-from polysched.plot.lines import line_of, marker
+from polysched.plot.palette import line_of, marker
 
 
 def test_each_kind_of_dependence_looks_different() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.llvm.team_function import TEAM
+from polysched.llvm.export.c_interface import TEAM
 from polysched.runtime import threads
 from polysched.runtime.kernel import CompiledKernel
 from polysched.runtime.threads import Team, current_team, thread_team

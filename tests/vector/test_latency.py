@@ -89,3 +89,16 @@ def test_sums_without_products_do_not_count() -> None:
         with build.statement("Q", order="any"):
             squares[()] += x[k, 0] * x[k, 0]
     assert additions(Schedule(build.kernel())) == {"fadd", "fadd contract"}
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_the_product_of_a_carried_value_becomes_the_fma(is_first: bool) -> None:
+    build = KernelBuilder("smooth")
+    n = build.parameter("n", minimum=2)
+    x, y = build.input("x", f32, (n,)), build.inout("y", f32, (n,))
+    with build.loops(k=n - 1) as k, build.statement("S"):
+        old, new = y[k] * 0.25, x[k] * 0.75
+        y[k + 1] = old + new if is_first else new + old
+    text = emit_module(lower(Schedule(build.kernel())), ZEN)
+    products = re.findall(r"= fmul (contract )?float \S+, (?:float )?(\S+)", text)
+    assert {factor[2:6]: bool(flag) for flag, factor in products} == {"3fd0": True, "3fe8": False}

@@ -49,5 +49,5 @@ def test_others(body: LoopNode) -> None:
         vectorize(streaming(body), AVX512)
     assert str(caught.value) == (
         "array 'y' is to be streamed, but no vector loop writes neighboring elements of it, at "
-        "least 16 bytes at a time: vectorize the loop over them, or take the stream step away"
+        "least 16 bytes at a time: vectorize the loop over them, or remove the stream step"
     )

@@ -81,6 +81,12 @@ class CompiledCall:
                     "pass a contiguous array"
                 )
             if contiguous is not view and array.is_written:
+                if _overlaps_itself(view):
+                    raise CallError(
+                        f"function '{self.compiled.name}': argument '{array.name}' is written, and "
+                        f"its elements may share memory (strides of {view.strides} bytes); pass a "
+                        "copy of it"
+                    )
                 copied.append((view, contiguous))
             passed.append(contiguous)
             is_copied = is_copied or contiguous is not view
@@ -157,6 +163,17 @@ class CompiledCall:
                         f"function '{self.compiled.name}': arguments '{first}' and '{second}' "
                         f"overlap in memory, and '{first}' is written; pass a copy of one of them"
                     )
+
+
+def _overlaps_itself(view: AnyArray) -> bool:
+    """Whether elements may share memory: a stride is less than what the shorter ones span."""
+    strides = zip(map(abs, view.strides), view.shape, strict=True)
+    reach = view.itemsize
+    for stride, extent in sorted(pair for pair in strides if pair[1] > 1):
+        if stride < reach:
+            return True
+        reach += (extent - 1) * stride
+    return False
 
 
 def bound(

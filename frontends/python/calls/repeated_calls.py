@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from polysched.errors import SubscriptError
 from polysched.frontends.python.calls.returns import Result, ResultKind, Returned
 from polysched.ir.expr.dtypes import f64
-from polysched.runtime.kernel import CompiledKernel, allocated
+from polysched.runtime.kernel import CompiledKernel, NumpyArray, allocated
 from polysched.runtime.native_calls import CALL_TABLE, PlannedCall, on_team, planned_call
-from polysched.runtime.plan import Plan
+from polysched.runtime.plan import Allocation, Plan
 from polysched.runtime.views import as_array
 
 if TYPE_CHECKING:
@@ -57,6 +60,13 @@ class RepeatedCalls:
         self._table.add(names, given, call.planned)
 
 
+WORTH_ALIGNING = 16 * 1024
+"""Bytes of an output from which on its alignment is worth 1.3 us.
+
+A vector that crosses a cache line costs a cycle: 256 vectors take 0.07 us longer.
+"""
+
+
 @dataclass(frozen=True)
 class RepeatedCall:
     """A call as the C extension takes it.
@@ -92,10 +102,7 @@ class RepeatedCall:
             signature,
             moved,
             [at[one.name] for one in results] if is_plain else [],
-            [
-                partial(allocated, self.kernel.name, one, is_zeroed=False)
-                for one in self.plan.allocations
-            ],
+            [_allocation(self.kernel.name, one) for one in self.plan.allocations],
         )
         if self.kernel.is_threaded:
             call = on_team(call, self.kernel.native, moved, self.threads)
@@ -110,6 +117,13 @@ class RepeatedCall:
         objects = {name: passed[self.positions[name]] for name in names}
         parameters = zip(self.kernel.signature.parameters, self.plan.parameters, strict=True)
         return returned_values(self.returned, objects, dict(parameters), self.axes)
+
+
+def _allocation(kernel: str, output: Allocation) -> Callable[[], NumpyArray]:
+    """The call that allocates an output."""
+    if math.prod(output.shape) * output.dtype.itemsize < WORTH_ALIGNING:
+        return partial(np.empty, output.shape, output.dtype)
+    return partial(allocated, kernel, output, is_zeroed=False)
 
 
 def returned_values(

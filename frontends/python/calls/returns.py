@@ -6,6 +6,8 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import reduce
+from operator import and_
 from types import MappingProxyType
 from typing import Any
 
@@ -221,6 +223,7 @@ def _array(assigner: Assigner, node: ast.Name, array: ArrayValue, *, arguments: 
         return Result(declared.name, ResultKind.ARGUMENT)
     view = _view(array) if arguments else None
     if view is not None:
+        _require_inside(assigner, node, view, declared.shape)
         return Result(declared.name, ResultKind.VIEW, view)
     if name != declared.name:
         raise source.error(
@@ -268,6 +271,17 @@ def _view(array: ArrayValue) -> View | None:
     if any(isinstance(node, Index | Load) for node in parts):
         return None
     return View(array.shape, start, tuple(steps))
+
+
+def _require_inside(
+    assigner: Assigner, node: ast.Name, view: View, shape: tuple[Expression, ...]
+) -> None:
+    """Assume that the first element of a view is inside of its array; slices assume their ends."""
+    for first, extent in zip(view.start, shape, strict=True):
+        for outside in (first < 0, first >= extent):
+            filled = reduce(and_, (length > 0 for length in view.shape), outside)
+            if not assigner.reader.build.assume_never(filled):
+                raise assigner.reader.source.error(node, "this is outside of the array")
 
 
 def with_results(kernel: Kernel, returned: Returned) -> Kernel:

@@ -30,7 +30,7 @@ from polysched.frontends.python.values.value import Value, common_type, converte
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType, i64
 from polysched.ir.expr.expressions import Constant, Expression, operation
-from polysched.ir.expr.functions import maximum, select
+from polysched.ir.expr.functions import maximum, select, to_store
 from polysched.ir.expr.operators import Operator
 
 METHODS = frozenset({"astype", "clip", "copy", "transpose"})
@@ -367,7 +367,8 @@ def _clipped_number(value: Value, low: Value, high: Value) -> Value:
     if not dtype.is_float and not dtype.is_integer:
         raise KernelError(f"np.clip of {dtype} is not supported; expected numbers")
     part, least, most = (converted(operand, dtype) for operand in (value, low, high))
-    return Value(operation(Operator.MINIMUM, operation(Operator.MAXIMUM, part, least), most))
+    clipped = operation(Operator.MINIMUM, operation(Operator.MAXIMUM, part, least), most)
+    return Value(to_store(clipped, dtype))
 
 
 def _is_tuple(node: ast.expr) -> bool:

@@ -132,7 +132,7 @@ def call(function: Any, arguments: list[Value]) -> Value:
     if rounding is not None:
         _require_count(arguments, 1)
         (only,) = arguments
-        return only if only.dtype.is_integer else call(int, [call(rounding, arguments)])
+        return call(int, [only if only.dtype.is_integer else call(rounding, arguments)])
     if function is min or function is max:
         return _extreme(arguments, is_largest=function is max)
     if not callable(function):
@@ -151,6 +151,17 @@ def call(function: Any, arguments: list[Value]) -> Value:
         value = applied(angle, Value(converted(arguments[0], f64)))
         return replace(value, is_weak=True)
     return _of_numpy(function, arguments)
+
+
+def is_half(operand: Any) -> bool:
+    """Whether an operand is the literal 0.5."""
+    return isinstance(operand, Value) and operand.literal == 0.5
+
+
+def root(value: Value, half: Value) -> Value:
+    """``value ** half`` of an array's element: numpy takes ``sqrt``, so -inf gives NaN, -0 -0."""
+    dtype, _ = common_type(value, half)
+    return call(np.sqrt, [Value(converted(value, dtype))])
 
 
 def _of_numpy(function: Any, arguments: list[Value]) -> Value:

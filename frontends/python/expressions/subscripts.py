@@ -24,6 +24,7 @@ from polysched.frontends.python.source.function_source import FunctionSource
 from polysched.frontends.python.values.value import Value
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import boolean, i64
+from polysched.ir.expr.evaluate import evaluate
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Load
 from polysched.ir.expr.functions import cast, maximum, select
 from polysched.ir.expr.traversal import loads
@@ -250,6 +251,7 @@ class Subscripting:
             length = (length + (step - 1)) // step
         if length == extent and lower == Constant(0) and step == 1:
             return _Axis((extent,), lambda indices: indices[0])
+        self._require_ends(node, lower, tidy(upper - extent), lower < upper)
         return _Axis((length,), lambda indices: tidy(lower + step * indices[0]))
 
     def _known_slice(self, node: ast.Slice, extent: Expression, step: int) -> _Axis | None:
@@ -284,7 +286,28 @@ class Subscripting:
         if node.upper is not None:
             stop = self._lower(node.upper, extent)
         length = (tidy(start - stop) + (-step - 1)) // -step
+        self._require_ends(node, tidy(stop + 1), tidy(start + 1 - extent), stop < start)
         return _Axis((tidy(length),), lambda indices: tidy(start + step * indices[0]))
+
+    def _require_ends(
+        self, node: ast.Slice, least: Expression, excess: Expression, is_filled: Expression
+    ) -> None:
+        """Assume that a slice ends inside of the array, as Python would shorten it.
+
+        Args:
+            node: the slice.
+            least: its least index.
+            excess: how far it ends behind the last element.
+            is_filled: whether it has elements.
+
+        Raises:
+            FrontendError: it never ends inside.
+        """
+        for value, outside in ((least, least < 0), (excess, excess > 0)):
+            if isinstance(value, Constant) and not evaluate(outside, {}):
+                continue
+            if not self.build.assume_never(is_filled & outside):
+                raise self.source.error(node, "this slice ends outside of the array")
 
     def _integer(self, node: ast.expr) -> Value:
         value = self.read(node)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from polysched.errors import KernelError, suggestion
 from polysched.frontends.python.expressions.array_calls import METHODS, ArrayCalls, transposed
-from polysched.frontends.python.expressions.functions import SUPPORTED
+from polysched.frontends.python.expressions.functions import SUPPORTED, is_half, root
 from polysched.frontends.python.expressions.new_arrays import NewArrays
 from polysched.frontends.python.expressions.subscripts import Subscripting
 from polysched.frontends.python.expressions.type_tests import type_test
@@ -195,9 +195,8 @@ class Reader(Names):
                 is_python = view.base is not None and self.scope.is_sequence(view.base.array.name)
                 return replace(view.at(()), is_weak=True) if is_python else view.at(())
             case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
-                operator = BINARY[type(op)]
                 sides = self.operand(left), self.operand(right)
-                return self._mapped(partial(self.binary, operator, node=node), *sides)
+                return self.combined(BINARY[type(op)], *sides, node)
             case ast.Compare():
                 return self._comparison(node)
             case ast.IfExp():
@@ -248,6 +247,16 @@ class Reader(Names):
         raise self.source.error(
             node, f"{node_name(node)} is not supported here; {SUPPORTED_VALUES}"
         )
+
+    def combined(self, operator: Operator, left: Operand, right: Operand, node: ast.AST) -> Operand:
+        """Apply a binary operator to numbers and arrays.
+
+        Raises:
+            KernelError: it cannot be applied to these operands.
+        """
+        if operator is Operator.POWER and isinstance(left, ArrayValue) and is_half(right):
+            return self._mapped(root, left, right)
+        return self._mapped(partial(self.binary, operator, node=node), left, right)
 
     def binary(self, operator: Operator, left: Value, right: Value, node: ast.AST) -> Value:
         """Apply a binary operator.

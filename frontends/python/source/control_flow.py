@@ -46,6 +46,17 @@ class _Block:
     left: tuple[str, ...] = ()
 
 
+def end_of(node: ast.stmt) -> ast.expr | None:
+    """Return the condition of the ``break`` that is the last statement of ``while True:``."""
+    match node:
+        case ast.While(
+            test=ast.Constant(value=True),
+            body=[*_, ast.If(test=end, body=[ast.Break()], orelse=[])],
+        ):
+            return end
+    return None
+
+
 def structured(
     node: ast.FunctionDef, error: Callable[[ast.AST, str], FrontendError]
 ) -> ast.FunctionDef:
@@ -182,9 +193,11 @@ class _ControlFlow:
                 done.append(_with(node, body=sides[0], orelse=sides[1]))
             elif isinstance(node, ast.While | ast.With):
                 exits = [part for part in ast.walk(node) if isinstance(part, _Exit)]
-                if _is_left(node.body):
+                last = node.body[-1:] if end_of(node) is not None else []
+                inside = node.body[: len(node.body) - len(last)]
+                if _is_left(inside):
                     raise self._error(exits[0], "this is supported in 'for' loops and 'if' only")
-                done.append(_with(node, body=self.block(node.body, block)))
+                done.append(_with(node, body=[*self.block(inside, block), *last]))
             else:
                 done.append(node)
         return done

@@ -22,6 +22,9 @@ from polysched.frontends.source_text import Span
 from polysched.ir.expr.expressions import DEEPEST
 from polysched.ir.expr.source import SourceLocation
 
+PART = "_polysched_source"
+"""The attribute of a function that is a part of another one: its `FunctionSource`."""
+
 _ADVICE = "expected a function written with 'def' in a file"
 
 
@@ -90,11 +93,25 @@ class FunctionSource:
 
 
 def function_source(function: Callable[..., Any]) -> FunctionSource:
-    """Read the definition of a function.
+    """Read the definition of a function, with its control flow rewritten.
 
     Raises:
         FrontendError: it is not a plain function, or its source is not available.
     """
+    source = written_source(function)
+    plain, functions = split_functions(without_error_states(source.node, source.outer))
+    return replace(
+        source,
+        node=structured(with_own_targets(without_swaps(plain)), source.error),
+        functions=functions,
+    )
+
+
+def written_source(function: Callable[..., Any]) -> FunctionSource:
+    """Read the definition of a function as it is written; raises as `function_source`."""
+    part = vars(function).get(PART) if isinstance(function, FunctionType) else None
+    if part is not None:
+        return part  # type: ignore[no-any-return]
     if not isinstance(function, FunctionType):
         raise FrontendError(f"{function!r} is not a Python function; {_ADVICE}")
     name = function.__name__
@@ -116,12 +133,7 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
     path = inspect.getsourcefile(function) or "<unknown>"
     source = FunctionSource(node, path, first_line, lines, indent, _outer(function))
     _require_shallow(source)
-    plain, functions = split_functions(without_error_states(node, source.outer))
-    return replace(
-        source,
-        node=structured(with_own_targets(without_swaps(plain)), source.error),
-        functions=functions,
-    )
+    return source
 
 
 @cache

@@ -40,11 +40,11 @@ def is_never_read_after(function: ast.FunctionDef, statement: ast.stmt, name: st
         return False
     for depth in range(len(path) - 1, -1, -1):
         block, position, owner = path[depth]
-        after = _first_use(block[position + 1 :], name)
+        after = first_use(block[position + 1 :], name)
         if after is not None:
             return after
         if isinstance(owner, ast.For | ast.While):  # the next iteration, or none
-            again = _first_use([*_header(owner), *block[: position + 1]], name)
+            again = first_use([*_header(owner), *block[: position + 1]], name)
             if again is False:
                 return False
     return True
@@ -133,13 +133,13 @@ def _header(loop: ast.For | ast.While) -> list[ast.stmt]:
     return [ast.Expr(test)]
 
 
-def _first_use(statements: Sequence[ast.stmt], name: str) -> bool | None:
+def first_use(statements: Sequence[ast.stmt], name: str) -> bool | None:
     """Whether the first use of a name is an assignment; None if it may have no use."""
     for node in statements:
         if isinstance(node, ast.For | ast.If) and not _uses_at_start(node, name):
             is_index = isinstance(node, ast.For) and _uses(node.target, name)
-            sides = [None if is_index else _first_use(node.body, name)]
-            sides.append(_first_use(node.orelse, name))
+            sides = [None if is_index else first_use(node.body, name)]
+            sides.append(first_use(node.orelse, name))
             if False in sides:
                 return False
             if isinstance(node, ast.If) and None not in sides:

@@ -42,6 +42,7 @@ def isfinite(x):
 
 
 def isclose(a, b, rtol=1e-5, atol=1e-8):
+    b = b * 1.0  # as numpy does, so that differences and magnitudes of integers do not wrap around
     return ((np.abs(a - b) <= atol + rtol * np.abs(b)) & (np.abs(b) < np.inf)) | (a == b)
 
 
@@ -50,6 +51,7 @@ def allclose(a, b, rtol=1e-5, atol=1e-8):
 
 
 def logaddexp(x1, x2):
+    x1, x2 = x1 * 1.0, x2 * 1.0
     return np.where(
         x1 == x2, x1 + 0.6931471805599453, np.maximum(x1, x2) + np.log1p(np.exp(-np.abs(x1 - x2)))
     )

@@ -14,7 +14,6 @@ from polysched.frontends.python.scope.array_values import (
     ArrayValue,
     Operand,
     element,
-    mapped,
     require_same,
     shape_text,
 )
@@ -175,12 +174,7 @@ class Assigner(ElementStores):
             return
         read, operand = self.reader.operand(target), self.reader.operand(value)
         try:
-            result = mapped(
-                self.reader.build,
-                lambda left, right: self.reader.binary(operator, left, right, node),
-                read,
-                operand,
-            )
+            result = self.reader.combined(operator, read, operand, node)
         except KernelError as error:
             raise source.error(node, str(error)) from None
         if isinstance(read, Value):

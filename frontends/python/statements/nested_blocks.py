@@ -33,7 +33,9 @@ def nested_block(
         indices: the indices of the loops that it opens; None for a branch.
     """
     scope = stores.reader.scope
-    ended = EndedBinding(f"is read outside of {kind} that gives it a value")
+    ended = EndedBinding(
+        f"is read outside of a {kind} that gives it a value; give it one before the {kind}"
+    )
     changed = [name for name in assigned(body) if name not in indices_of(scope.names.get(name))]
     kept = _kept_arrays(stores, body)
     if indices is not None:
@@ -50,7 +52,8 @@ def nested_block(
             scope.names[name] = ended
         elif isinstance(binding, ArrayHandle | ArrayValue) and before.get(name) is not binding:
             shown = whole(binding) if isinstance(binding, ArrayHandle) else binding
-            array = shown if indices is None else None
+            is_new = indices is None or scope.owned.get(name) is binding
+            array = shown if is_new else None
             scope.names[name] = replace(ended, is_number=False, array=array)
     for name in indices or ():
         scope.names[name] = replace(ended, is_number=False)

@@ -149,9 +149,10 @@ class Declarer:
                     f"'{loop.name}' is already an array or a number; choose another name for the "
                     "index",
                 )
+        self._declare_arrays(node, node.body, is_filled=True)
         enclosing = scope.indices
         with (
-            nested_block(self.assigner, node.body, "a loop", tuple(loop.name for loop in loops)),
+            nested_block(self.assigner, node.body, "loop", tuple(loop.name for loop in loops)),
             ExitStack() as stack,
         ):
             for loop in loops:
@@ -171,12 +172,14 @@ class Declarer:
             self.block(node.body if is_true else node.orelse)
             return
         is_affine = self._is_affine(condition)
-        self._declare_arrays(node, is_affine=is_affine)
+        inner = [part for one in (*node.body, *node.orelse) for part in ast.walk(one)]
+        has_branch = any(isinstance(part, ast.If) for part in inner)
+        self._declare_arrays(node, [node], is_filled=not is_affine or has_branch)
         if is_affine:
             for side, body in self._sides(condition, node):
                 if body:
                     where = self.reader.build.where(side.expression)
-                    with nested_block(self.assigner, body, "a branch"), where:
+                    with nested_block(self.assigner, body, "branch"), where:
                         if self.reader.build.is_reached():
                             self.block(body)
             return
@@ -186,7 +189,7 @@ class Declarer:
         before = {name for name, binding in scope.names.items() if isinstance(binding, LocalNumber)}
         for side, body in self._sides(condition, node):
             scope.guards.append(side)
-            with nested_block(self.assigner, body, "a branch"):
+            with nested_block(self.assigner, body, "branch"):
                 self.block(body)
             scope.guards.pop()
             for name, binding in scope.names.items():
@@ -196,20 +199,21 @@ class Declarer:
             if isinstance(binding, PartialBinding) and always_assigns([node], name):
                 scope.names[name] = binding.number
 
-    def _declare_arrays(self, node: ast.If, *, is_affine: bool) -> None:
-        """Declare the arrays that all sides of a branch make and that are read after it.
+    def _declare_arrays(self, node: ast.stmt, body: list[ast.stmt], *, is_filled: bool) -> None:
+        """Declare the arrays that a loop or all sides of a branch make and that are read after it.
 
-        Under a condition over data each side keeps the elements that it does not store, so the
-        array starts with zeros.
+        Args:
+            body: the statements that must make them.
+            is_filled: whether they start with zeros: each side of a branch over data keeps the
+                elements that it does not store, and a loop may run no iteration.
         """
         scope, arrays = self.reader.scope, self.assigner.arrays
         for name, array in scope.branch_arrays.items():
             is_bound = not isinstance(scope.names.get(name), EndedBinding | None)
-            if not is_bound and always_assigns([node], name):
+            if not is_bound and always_assigns(body, name):
                 handle = arrays.declare(node, name, array.dtype, array.shape)
                 made = scope.names[name] = scope.owned[name] = whole(handle, array.shape)
-                inner = [part for one in (*node.body, *node.orelse) for part in ast.walk(one)]
-                if not is_affine or any(isinstance(part, ast.If) for part in inner):
+                if is_filled:
                     arrays.fill(node, made, Value(Constant(0, array.dtype)))
 
     def _may_change(self, condition: Value, body: list[ast.stmt]) -> bool:

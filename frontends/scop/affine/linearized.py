@@ -18,11 +18,19 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine.bindings import IntegerBinding
+from polysched.frontends.scop.affine.expected import expects, unproved
 from polysched.frontends.scop.affine.expressions import affine
 from polysched.frontends.scop.affine.scope import Scope
-from polysched.frontends.scop.types.c_types import c_name, declared_type, promoted
+from polysched.frontends.scop.types.c_types import (
+    c_name,
+    common_type,
+    declared_type,
+    promoted,
+    type_range,
+)
 from polysched.ir.core.kernel import Array
 from polysched.ir.expr.affine import weighted_sum
+from polysched.ir.expr.dtypes import DType, boolean, i64
 from polysched.ir.expr.expressions import Constant, Expression, Operation
 from polysched.ir.expr.operators import Operator
 
@@ -88,43 +96,65 @@ def polynomial_value(scope: Scope, node: c_ast.Node) -> Expression:
 
 
 def _polynomial(scope: Scope, node: c_ast.Node) -> Polynomial:
+    """Translate a subscript, which addresses an element modulo 2**64."""
+    return _exact(scope, node, i64)
+
+
+def _exact(scope: Scope, node: c_ast.Node, dtype: DType) -> Polynomial:
+    """Translate an integer that C converts to a type, as an exact number."""
+    polynomial, own = _typed(scope, node)
+    if not own.is_signed and own.bits < dtype.bits:
+        _require_no_wrap(scope, node, polynomial, own)
+    return polynomial
+
+
+def _typed(scope: Scope, node: c_ast.Node) -> tuple[Polynomial, DType]:
+    """Translate an integer, modulo the range of its type, which is returned too."""
     match node:
-        case c_ast.BinaryOp(op="+", left=left, right=right):
-            return _plus(_polynomial(scope, left), _polynomial(scope, right), 1)
-        case c_ast.BinaryOp(op="-", left=left, right=right):
-            return _plus(_polynomial(scope, left), _polynomial(scope, right), -1)
-        case c_ast.BinaryOp(op="*", left=left, right=right):
-            return _times(_polynomial(scope, left), _polynomial(scope, right))
+        case c_ast.BinaryOp(op="+" | "-" | "*" as operator, left=left, right=right):
+            dtype = common_type(_typed(scope, left)[1], _typed(scope, right)[1])
+            one, other = (_exact(scope, side, dtype) for side in (left, right))
+            if operator == "*":
+                return _times(one, other), dtype
+            return _plus(one, other, 1 if operator == "+" else -1), dtype
         case c_ast.UnaryOp(op="-", expr=operand):
-            return _times(_polynomial(scope, operand), {(): -1})
-        case c_ast.Cast(to_type=type_, expr=operand) if _is_wide(scope, type_, node):
-            # Addresses are computed modulo 2**64, so a cast to 64 bits does not change them.
-            return _polynomial(scope, operand)
+            polynomial, dtype = _typed(scope, operand)
+            return _times(polynomial, {(): -1}), dtype
+        case c_ast.Cast(to_type=type_, expr=operand):
+            to = declared_type(type_.type, scope.typedefs, scope.source_map, node).dtype
+            if to is not None and to.is_integer and to.bits == 64:
+                return _exact(scope, operand, to), to
         case c_ast.ID():
-            _require_exact(scope, node)
             binding = scope.find(node.name)
             if isinstance(binding, IntegerBinding):
-                return polynomial_of(binding.value)
-    return polynomial_of(affine(scope, node).value)
+                return polynomial_of(binding.value), promoted(binding.dtype)
+    integer = affine(scope, node)
+    return polynomial_of(integer.value), promoted(integer.dtype)
 
 
-def _is_wide(scope: Scope, type_: c_ast.Node, node: c_ast.Node) -> bool:
-    dtype = declared_type(type_.type, scope.typedefs, scope.source_map, node).dtype
-    return dtype is not None and dtype.is_integer and dtype.bits == 64
-
-
-def _require_exact(scope: Scope, node: c_ast.ID) -> None:
-    """Check that products of a variable do not wrap around below 64 bits."""
-    binding = scope.lookup(node)
-    if not isinstance(binding, IntegerBinding):
-        return
-    dtype = promoted(binding.dtype)
-    if not dtype.is_signed and dtype.bits < 64:
-        shown = c_name(binding.dtype)
-        raise scope.error(
+def _require_no_wrap(scope: Scope, node: c_ast.Node, polynomial: Polynomial, dtype: DType) -> None:
+    """Check that an unsigned polynomial fits its type; a product, by a bound of each factor."""
+    shown, greatest = f"'{scope.source_map.text(node)}'", type_range(dtype)[1]
+    atoms = {atom for monomial in polynomial for atom in monomial}
+    degree = max(map(len, polynomial), default=0)
+    if degree < 2:
+        value = weighted_sum([(by, own[0]) for own, by in polynomial.items() if own],
+                             polynomial.get((), 0))  # fmt: skip
+        needed = [value >= 0, value <= greatest]
+    else:
+        total = sum(abs(coefficient) for coefficient in polynomial.values())
+        largest = int((greatest / total) ** (1 / degree))
+        is_sum = all(coefficient > 0 for coefficient in polynomial.values())
+        needed = [
+            condition for atom in sorted(atoms, key=str)
+            for condition in (atom >= 0, atom <= largest)
+        ] if is_sum else [Constant(False, boolean)]  # fmt: skip
+    if not all(expects(scope, node, one, f"{shown} wraps around") for one in needed):
+        raise unproved(
+            scope,
             node,
-            f"'{node.name}' is {shown}, and a product of {shown} may wrap around; "
-            "expected a signed type or size_t in a linearized subscript",
+            f"{shown} is {c_name(dtype)} and may wrap around; expected a signed type or size_t in "
+            "a linearized subscript",
         )
 
 

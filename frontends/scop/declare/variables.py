@@ -12,7 +12,7 @@ from pycparser import c_ast
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine.expressions import EXTREMA
 from polysched.frontends.scop.rewrites.region import Region
-from polysched.frontends.scop.rewrites.size_values import DerivedSize, EntryValue, PointerTest
+from polysched.frontends.scop.rewrites.size_values import SizeValue
 from polysched.frontends.scop.source.parse import ParsedSource
 from polysched.frontends.scop.source.trees import walk
 from polysched.frontends.scop.types.c_types import CType, Typedefs, declared_type
@@ -46,7 +46,7 @@ class Variable:
     type: CType
     origin: Origin
     place: MemberPlace | None = None
-    derived: DerivedSize | EntryValue | PointerTest | None = None
+    derived: SizeValue | None = None
 
 
 def typedefs_of(tree: c_ast.FileAST, before: Collection[c_ast.Node] = ()) -> Typedefs:

@@ -103,22 +103,19 @@ def _compared(region: Region) -> Iterator[tuple[str, str]]:
 
 
 def _pointers_around(region: Region) -> Iterator[tuple[str, c_ast.PtrDecl]]:
-    arguments = region.function.decl.type.args
-    for node in (*([] if arguments is None else arguments.params), *region.before):
-        is_pointer = isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.PtrDecl)
-        if is_pointer and isinstance(node.type.type, c_ast.TypeDecl):
+    for node in region.around:
+        if isinstance(node.type, c_ast.PtrDecl) and isinstance(node.type.type, c_ast.TypeDecl):
             yield node.name, node.type
 
 
 def _changed(region: Region) -> Iterator[str]:
     """Yield the names that a region changes or declares."""
-    for item in region.items:
-        for node in walk(item):
-            target = changed_by(node)
-            if target is not None:
-                yield base_name(target)
-            elif isinstance(node, c_ast.Decl) and node.name:
-                yield node.name
+    for node in region.nodes:
+        target = changed_by(node)
+        if target is not None:
+            yield base_name(target)
+        elif isinstance(node, c_ast.Decl) and node.name:
+            yield node.name
 
 
 def _keeps_elements(region: Region, dtype: DType, element_type: ElementType) -> bool:
@@ -129,8 +126,7 @@ def _keeps_elements(region: Region, dtype: DType, element_type: ElementType) -> 
         for node in walk(body)
         if isinstance(node, c_ast.UnaryOp) and node.op == "&"
     }
-    own = {node.name for node in (*region.before, *_declarations(region))}
-    own |= {node.name for node in _parameters(region)}
+    own = {node.name for node in (*region.around, *region.declared)}
     for item in region.items:
         for node in walk(item):
             target = changed_by(node)
@@ -154,15 +150,3 @@ def _array_of(target: c_ast.ArrayRef | c_ast.UnaryOp) -> c_ast.Node:
     inner = target.name if isinstance(target, c_ast.ArrayRef) else target.expr
     is_element = isinstance(inner, c_ast.ArrayRef | c_ast.UnaryOp)
     return _array_of(inner) if is_element else inner
-
-
-def _parameters(region: Region) -> Iterator[c_ast.Decl]:
-    arguments = region.function.decl.type.args
-    for node in [] if arguments is None else arguments.params:
-        if isinstance(node, c_ast.Decl):
-            yield node
-
-
-def _declarations(region: Region) -> Iterator[c_ast.Decl]:
-    for item in region.items:
-        yield from (node for node in walk(item) if isinstance(node, c_ast.Decl))

@@ -44,7 +44,7 @@ def with_hoisted_pointers(
     """Replace invariant pointers by local variables, which the code before the call sets."""
     if region.is_function:
         return region
-    declared = {node.name: node for node in _around(region)}
+    declared = {node.name: node for node in region.around}
     changed = set(_changed(region))
     hoisting = _Hoisting(declared, changed, struct_of, names)
     items = tuple(hoisting.rewritten(item, ()) for item in region.items)
@@ -59,7 +59,7 @@ def with_hoisted_pointers(
 
 def _keeps_pointers(region: Region, hoisting: _Hoisting, has_bytes: HasBytes) -> bool:
     """Whether no store of a region can change a pointer that is read before it."""
-    types = {node.name: node.type for node in (*_around(region), *_declared(region))}
+    types = {node.name: node.type for node in (*region.around, *region.declared)}
     for item in region.items:
         for node in walk(item):
             target = changed_by(node)
@@ -206,23 +206,9 @@ def _guards(loops: tuple[c_ast.Node | None, ...]) -> list[c_ast.Node] | None:
     return guards or None
 
 
-def _around(region: Region) -> Iterator[c_ast.Decl]:
-    arguments = region.function.decl.type.args
-    for node in (*([] if arguments is None else arguments.params), *region.before):
-        if isinstance(node, c_ast.Decl):
-            yield node
-
-
 def _changed(region: Region) -> Iterator[str]:
     """Yield the names that a region changes or declares."""
-    for item in region.items:
-        for node in walk(item):
-            target = changed_by(node)
-            if isinstance(target, c_ast.ID):
-                yield target.name
-    yield from (node.name for node in _declared(region))
-
-
-def _declared(region: Region) -> Iterator[c_ast.Decl]:
-    for item in region.items:
-        yield from (node for node in walk(item) if isinstance(node, c_ast.Decl) and node.name)
+    for target in map(changed_by, region.nodes):
+        if isinstance(target, c_ast.ID):
+            yield target.name
+    yield from (node.name for node in region.declared)

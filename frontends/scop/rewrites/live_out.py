@@ -24,7 +24,14 @@ from pycparser import c_ast
 from polysched.frontends.scop.rewrites.region import LiveOut, Region
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by
 from polysched.frontends.scop.source.names import Names
-from polysched.frontends.scop.source.trees import LOOPS, Distance, names_in, substituted, walk
+from polysched.frontends.scop.source.trees import (
+    LOOPS,
+    Distance,
+    mapped,
+    names_in,
+    substituted,
+    walk,
+)
 
 _LEAVING = (c_ast.Break, c_ast.Continue, c_ast.Goto, c_ast.Return)
 _EMPTY = c_ast.EmptyStatement()
@@ -114,6 +121,21 @@ def _declares(node: c_ast.Node, name: str) -> bool:
     return is_own and "static" not in (node.storage or ())
 
 
+def reads_earlier_value(items: Iterable[c_ast.Node], name: str) -> bool:
+    """Whether the statements of a function may read a value that a variable had before them."""
+    return _first_use(map(_without_exits, items), name) is _Use.READ
+
+
+def _without_exits(node: c_ast.Node) -> c_ast.Node:
+    """Let statements that leave a loop or the function go on: more reads may follow then."""
+    match node:
+        case c_ast.Break() | c_ast.Continue() | c_ast.Return(expr=None):
+            return _EMPTY
+        case c_ast.Return(expr=value):
+            return value
+    return mapped(node, _without_exits)
+
+
 class _Use(Enum):
     """First use of a variable by statements: none on some path, a value set, or its value read."""
 
@@ -158,21 +180,12 @@ def _own_first_use(node: c_ast.Node, name: str) -> _Use:
 
 def _declared_around(region: Region) -> Iterator[tuple[str, c_ast.Node]]:
     """Yield the variables of the function around a region, with their types."""
-    arguments = region.function.decl.type.args
-    inside = {
-        node.name for item in region.items for node in walk(item) if isinstance(node, c_ast.Decl)
-    }
-    for node in (*([] if arguments is None else arguments.params), *region.before):
-        if isinstance(node, c_ast.Decl) and node.name not in inside:
-            yield node.name, node.type
+    inside = {node.name for node in region.declared}
+    yield from ((node.name, node.type) for node in region.around if node.name not in inside)
 
 
 def _targets(region: Region) -> Iterator[c_ast.Node]:
-    for item in region.items:
-        for node in walk(item):
-            target = changed_by(node)
-            if target is not None:
-                yield target
+    yield from (target for target in map(changed_by, region.nodes) if target is not None)
 
 
 def _counters(region: Region) -> Iterator[str]:

@@ -87,8 +87,8 @@ def _range(node: c_ast.For) -> tuple[str, c_ast.Node, c_ast.Node, str | None]:
             end = end if isinstance(node.cond, c_ast.BinaryOp) else ZERO
         case _:
             raise NotUnderstoodError
-    if not _is_signed(node.init):  # products with the distance must not wrap around
-        index, first, end = (as_long(part) for part in (index, first, end))
+    # Products with the distance must not wrap around.
+    index, first, end = (as_long(part) for part in (index, first, end))
     one = c_ast.Constant("int", "1", node.coord)
     match relation:
         case "<":

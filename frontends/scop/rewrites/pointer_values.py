@@ -1,4 +1,4 @@
-"""Turn the assignments to a pointer that is declared before into declarations.
+"""Turn the assignments to a variable that is declared before into declarations.
 
 ::
 
@@ -7,34 +7,49 @@
         p = x; while (n--) s += *p++;
     }
 
-Each assignment becomes a pointer of its own, up to the next one in the same block. A pointer stays
-unchanged if a use of it may follow several of its assignments.
+Each assignment becomes a variable of its own, up to the next one in the same block. A variable
+stays unchanged if a use of it may follow several of its assignments. Pointers are rewritten, and
+integers in bounds of loops and in subscripts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.usage import changed_by
+from polysched.frontends.scop.rewrites.usage import base_name, changed_by
 from polysched.frontends.scop.source.names import Names
-from polysched.frontends.scop.source.trees import mapped, names_in, substituted, walk
+from polysched.frontends.scop.source.trees import LOOPS, StandIn, mapped, names_in, walk
 
 
 def with_pointer_values(items: Sequence[c_ast.Node], names: Names) -> tuple[c_ast.Node, ...]:
-    """Declare a pointer for each value that an assignment gives to a local pointer.
+    """Declare a variable for each value that an assignment gives to a pointer or a bound.
 
     Args:
         items: the statements of a region.
         names: the names that are taken.
     """
     result = tuple(map(_with_moves, items))
-    declared = [node for item in result for node in walk(item) if isinstance(node, c_ast.Decl)]
+    pointers = {
+        node.name
+        for item in result
+        for node in walk(item)
+        if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.PtrDecl)
+    }
+    result = _with_starts_before(result, pointers)
+    nodes = [node for item in result for node in walk(item)]
+    declared = [node for node in nodes if isinstance(node, c_ast.Decl)]
+    parts = [node.subscript for node in nodes if isinstance(node, c_ast.ArrayRef)]
+    for node in nodes:
+        if isinstance(node, LOOPS):
+            parts += [one for one in (node.cond, getattr(node, "init", None)) if one is not None]
+    bounds = {name for part in parts for name in names_in(part)}
     for node in declared:
         is_pointer = isinstance(node.type, c_ast.PtrDecl)
         is_plain = is_pointer and isinstance(node.type.type, c_ast.TypeDecl)
+        is_plain |= isinstance(node.type, c_ast.TypeDecl) and node.name in bounds
         is_single = [one.name for one in declared].count(node.name) == 1
         is_set = any(_sets(inner, node.name) for item in result for inner in walk(item))
         if is_plain and is_single and is_set:
@@ -55,6 +70,44 @@ def _with_moves(node: c_ast.Node) -> c_ast.Node:
         ) if name == other and name not in names_in(by):
             return c_ast.Assignment(f"{operator}=", own, by, node.coord)
     return mapped(node, _with_moves)
+
+
+def _with_starts_before(
+    items: Iterable[c_ast.Node], pointers: Collection[str]
+) -> tuple[c_ast.Node, ...]:
+    """Move the assignments to pointers in front of the loops whose headers contain them."""
+
+    def inside(node: c_ast.Node) -> c_ast.Node:
+        if isinstance(node, c_ast.Compound):
+            block = _with_starts_before(node.block_items or (), pointers)
+            is_same = list(block) == list(node.block_items or ())
+            return node if is_same else c_ast.Compound(list(block), node.coord)
+        return mapped(node, inside)
+
+    result: list[c_ast.Node] = []
+    for item in map(inside, items):
+        starts = _starts(item, pointers)
+        result += [*starts, _without_starts(item, starts) if starts else item]
+    return tuple(result)
+
+
+def _without_starts(node: c_ast.For, starts: Collection[c_ast.Node]) -> c_ast.For:
+    kept = [one for one in node.init.exprs if one not in starts]
+    init = c_ast.ExprList(kept, node.coord) if len(kept) > 1 else (kept or [None])[0]
+    return c_ast.For(init, node.cond, node.next, node.stmt, node.coord)
+
+
+def _starts(node: c_ast.Node, pointers: Collection[str]) -> list[c_ast.Node]:
+    """Return the assignments to pointers in the header of a loop that may come first."""
+    if not isinstance(node, c_ast.For) or not isinstance(node.init, c_ast.ExprList):
+        return []
+    found = [one for one in node.init.exprs if any(_sets(one, name) for name in pointers)]
+    others = [one for one in node.init.exprs if one not in found]
+    own = {one.lvalue.name for one in found}
+    set_ = own | {base_name(changed_by(inner) or inner) for one in others for inner in walk(one)}
+    read = {name for one in found for name in names_in(one.rvalue)}
+    is_apart = not read & set_ and not any(own & {*names_in(one)} for one in others)
+    return found if is_apart else []
 
 
 def _sets(node: c_ast.Node, name: str) -> bool:
@@ -114,10 +167,15 @@ class _Values:
             return node
         if current is None:
             raise _SeveralValuesError
-        return substituted(node, {self.name: c_ast.ID(current, node.coord)})
+        if isinstance(node, c_ast.ID):
+            return StandIn(current, node)
+        return mapped(node, lambda child: self.renamed(child, current))
 
     def declared(self, name: str, value: c_ast.Node, node: c_ast.Node) -> c_ast.Decl:
         type_ = self.declaration.type
-        inner = c_ast.TypeDecl(name, type_.type.quals, None, type_.type.type, node.coord)
-        pointer = c_ast.PtrDecl([], inner, node.coord)
-        return c_ast.Decl(name, [], [], [], [], pointer, value, None, node.coord)
+        if isinstance(type_, c_ast.TypeDecl):
+            own: c_ast.Node = c_ast.TypeDecl(name, [], None, type_.type, node.coord)
+        else:
+            inner = c_ast.TypeDecl(name, type_.type.quals, None, type_.type.type, node.coord)
+            own = c_ast.PtrDecl([], inner, node.coord)
+        return c_ast.Decl(name, [], [], [], [], own, value, None, node.coord)

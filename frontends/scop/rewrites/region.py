@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, suggestion
-from polysched.frontends.scop.rewrites.size_values import DerivedSize, EntryValue, PointerTest
+from polysched.frontends.scop.rewrites.size_values import SizeValue
 from polysched.frontends.scop.rewrites.usage import usage_of
 from polysched.frontends.scop.source.parse import ParsedSource
+from polysched.frontends.scop.source.trees import walk
 from polysched.frontends.scop.types.struct_places import MemberVariable
 
 
@@ -59,7 +60,7 @@ class Region:
     node: c_ast.Node
     end: c_ast.Node | None = None
     members: Mapping[str, MemberVariable] = field(default_factory=dict)
-    derived: Mapping[str, DerivedSize | EntryValue | PointerTest] = field(default_factory=dict)
+    derived: Mapping[str, SizeValue] = field(default_factory=dict)
     results: tuple[LiveOut, ...] = ()
     ended: frozenset[str] = frozenset()
     hoisted: tuple[str, ...] = ()
@@ -75,6 +76,28 @@ class Region:
         """The kernel's name."""
         name: str = self.function.decl.name
         return name
+
+    @property
+    def parameters(self) -> list[c_ast.Decl]:
+        """The declarations of the function's parameters."""
+        arguments = self.function.decl.type.args
+        nodes = [] if arguments is None else arguments.params
+        return [node for node in nodes if isinstance(node, c_ast.Decl)]
+
+    @property
+    def around(self) -> list[c_ast.Decl]:
+        """The declarations of the parameters and of the local variables around the region."""
+        return [*self.parameters, *(one for one in self.before if isinstance(one, c_ast.Decl))]
+
+    @property
+    def nodes(self) -> list[c_ast.Node]:
+        """The nodes of all statements, in preorder."""
+        return [node for item in self.items for node in walk(item)]
+
+    @property
+    def declared(self) -> list[c_ast.Decl]:
+        """The declarations inside the statements."""
+        return [node for node in self.nodes if isinstance(node, c_ast.Decl) and node.name]
 
 
 def functions_of(parsed: ParsedSource) -> Mapping[str, c_ast.FuncDef]:

@@ -111,6 +111,31 @@ class PointerTest:
         return f"(long)({self.pointer_text} != 0)"
 
 
+@dataclass(frozen=True)
+class RowStep:
+    """Distance of the rows that an array of pointers leads to, in elements.
+
+    Attributes:
+        node: the array in the source.
+        rows: the variable that stands for the elements of all rows.
+        dtype: the type of the size.
+    """
+
+    node: c_ast.Node
+    rows: str
+    dtype: DType = i64
+    sizes: tuple[str, ...] = ()
+
+    @property
+    def table(self) -> str:
+        """The name of the array."""
+        return str(self.node.name)
+
+
+SizeValue = DerivedSize | EntryValue | PointerTest | RowStep
+"""Sizes that are computed at the entry."""
+
+
 def c_text(node: c_ast.Node) -> str:
     """Return an expression as C text."""
     text: str = _Text().visit(node)

@@ -159,7 +159,7 @@ def _is_increment(node: c_ast.Node | None, name: str) -> bool:
 
 def _keeps_strings(region: Region, found: _ToTheEnd, *, is_single: bool) -> bool:
     """Whether no store of a region may change the rest of a string."""
-    parameters = _parameters(region)
+    parameters = region.parameters
     around = (*parameters, *(node for node in region.before if isinstance(node, c_ast.Decl)))
     own = {node.name: node.type for node in around}
     nodes = [node for item in region.items for node in walk(item)]
@@ -190,9 +190,3 @@ def _keeps_strings(region: Region, found: _ToTheEnd, *, is_single: bool) -> bool
         if not is_apart and not is_reached:
             return False
     return True
-
-
-def _parameters(region: Region) -> list[c_ast.Decl]:
-    arguments = region.function.decl.type.args
-    nodes = [] if arguments is None else arguments.params
-    return [node for node in nodes if isinstance(node, c_ast.Decl)]

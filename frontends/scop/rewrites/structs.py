@@ -46,7 +46,10 @@ def without_structs(parsed: ParsedSource, region: Region, typedefs: Typedefs) ->
     inside = [node for item in region.items for node in walk(item) if isinstance(node, c_ast.Decl)]
     layouts = Layouts(parsed, typedefs)
     taken = frozenset(
-        used | {node.name for node in inside if node.name} | _declared(parsed, region)
+        used
+        | set(region.members)
+        | {node.name for node in inside if node.name}
+        | _declared(parsed, region)
     )
     indexed: set[str] = set()
     while True:
@@ -61,7 +64,7 @@ def without_structs(parsed: ParsedSource, region: Region, typedefs: Typedefs) ->
         items = members.items(region.items, environment)
         if members.indexed == indexed:
             _require_none(parsed, items, environment)
-            return replace(region, items=items, members=members.variables)
+            return replace(region, items=items, members={**region.members, **members.variables})
         indexed = members.indexed
 
 
@@ -108,9 +111,7 @@ def _require_none(
 
 def _outside(parsed: ParsedSource, region: Region) -> Iterator[c_ast.Decl]:
     """Yield the declarations outside a region, outermost first."""
-    arguments = region.function.decl.type.args
-    parameters = [] if arguments is None else arguments.params
-    for node in (*parsed.tree.ext, *parameters, *region.before):
+    for node in (*parsed.tree.ext, *region.around):
         if isinstance(node, c_ast.Decl) and node.name is not None:
             yield node
 

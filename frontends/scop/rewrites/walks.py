@@ -94,12 +94,19 @@ def without_walks(items: Sequence[c_ast.Node], pointers: Collection[str]) -> tup
     for name in dict.fromkeys([*pointers, *local]):
         moved = any(_moves(node, name) for item in result for node in walk(item))
         if moved and local.count(name) + (name in pointers) == 1:
-            with contextlib.suppress(NotUnderstoodError):
-                try:
-                    result, _ = _Walk(name).items(result, _Offset(ZERO), ())
-                except NotUnderstoodError:
-                    result = with_counter(result, name)
+            for rewritten in (_walked, with_counter, _walked_anywhere):
+                with contextlib.suppress(NotUnderstoodError):
+                    result = rewritten(result, name)
+                    break
     return result
+
+
+def _walked(items: tuple[c_ast.Node, ...], name: str) -> tuple[c_ast.Node, ...]:
+    return _Walk(name).items(items, _Offset(ZERO), ())[0]
+
+
+def _walked_anywhere(items: tuple[c_ast.Node, ...], name: str) -> tuple[c_ast.Node, ...]:
+    return _Walk(name, is_read_anywhere=True).items(items, _Offset(ZERO), ())[0]
 
 
 def local_pointers(items: Sequence[c_ast.Node]) -> list[str]:
@@ -165,10 +172,17 @@ class _Offset:
 
 @dataclass(frozen=True)
 class _Walk:
-    """Rewriting of one pointer, or of an integer of a type."""
+    """Rewriting of one pointer, or of an integer of a type.
+
+    Attributes:
+        name: the variable.
+        type_: the type of an integer.
+        is_read_anywhere: whether a pointer may be read outside the loops that move it.
+    """
 
     name: str
     type_: c_ast.TypeDecl | None = None
+    is_read_anywhere: bool = False
 
     def items(
         self, items: Sequence[c_ast.Node], offset: _Offset, loops: tuple[int, ...]
@@ -266,7 +280,7 @@ class _Walk:
             return node
         if not offset.inside <= set(loops):
             has_distance = any(isinstance(inner, Distance) for inner in walk(node))
-            if not (has_distance or self.type_ is not None):
+            if not (has_distance or self.type_ is not None or self.is_read_anywhere):
                 raise NotUnderstoodError
             return self._read(node, _Offset(offset.exact))
         return self._read(node, offset)

@@ -11,6 +11,7 @@ from pycparser import c_ast, c_parser
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.source.items import Item, items_of, needed, only, roots_of
+from polysched.frontends.scop.source.pointer_types import with_pointer_types
 from polysched.frontends.scop.source.source_map import SourceMap
 from polysched.frontends.scop.source.strings import with_listed_strings
 from polysched.frontends.scop.source.text import SourceText
@@ -128,7 +129,8 @@ class _RefusedTextError(Exception):
 
 def _tree(source: SourceText, text: str) -> c_ast.FileAST:
     try:
-        return with_listed_strings(_Parser().parse(f"{_PRELUDE}\n{text}", source.path))
+        tree = _Parser().parse(f"{_PRELUDE}\n{text}", source.path)
+        return with_pointer_types(with_listed_strings(tree))
     except c_parser.ParseError as error:
         placed = _PLACED.match(str(error))
         line = None if placed is None else int(placed[1]) - _PRELUDE_LINES

@@ -163,7 +163,7 @@ def _is_covered(scope: Scope, access: LoggedAccess, row: Expression, largest: is
     """Whether a row subscript never exceeds the largest one that is certainly accessed."""
     try:
         with limited(KernelError, "the subscripts are too intricate"):
-            values = _values(scope, access, row)
+            values = values_of(scope, access, row + 1)
             union = values.union(isl.Set.from_pw_aff(largest))
             return bool(union.dim_max(0).is_equal(largest))
     except (KernelError, isl.Error):
@@ -176,7 +176,9 @@ def _outer(
     """Return the largest row subscript plus 1, as a function of the sizes."""
     try:
         with limited(KernelError, "the subscripts are too intricate"):
-            reached = reduce(isl.Set.union, (_values(scope, *pair) for pair in certain))
+            reached = reduce(
+                isl.Set.union, (values_of(scope, access, row + 1) for access, row in certain)
+            )
             largest = reached.coalesce().dim_max(0).coalesce()
             return _as_maximum(largest), largest
     except (KernelError, isl.Error):
@@ -188,10 +190,10 @@ def _outer(
         ) from None
 
 
-def _values(scope: Scope, access: LoggedAccess, row: Expression) -> isl.Set:
-    """Return the set of values of a row subscript plus 1 over the instances of an access."""
+def values_of(scope: Scope, access: LoggedAccess, expression: Expression) -> isl.Set:
+    """Return the set of values of an expression over the instances of an access."""
     space = instance_space(scope.parameters, "", access.indices)
-    function = to_pw_aff(row + 1, space)
+    function = to_pw_aff(expression, space)
     return isl.Map.from_pw_aff(function).intersect_domain(access.domain).range()
 
 

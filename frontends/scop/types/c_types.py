@@ -102,16 +102,31 @@ def declared_type(
         case c_ast.Struct() | c_ast.Union():
             raise source_map.error(at, "a struct or union; expected numbers, or arrays of numbers")
         case c_ast.Enum():
-            raise source_map.error(
-                at,
-                "a variable of an enumeration, whose type each compiler chooses (gcc: unsigned int "
-                "if no enumerator is negative); expected int or unsigned int",
-            )
+            return CType(_of_enumeration(node, source_map, at))
         case c_ast.FuncDecl():
             raise source_map.error(at, "a function; expected a number, or an array of numbers")
     raise source_map.error(
         at, "this type is not supported; expected a number or an array of numbers"
     )
+
+
+def _of_enumeration(node: c_ast.Enum, source_map: SourceMap, at: c_ast.Node) -> DType:
+    """Return the type of an enumeration, as gcc and clang choose it on Linux."""
+    values = [] if node.values is None else [one.value for one in node.values.enumerators]
+    negative = [isinstance(one, c_ast.UnaryOp) and one.op == "-" for one in values]
+    numbers = [one.expr if below else one for one, below in zip(values, negative, strict=True)]
+    if not values or not all(one is None or _is_narrow(one) for one in numbers):
+        raise source_map.error(
+            at,
+            "a variable of an enumeration, whose type follows from its values (gcc: unsigned int "
+            "if none is negative); expected literals in its definition, or int or unsigned int",
+        )
+    return i32 if any(negative) else u32
+
+
+def _is_narrow(node: c_ast.Node) -> bool:
+    """Whether a node is a literal that 32 bits hold."""
+    return isinstance(node, c_ast.Constant) and len(node.value) < 10 + node.value.startswith("0x")
 
 
 def _of_typedef(name: str, typedefs: Typedefs, source_map: SourceMap, at: c_ast.Node) -> CType:

@@ -161,13 +161,13 @@ class Layouts:
         named = self._named(type_)
         if named is not None:
             return self._member(named, at)
-        if isinstance(type_, c_ast.TypeDecl) and isinstance(type_.type, c_ast.Enum):
-            return [], _ENUMERATION_BYTES, _ENUMERATION_BYTES
         try:
             ctype = declared_type(type_, self._typedefs, self._source_map, at)
         except FrontendError:
             if isinstance(type_, c_ast.PtrDecl):
                 return [], _POINTER_BYTES, _POINTER_BYTES
+            if isinstance(type_, c_ast.TypeDecl) and isinstance(type_.type, c_ast.Enum):
+                return [], _ENUMERATION_BYTES, _ENUMERATION_BYTES
             raise
         if ctype.is_pointer:
             members = [Member((), type_, ctype, 0)] if ctype.dtype is not None else []

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
 from polysched.autoscheduler.candidate import Proposal, Situation
 from polysched.autoscheduler.cost import core_cost
 from polysched.autoscheduler.facts import StatementFacts
-from polysched.autoscheduler.legal import applied
+from polysched.autoscheduler.legal import applied, keeps_order
 from polysched.autoscheduler.nests import fresh_names
 from polysched.autoscheduler.recipes.plan import Plan
 from polysched.autoscheduler.recipes.steady_start import starts_at_one_value, steady_start
@@ -47,7 +48,10 @@ LARGEST_UNROLLED_COPY = 64
 
 
 def partial_sums(situation: Situation) -> Iterator[Proposal]:
-    """Propose lanes along the innermost loop of free reductions, the most rows first."""
+    """Propose lanes along the innermost loop of free reductions, the most rows first.
+
+    After a legal proposal, a shape must have a cheaper body.
+    """
     nest, program = situation.nest, situation.schedule.program
     if any(
         loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches
@@ -75,17 +79,18 @@ def partial_sums(situation: Situation) -> Iterator[Proposal]:
             steady = several[0]
             if after is not None:
                 steady = statement_facts(after.program, names[0], situation.sizes)
+            cheapest = math.inf
             for shape in SHAPES:
                 if skewed and shape[0] > 1:
                     continue  # rows that start at different columns share no loads
-                if not situation.may_gain(
-                    _least_cycles(situation, steady, loop.name, lanes, shape)
-                ):
+                cycles = _least_cycles(situation, steady, loop.name, lanes, shape)
+                if not situation.may_gain(cycles) or cycles >= cheapest:
                     continue
                 proposal = _proposal(
                     situation, steady, loop.name, lanes, shape, skewed if after else ()
                 )
                 if proposal is not None:
+                    cheapest = cycles
                     yield proposal
 
 
@@ -131,7 +136,7 @@ def _proposal(
     skewed: tuple[Step, ...],
     form: Instruction | None = None,
 ) -> Proposal | None:
-    """Return the proposal for a loop; None if the nest is too small for the shape.
+    """Return the proposal for a loop; None if it is illegal, or the nest too small for the shape.
 
     ``skewed`` makes the loop start at one value, and ``facts`` of the first statement hold after
     it. The instruction ``form`` adds consecutive terms to each lane.
@@ -141,7 +146,8 @@ def _proposal(
     written out.
     """
     nest, program = situation.nest, situation.schedule.program
-    name, (rows, vectors) = nest.statements[0], shape
+    names, (rows, vectors) = nest.statements, shape
+    name = names[0]
     chain = [loop.name for loop in nest.chain]
     outer_loops = [loop for loop in chain if loop != along and facts.target.stride(loop) != 0]
     row = outer_loops[-1] if outer_loops else None
@@ -197,7 +203,7 @@ def _proposal(
             combine, parts_loop = f"{folded}_combine", f"each_{last}"
             copies.append(combine)
     after = applied(situation.schedule, steps)
-    if after is None:
+    if after is None or not keeps_order(after.program, (*names, *copies)):
         return None
     steps += _short_loops(after, tuple(copies), len(nest.around), unrolled)
     together = f"{rows} sums at a time, " if rows > 1 else ""

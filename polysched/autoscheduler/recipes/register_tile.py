@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
-from itertools import combinations, islice, product
+from itertools import chain, combinations, islice, product
 
 from polysched.autoscheduler.candidate import Proposal, Situation
 from polysched.autoscheduler.cost import Cost, core_cost, with_traffic
@@ -74,15 +74,15 @@ def _runs_group(plan: Plan, group: TermGroup, facts: StatementFacts) -> bool:
 def _proposals(
     situation: Situation, facts: StatementFacts, plans: Iterable[Plan]
 ) -> Iterator[Proposal]:
-    """Yield the register tiles of the best plans, the cheapest first."""
-    simple = _ranked(situation, facts, plans)
-    refined = _ranked(
-        situation,
-        facts,
-        (t for _, plan in islice(simple, REFINED_PLANS) for t in _tiled_plans(plan, facts)),
-    )
+    """Yield the register tiles of the best plans, the cheapest first.
+
+    A plan at the lower bound of the nest comes before all tiles.
+    """
+    simple = list(islice(_ranked(situation, facts, plans), REFINED_PLANS))
+    best = simple[:1] if simple and situation.is_best(simple[0][0].cycles) else []
+    tiled = (tile for _, plan in simple for tile in _tiled_plans(plan, facts))
     seen: set[tuple[object, ...]] = set()
-    for cost, plan in refined:
+    for cost, plan in chain(best, _ranked(situation, facts, tiled)):
         if not situation.may_gain(cost.cycles * _weight(plan) / LARGEST_WEIGHT):
             return
         # Plans that differ only in factors keep or break the same order: one of each is enough.
@@ -174,23 +174,27 @@ def _ranked(
 ) -> Iterator[tuple[Cost, Plan]]:
     """Yield plans with their costs, the cheapest first; the first of equals stays first.
 
-    Traffic takes longer to predict than the rest, and few plans are looked at. So a plan waits with
-    its cost in the core, a lower bound, until no other plan is cheaper.
+    Few plans are looked at. So a plan waits with a lower bound until no other plan is cheaper: the
+    bound of the nest, then its cost in the core, then the cost with the traffic.
     """
     machine = situation.machine
-    waiting: list[tuple[float, bool, int, Cost, Plan, StatementFacts]] = []
+    waiting: list[tuple[float, int, int, Plan, StatementFacts, Cost]] = []
     for number, plan in enumerate(plans):
-        after = plan.facts(facts)
-        core = core_cost(after, machine)
-        waiting.append((core.cycles * _weight(plan), False, number, core, plan, after))
+        least = situation.least_cycles * _weight(plan)
+        waiting.append((least, 0, number, plan, facts, Cost(least)))
     heapify(waiting)
     while waiting:
-        _, is_final, number, cost, plan, after = heappop(waiting)
-        if is_final:
+        least, stage, number, plan, after, cost = heappop(waiting)
+        if stage == 2:
             yield cost, plan
+            continue
+        if stage == 0:
+            after = plan.facts(facts)
+            cost = core_cost(after, machine)
         else:
             cost = with_traffic(cost, after, machine)
-            heappush(waiting, (cost.cycles * _weight(plan), True, number, cost, plan, after))
+        waits = max(least, cost.cycles * _weight(plan))
+        heappush(waiting, (waits, stage + 1, number, plan, after, cost))
 
 
 def _weight(plan: Plan) -> float:

@@ -30,7 +30,7 @@ def limited(error: type[PolyschedError], message: str) -> Iterator[None]:
         message: the start of the exception's message: the failed action and its object.
     """
     try:
-        with operation_quota(DECLARATION_QUOTA, DECLARATION_SECONDS, of_processor=True):
+        with operation_quota(DECLARATION_QUOTA, DECLARATION_SECONDS):
             yield
     except QuotaExceededError:
         raise error(

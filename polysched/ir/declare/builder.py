@@ -79,6 +79,27 @@ class KernelBuilder:
         """
         self._symbols.assume(condition)
 
+    def assume_never(self, condition: Expression) -> bool:
+        """Assume that an affine condition holds in no instance declared here; every call checks it.
+
+        Returns:
+            whether that is possible: False if it holds in an instance whatever the parameters are.
+
+        Raises:
+            KernelError: the condition is not affine.
+        """
+        with (
+            self.where(condition),
+            limited(KernelError, "the bounds and conditions are too complex"),
+        ):
+            points = self._nest.instances(self._symbols.space("", self._nest.indices)).params()
+        context = self._symbols.context()
+        if context.is_subset(points):
+            return False
+        if not context.is_disjoint(points):
+            self._symbols.exclude(points)
+        return True
+
     def input(
         self,
         name: str,

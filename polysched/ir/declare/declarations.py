@@ -157,7 +157,10 @@ def _fits(value: Expression, dtype: DType) -> bool:
     narrow = value.operand.dtype if isinstance(value, Cast) else None
     if narrow is None or not narrow.is_integer:
         return False
-    return dtype.lowest <= narrow.lowest and narrow.highest <= dtype.highest
+    assert isinstance(value, Cast)  # its type has to keep the value: -1 as u32 is another number
+    return all(
+        one.lowest <= narrow.lowest and narrow.highest <= one.highest for one in (dtype, value.type)
+    )
 
 
 def as_extent(extent: Operand, space: isl.Space) -> Expression:

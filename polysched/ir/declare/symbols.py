@@ -39,6 +39,7 @@ class Symbols:
         self.parameters: list[str] = []
         self.arrays: dict[str, Array] = {}
         self._assumptions: list[Expression] = []
+        self._excluded: list[isl.Set] = []
         self._location: SourceLocation | None = None
 
     def __contains__(self, name: str) -> bool:
@@ -107,6 +108,10 @@ class Symbols:
             to_set(checked, self.space())
         self._assumptions.append(condition)
 
+    def exclude(self, values: isl.Set) -> None:
+        """Remove a set of parameter values from the context."""
+        self._excluded.append(values)
+
     def context(self) -> isl.Set:
         """The parameter values that satisfy all assumptions.
 
@@ -120,6 +125,8 @@ class Symbols:
         for assumption in self._assumptions:
             context = context.intersect(to_set(assumption, space))
         context = context.params()
+        for excluded in self._excluded:
+            context = context.subtract(excluded)
         if context.is_empty():
             raise KernelError(
                 f"the assumptions about the parameters of kernel '{self.kernel}' contradict each "

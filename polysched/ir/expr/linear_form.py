@@ -1,17 +1,15 @@
-"""Linear sums of atoms with integer coefficients, and the linear form of an integer expression."""
+"""The linear form of an integer expression: a sum of atoms with integer coefficients."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, Self, TypeAlias, TypeVar
+from typing import TypeAlias
 
 from polysched.ir.expr.affine import weighted_sum
 from polysched.ir.expr.expressions import Expression, Index, Parameter
 from polysched.ir.expr.traversal import walk
-
-Atom = TypeVar("Atom", bound=Hashable)
 
 Interval: TypeAlias = tuple[int | None, int | None]
 """Smallest and largest value; None if there is no literal bound."""
@@ -31,10 +29,13 @@ expression's fields, so the cache is never stale.
 
 
 @dataclass(frozen=True)
-class LinearSum(Generic[Atom]):
-    """``constant + sum of coefficient * atom``; no coefficient is 0, atoms are distinct."""
+class LinearForm:
+    """``constant + sum of coefficient * atom``: no coefficient is 0, no atom occurs twice.
 
-    terms: tuple[tuple[Atom, int], ...]
+    The atoms are expressions that are not sums themselves.
+    """
+
+    terms: tuple[tuple[Expression, int], ...]
     constant: int
 
     @property
@@ -42,30 +43,25 @@ class LinearSum(Generic[Atom]):
         """Whether the sum has no terms."""
         return not self.terms
 
-    def coefficient(self, atom: Atom) -> int:
+    def coefficient(self, atom: Expression) -> int:
         """The coefficient of an atom; 0 if the atom does not occur."""
         return next((factor for other, factor in self.terms if other == atom), 0)
 
-    def plus(self, other: Self | int, factor: int = 1) -> Self:
+    def plus(self, other: LinearForm | int, factor: int = 1) -> LinearForm:
         """The sum ``self + factor * other``."""
         if isinstance(other, int):
-            return type(self)(self.terms, self.constant + factor * other)
+            return LinearForm(self.terms, self.constant + factor * other)
         if not other.terms:
-            return type(self)(self.terms, self.constant + factor * other.constant)
+            return LinearForm(self.terms, self.constant + factor * other.constant)
         total = dict(self.terms)
         for atom, coefficient in other.terms:
             total[atom] = total.get(atom, 0) + factor * coefficient
         kept = tuple([term for term in total.items() if term[1]])
-        return type(self)(kept, self.constant + factor * other.constant)
+        return LinearForm(kept, self.constant + factor * other.constant)
 
-    def times(self, factor: int) -> Self:
+    def times(self, factor: int) -> LinearForm:
         """The sum ``factor * self``."""
-        return type(self)((), 0).plus(self, factor)
-
-
-@dataclass(frozen=True)
-class LinearForm(LinearSum[Expression]):
-    """A linear sum of expressions that are not sums themselves."""
+        return LinearForm((), 0).plus(self, factor)
 
     @cached_property
     def is_affine(self) -> bool:

@@ -1,9 +1,11 @@
-"""Wall-time budget of a call, shared by all its stages.
+"""Time budget of a call, shared by all its stages.
 
 The outermost call that takes ``seconds`` opens the budget. Each stage has only the time that
 earlier stages left: :func:`polysched.ir.isl.quota.operation_quota` stops isl at the end of the
 budget. The budget covers proofs and loop generation. It does not cover LLVM, whose time is bounded
 by a limit on the size of the code.
+
+Time is processor time of the calling thread: a proof must not fail because the machine is busy.
 """
 
 from __future__ import annotations
@@ -18,12 +20,12 @@ from numbers import Real
 from polysched.errors import ScheduleError
 
 DEFAULT_SECONDS = 10.0
-"""Default wall-time budget of a question about a schedule, such as a proof."""
+"""Default time budget of a question about a schedule, such as a proof."""
 
 SAFETY_SECONDS = 120.0
-"""Default wall-time budget of a search and of loop generation.
+"""Default time budget of a search and of loop generation.
 
-Their results must not depend on the load of the machine: isl's operations limit them, and this
+Their results must not depend on the speed of the machine: isl's operations limit them, and this
 time is far more than the operations take.
 """
 
@@ -31,17 +33,17 @@ _SMALLEST_LIMIT = 1e-9
 """Seconds that remain when the budget is spent; positive, because 0 means no limit."""
 
 _END: ContextVar[float | None] = ContextVar("end", default=None)
-"""End of the budget as a time of the monotonic clock; None outside a budget."""
+"""End of the budget as processor time of the thread; None outside a budget."""
 
 
 @contextmanager
 def time_budget(seconds: float = DEFAULT_SECONDS) -> Iterator[None]:
-    """Bound the total wall time of all isl calls in the block.
+    """Bound the total time of all isl calls in the block.
 
     Inside another budget the outer budget stays in force, so nested calls share it.
 
     Args:
-        seconds: wall time; 0 sets no limit.
+        seconds: processor time of this thread; 0 sets no limit.
 
     Raises:
         ScheduleError: ``seconds`` is not a number, or is negative.
@@ -50,7 +52,7 @@ def time_budget(seconds: float = DEFAULT_SECONDS) -> Iterator[None]:
     if _END.get() is not None:
         yield
         return
-    token = _END.set(time.monotonic() + limit if limit else math.inf)
+    token = _END.set(time.thread_time() + limit if limit else math.inf)
     try:
         yield
     finally:
@@ -82,7 +84,7 @@ def time_left() -> float:
     The result is always positive, because a limit of 0 would mean no limit.
     """
     end = _END.get()
-    return DEFAULT_SECONDS if end is None else max(end - time.monotonic(), _SMALLEST_LIMIT)
+    return DEFAULT_SECONDS if end is None else max(end - time.thread_time(), _SMALLEST_LIMIT)
 
 
 def _checked(seconds: object) -> float:

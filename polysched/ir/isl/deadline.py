@@ -1,9 +1,11 @@
-"""Time limit for isl calls, enforced by a POSIX timer.
+"""Limit of the processor time of isl calls, enforced by a POSIX timer.
 
 An isl call holds Python's global interpreter lock, so no Python thread or signal handler can stop
 it. But ``isl_ctx_abort`` makes isl give up and, by isl's manual, may be called asynchronously. A
 POSIX timer calls it from a thread of the C library. If the system has no such timers, or the
 address of isl's context is not found, time is not limited; the number of operations still is.
+
+The timer counts the processor time of the thread, so that the load of the machine decides nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +24,6 @@ from islpy import _isl as binding
 
 from polysched.ir.isl.own_memory import memory_at
 
-_MONOTONIC_CLOCK = 1
 _PROCESSOR_TIME_OF_THREAD = 3
 _NOTIFY_BY_CALL = 2  # SIGEV_THREAD
 _POINTER_BYTES = ctypes.sizeof(ctypes.c_void_p)
@@ -35,7 +36,7 @@ _NO_LIMIT = 1e9
 _POLL_INTERVAL = 1e-5
 """Seconds between two checks whether isl was aborted; with the call, about 70 microseconds pass.
 
-Checks are counted, because the clock also runs while the process is stopped or waits for a
+Checks are counted, because wall time also passes while the process is stopped or waits for a
 processor, and the thread that aborts isl waits with it.
 """
 
@@ -92,16 +93,14 @@ class _Timers:
 
 
 @contextmanager
-def deadline(seconds: float, *, of_processor: bool = False) -> Iterator[None]:
+def deadline(seconds: float) -> Iterator[None]:
     """Abort isl calls in the block after a time limit; the running call raises an ``isl.Error``.
 
     After the block the caller checks ``Context.aborted`` and calls ``Context.resume``. The timer
     never aborts an isl call after the block.
 
     Args:
-        seconds: time limit for the whole block; 0 sets no limit.
-        of_processor: limit the processor time of this thread instead of the wall time, so that
-            other programs do not shorten the limit.
+        seconds: processor time of this thread for the whole block; 0 sets no limit.
     """
     # A large number of seconds would overflow c_long, which keeps the low bits.
     timers = _timers() if 0 < seconds < _NO_LIMIT else None
@@ -110,8 +109,7 @@ def deadline(seconds: float, *, of_processor: bool = False) -> Iterator[None]:
         return
     timer = ctypes.c_void_p()
     event = _Event(value=timers.context, notify=_NOTIFY_BY_CALL, function=timers.abort)
-    clock = _PROCESSOR_TIME_OF_THREAD if of_processor else _MONOTONIC_CLOCK
-    if timers.create(clock, ctypes.byref(event), ctypes.byref(timer)) != 0:
+    if timers.create(_PROCESSOR_TIME_OF_THREAD, ctypes.byref(event), ctypes.byref(timer)) != 0:
         yield
         return
     whole = int(seconds)

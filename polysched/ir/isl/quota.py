@@ -16,7 +16,7 @@ import islpy as isl
 from polysched.errors import PolyschedError, ScheduleError
 from polysched.forking import Rank, hold_while_forking
 from polysched.integers import as_integer
-from polysched.ir.isl.budget import time_left
+from polysched.ir.isl.budget import is_out_of_time, time_left
 from polysched.ir.isl.deadline import deadline
 
 
@@ -32,14 +32,17 @@ _NO_LIMIT = 2**62
 MANY_STATEMENTS = 100
 """For programs with more statements the quota grows in proportion to their number."""
 
+_LATE = (
+    "isl needs more than the time it was given; give it more seconds, or take fewer or smaller "
+    "steps"
+)
+
 _FOLLOW_UP_ERRORS = (TypeError, ValueError, AttributeError)
 """Errors that islpy raises when a stopped isl returned nothing, such as no name or no number."""
 
 
 @contextmanager
-def operation_quota(
-    operations: int, seconds: float = 0, *, of_processor: bool = False
-) -> Iterator[None]:
+def operation_quota(operations: int, seconds: float = 0) -> Iterator[None]:
     """Limit all isl calls in the block together; afterwards isl is unlimited again.
 
     Inside another quota the outer quota stays in force. Other threads wait at the start of the
@@ -47,9 +50,8 @@ def operation_quota(
 
     Args:
         operations: the limit in isl's unit, elementary steps of its solvers; 0 sets no limit.
-        seconds: wall time, in addition to the limit of the call's budget
+        seconds: processor time, in addition to the limit of the call's budget
             (:func:`polysched.ir.isl.budget.time_budget`); 0 uses all that remains of the budget.
-        of_processor: ``seconds`` is processor time of this thread; the budget stays wall time.
 
     Raises:
         QuotaExceededError: isl exceeded the operations or the time.
@@ -62,8 +64,7 @@ def operation_quota(
             "integer, or 0 for no limit"
         )
     with _LOCK:
-        wall = time_left() if of_processor else min(seconds or math.inf, time_left())
-        yield from _limited(limit, wall, seconds if of_processor else 0)
+        yield from _limited(limit, min(seconds or math.inf, time_left()))
 
 
 def in_proportion(operations: int, statements: int) -> int:
@@ -71,19 +72,18 @@ def in_proportion(operations: int, statements: int) -> int:
     return operations * max(1, statements // MANY_STATEMENTS)
 
 
-def _limited(operations: int, wall: float, processor: float) -> Iterator[None]:
+def _limited(operations: int, seconds: float) -> Iterator[None]:
     context = isl.DEFAULT_CONTEXT
     outermost = context.get_max_operations() == 0
     if outermost:
+        if is_out_of_time():  # the system notices only every few milliseconds
+            raise QuotaExceededError(_LATE)
         context.resume()
         context.reset_operations()
         context.set_max_operations(min(operations or _NO_LIMIT, _NO_LIMIT))
     error: Exception | None = None
     try:
-        with (
-            deadline(wall if outermost else 0),
-            deadline(processor if outermost else 0, of_processor=True),
-        ):
+        with deadline(seconds if outermost else 0):
             yield
     except (isl.Error, PolyschedError, *_FOLLOW_UP_ERRORS) as caught:
         error = caught
@@ -95,10 +95,7 @@ def _limited(operations: int, wall: float, processor: float) -> Iterator[None]:
             context.set_max_operations(0)
             context.reset_operations()
     if is_late:
-        raise QuotaExceededError(
-            "isl needs more than the time it was given; give it more seconds, or take fewer or "
-            "smaller steps"
-        ) from error
+        raise QuotaExceededError(_LATE) from error
     if is_spent:
         raise QuotaExceededError(
             f"isl needs more than the {limit:,} operations it was given; raise the quota, or take "

@@ -31,8 +31,11 @@ from polysched.legality.repairs.repair_storage import (
     recomputations,
     without_temporaries,
 )
-from polysched.legality.repairs.repair_vector import distributed, fewer_lanes
-from polysched.legality.repairs.repair_wavefront import other_loops_or_wavefronts
+from polysched.legality.repairs.repair_vector import (
+    distributed,
+    fewer_lanes,
+    other_loops_or_wavefronts,
+)
 from polysched.legality.verdicts.verdict import Verdict
 from polysched.schedule.core.program import Program
 from polysched.schedule.primitives.parallel import Parallel
@@ -83,9 +86,9 @@ def repairs(
     Args:
         verdict: the result of :func:`~polysched.legality.check.check`, if known.
         limit: the most repairs to find.
-        seconds: wall time of the call; 0: no limit. The search for changes gets a tenth of it, and
-            the search that leaves out the offending step another tenth. Each of the two searches is
-            also limited by ``MOST_QUESTIONS``.
+        seconds: processor time of the call; 0: no limit. The search for changes gets a tenth of it,
+            and the search that leaves out the offending step another tenth. Each of the two is also
+            limited by ``MOST_QUESTIONS``.
 
     Raises:
         ScheduleError: ``seconds`` is not a number or is negative.
@@ -136,9 +139,9 @@ def _case(schedule: Schedule, verdict: Verdict) -> Case | None:
 
 def _budget(seconds: float) -> Iterator[bool]:
     """Yield True for each strategy or candidate that may still be tried."""
-    end = time.monotonic() + seconds
+    end = time.thread_time() + seconds
     for _ in range(MOST_QUESTIONS):
-        if time.monotonic() > end:
+        if time.thread_time() > end:
             return
         yield True
 

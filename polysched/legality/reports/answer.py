@@ -51,7 +51,7 @@ def answer(
 
     Args:
         quota: isl operations for the verdict, and again for the condition; 0: no limit.
-        seconds: wall time of the call; 0: no limit.
+        seconds: processor time of the call; 0: no limit.
     """
     with time_budget(seconds):
         return answer_of(label, schedule, check(schedule, quota=quota), quota)

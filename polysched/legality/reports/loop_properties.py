@@ -119,8 +119,8 @@ def explain_loops(
 
     Args:
         quota: isl operations for one property of one loop. 0: no limit.
-        seconds: wall time of the call; the properties that are left at its end are unknown. 0: no
-            limit.
+        seconds: processor time of the call; the properties that are left at its end are unknown.
+            0: no limit.
 
     Raises:
         ScheduleError: ``schedule`` is not a schedule, or a limit is not a number or is negative.

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import islpy as isl
 
 from polysched.dependence.distance import format_distances
+from polysched.errors import ScheduleError
+from polysched.ir.core.kernel import Role
 from polysched.ir.core.tree import LoopKind
 from polysched.ir.isl.budget import DEFAULT_SECONDS, time_budget
-from polysched.legality.reports.loop_properties import LoopReport, Obstacle, explain_loops
-from polysched.legality.reports.private_copies import with_private_copies
+from polysched.ir.isl.quota import QuotaExceededError, operation_quota
+from polysched.legality.reports.loop_properties import (
+    QUESTION_QUOTA,
+    LoopReport,
+    Obstacle,
+    explain_loops,
+)
+from polysched.schedule.core.program import Program
+from polysched.schedule.primitives.privatize import Privatize, privatize
 from polysched.schedule.schedule import Schedule
 
 FREE_THE_ORDER = (
@@ -41,7 +53,7 @@ def explained(schedule: Schedule, *, seconds: float = DEFAULT_SECONDS) -> tuple[
     """
     with time_budget(seconds):
         reports = explain_loops(schedule, seconds=seconds)
-        return tuple(with_private_copies(schedule.program, report) for report in reports)
+        return tuple(_with_private_copies(schedule.program, report) for report in reports)
 
 
 def format_loop_reports(reports: tuple[LoopReport, ...]) -> str:
@@ -151,3 +163,25 @@ def format_obstacle(obstacle: Obstacle) -> str:
         f"{may}{obstacle.kind.value} on {obstacle.array} from {obstacle.source} to {obstacle.sink}"
         f"{free}, {format_distances(obstacle.distances)}"
     )
+
+
+def _with_private_copies(program: Program, report: LoopReport) -> LoopReport:
+    """Name the temporaries among the obstacles of a loop that `privatize` accepts there."""
+    obstacles = [*(report.serial or ()), *(report.scalar or ()), *(report.ordered or ())]
+    temporaries = dict.fromkeys(
+        obstacle.array
+        for obstacle in obstacles
+        if program.arrays[obstacle.array].role is Role.TEMPORARY
+        and not (obstacle.shared_byte or obstacle.shared_memory)
+    )
+    private = tuple(name for name in temporaries if _may_be_private(program, name, report.loop))
+    return replace(report, private=private)
+
+
+def _may_be_private(program: Program, array: str, loop: str) -> bool:
+    try:
+        with operation_quota(QUESTION_QUOTA):
+            privatize(program, Privatize(array, loop))
+    except (ScheduleError, QuotaExceededError, isl.Error):
+        return False
+    return True

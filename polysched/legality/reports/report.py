@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from polysched.ir.expr.source import SourceLocation
@@ -22,12 +23,7 @@ def as_json(verdict: Verdict) -> dict[str, Any]:
     return {
         "verdict": verdict.kind.value,
         "reason": verdict.reason,
-        "checked": {
-            "statements": verdict.checked.statements,
-            "dependences": verdict.checked.dependences,
-            "accesses": verdict.checked.accesses,
-            "buffers": verdict.checked.buffers,
-        },
+        "checked": asdict(verdict.checked),
         "violation": None if verdict.violation is None else _violation(verdict.violation),
     }
 
@@ -106,13 +102,7 @@ def _violation(violation: Violation) -> dict[str, Any]:
         "loop": violation.loop,
         "may": bool(witness.depends_on),
         "in_kernel": violation.in_kernel,
-        "step": None
-        if step is None
-        else {
-            "index": step.index,
-            "text": step.text,
-            "location": _location(step.location),
-        },
+        "step": None if step is None else asdict(step),
         "parameters": dict(witness.parameters),
         "source": _occurrence(witness.source),
         "sink": None if witness.sink is None else _occurrence(witness.sink),
@@ -143,6 +133,4 @@ def _timestamp(time: Timestamp | None) -> list[dict[str, Any]] | None:
 
 
 def _location(location: SourceLocation | None) -> dict[str, Any] | None:
-    if location is None:
-        return None
-    return {"file": location.file, "line": location.line, "column": location.column}
+    return None if location is None else asdict(location)

@@ -17,7 +17,7 @@ from polysched.library.register_transpose import transposed_in_registers
 if TYPE_CHECKING:
     from polysched.user import Schedule
 
-_OF_ROWS = ("no_maximum", "no_total", "keep", "factor", "rescale_total", "invert")
+_OF_ROWS = ("no_maximum", "no_total", "keep", "factor", "rescale_total")
 """The statements that run once for each query, or once for each query and block of keys."""
 
 
@@ -38,7 +38,7 @@ def attention_schedule(form: Attention, parallel: str | None = None) -> Schedule
 def _in_blocks(schedule: Schedule, form: Attention) -> Schedule:
     """Run each statement for all queries of a block, inside the loop over blocks of keys."""
     schedule = (
-        schedule.split("query", form.queries, into=("rows", "row"))
+        schedule.split("query", form.panel, into=("rows", "row"))
         .distribute("row")
         .reorder("block", "no_score.row")
         .distribute("no_score.row")
@@ -52,35 +52,28 @@ def _with_buffers(schedule: Schedule) -> Schedule:
     """Keep the temporaries of a block in buffers whose contiguous dimension counts queries."""
     for array, inner in (("scaled", "term"), ("sums", "column")):
         schedule = schedule.promote(array, at="rows", order=(inner, "head", "query"))
-    for array in ("largest", "total", "inverse"):
+    for array in ("largest", "total"):
         schedule = schedule.promote(array, at="rows")
-    for array in ("previous", "factor"):
-        schedule = schedule.promote(array, at="block")
+    schedule = schedule.promote("factor", at="block")
     return schedule.promote("scores", at="block", order=("key", "head", "query"))
 
 
 def _products(schedule: Schedule, form: Attention) -> Schedule:
     """Compute both products in register tiles of ``rows`` by ``VECTORS`` vectors of queries."""
-    lanes, rows = form.lanes, form.rows
-    tiles = (
-        ("score", "key", rows, "term", "no_score"),
-        ("weigh", "column", rows, "key", "rescale"),
-    )
-    for statement, across, factor, terms, first in tiles:
-        panel, tile = f"{statement}_panel", f"{statement}_tile"
-        inside, lane = f"{statement}_{across}", f"{statement}_row"
+    tiles = (("score", "key", "term", "no_score"), ("weigh", "column", "key", "rescale"))
+    for statement, across, terms, first in tiles:
+        tile, inside, lane = f"{statement}_tile", f"{statement}_{across}", f"{statement}.row"
         schedule = (
-            schedule.split(f"{statement}.row", form.panel, into=(panel, lane))
-            .split(f"{statement}.{across}", factor, into=(tile, inside))
-            .reorder(panel, tile, f"{statement}.{terms}", inside, lane)
+            schedule.split(f"{statement}.{across}", form.rows, into=(tile, inside))
+            .reorder(tile, f"{statement}.{terms}", inside, lane)
             .compute_at(first, at=tile)
         )
         loops = loops_around(schedule, first)
         own = [f"{first}.{loop}" for loop in (across, "row") if loop in loops]
         schedule = schedule.reorder(*own) if len(own) > 1 else schedule
-        schedule = schedule.vectorize(lane, lanes).vectorize(f"{first}.row", lanes)
+        schedule = schedule.vectorize(lane, form.lanes).vectorize(f"{first}.row", form.lanes)
         schedule = schedule.unroll(inside, lane, *own)
-    return schedule.promote("sums_local", at="weigh_tile", lanes=lanes, into="weigh_sums")
+    return schedule
 
 
 def _in_vectors(schedule: Schedule, form: Attention) -> Schedule:
@@ -92,12 +85,8 @@ def _in_vectors(schedule: Schedule, form: Attention) -> Schedule:
     # One wide vector is several registers, whose instructions alternate: this hides the latency of
     # the comparisons, and the powers share their constants.
     for statement in ("maximum", "power"):
-        panel, lane = f"{statement}_panel", f"{statement}_row"
-        schedule = (
-            schedule.split(f"{statement}.row", form.panel, into=(panel, lane))
-            .reorder(panel, f"{statement}.key", lane)
-            .vectorize(lane, form.panel)
-        )
+        row = f"{statement}.row"
+        schedule = schedule.reorder(f"{statement}.key", row).vectorize(row, form.panel)
     if form.causal:
         schedule = schedule.reorder("hide.key", "hide.row").vectorize("hide.row", lanes)
     across = [("scale_query", "term"), ("divide", "column")]

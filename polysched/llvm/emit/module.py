@@ -9,7 +9,7 @@ from llvmlite import ir
 
 from polysched.errors import LoweringError
 from polysched.ir.expr.operators import LIBRARY_BINARY, LIBRARY_UNARY
-from polysched.llvm.builder.functions import new_function
+from polysched.llvm.builder.function_builder import new_function
 from polysched.llvm.builder.intrinsics import declared
 from polysched.llvm.emit.evaluation import Evaluator
 from polysched.llvm.emit.nodes import Emitter

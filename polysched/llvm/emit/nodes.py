@@ -21,8 +21,7 @@ from polysched.ir.expr.expressions import Constant
 from polysched.ir.expr.operators import BITWISE, PSEUDO_EXTREMA, Operator
 from polysched.llvm.builder.intrinsics import emit_prefetch, fenced
 from polysched.llvm.emit.evaluation import Evaluator, lanes_of
-from polysched.llvm.emit.instruction_calls import emit_call
-from polysched.llvm.emit.tiles import TileUnit
+from polysched.llvm.emit.instruction_calls import TileUnit, emit_call
 from polysched.llvm.values.expressions import INDEX, Value, widened
 from polysched.llvm.values.masks import Mask, emit_mask
 from polysched.llvm.values.transposition import emit_transposition

@@ -29,7 +29,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from polysched.llvm.builder.functions import new_function
+from polysched.llvm.builder.function_builder import new_function
 from polysched.llvm.emit.evaluation import Evaluator
 from polysched.llvm.emit.nodes import Emitter
 from polysched.llvm.emit.placement import Placement

@@ -20,7 +20,7 @@ from polysched.errors import ExportError
 from polysched.ir.core.kernel import Role
 from polysched.ir.expr.dtypes import DType, i64, u64
 from polysched.ir.expr.expressions import Expression
-from polysched.llvm.builder.functions import compile_for, new_function
+from polysched.llvm.builder.function_builder import compile_for, new_function
 from polysched.llvm.builder.intrinsics import declared
 from polysched.llvm.emit.evaluation import Evaluator
 from polysched.llvm.emit.module import CALLED, add_function_as_written

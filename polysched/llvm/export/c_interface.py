@@ -23,11 +23,10 @@ from llvmlite import ir
 
 from polysched.errors import ExportError
 from polysched.ir.core.kernel import Role
-from polysched.llvm.builder.functions import compile_for, new_function
+from polysched.llvm.builder.function_builder import compile_for, new_function
 from polysched.llvm.emit.module import build_module
 from polysched.llvm.emit.regions import PARALLEL
 from polysched.llvm.export.processor_check import BASELINE, ProcessorCheck, emit_processor_check
-from polysched.llvm.team_function import TEAM
 from polysched.llvm.values.expressions import INDEX
 from polysched.loops.analysis.parallel import parallel_loops
 from polysched.loops.ir.nodes import LoopProgram
@@ -99,3 +98,7 @@ def _emit_entry(
         most = ir.Function(module, ir.FunctionType(_INT32, []), _MOST_THREADS)
         arguments.append(builder.sext(builder.call(most, []), INDEX))
     builder.ret(builder.call(kernel, arguments))
+
+
+TEAM = "GOMP_parallel"
+"""Its name: that of libgomp, so that exported code links with ``-fopenmp``."""

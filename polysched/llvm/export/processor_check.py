@@ -21,7 +21,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from polysched.llvm.builder.functions import compile_for, new_function
+from polysched.llvm.builder.function_builder import compile_for, new_function
 from polysched.machine.cpuid import Question, Register
 
 BASELINE = ("x86-64", "+sse2")

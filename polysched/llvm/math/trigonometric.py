@@ -11,7 +11,7 @@ their products with ``n`` are exact, and a fourth part. The rounding error of ``
   and cosine, both with more digits than the type has.
 
 The reduction is exact only if ``n`` has few digits. If a lane has a larger argument, the C
-library's function is called for it (:mod:`polysched.llvm.math.rare`).
+library's function is called for it (`_or_called`).
 
 The error is below 1 ulp (measured: at most 0.80; for the tangent 0.94). The C library's tangent of
 float32 has an error of up to 1.35 ulp.
@@ -26,6 +26,9 @@ from typing import Any
 
 from llvmlite import ir
 
+from polysched.llvm.builder.c_library import library_call
+from polysched.llvm.builder.function_builder import new_function
+from polysched.llvm.builder.intrinsics import mangled
 from polysched.llvm.math.numbers import (
     FLOAT32,
     FLOAT64,
@@ -36,7 +39,6 @@ from polysched.llvm.math.numbers import (
     exact_sum,
     quotient,
 )
-from polysched.llvm.math.rare import or_called
 
 _RIGHT_ANGLES = 0.6366197723675814
 """Right angles in an arc of length 1."""
@@ -170,5 +172,40 @@ def _signed(value: Real, flipping: Whole, x: Real) -> Real:
 
 
 def _or_called(name: str, x: Real, value: Real) -> Real:
-    beyond = x.magnitude().above(_CONSTANTS[x.form].largest)
-    return or_called(name, x, value, beyond)
+    """Replace a value by the C library's result in the lanes with rare, large arguments.
+
+    The result of a lane does not depend on other lanes, so scalars and vectors agree. For a vector
+    without rare arguments, the only cost is a branch that is not taken.
+    """
+    builder: Any = x.builder
+    rare: Any = x.magnitude().above(_CONSTANTS[x.form].largest)
+    some = _any_of(builder, rare)
+    before = builder.block
+    with builder.if_then(some, likely=False):
+        called = builder.call(_of_all_lanes(builder.module, name, x.ir.type), [x.ir])
+        chosen = builder.select(rare, called, value.ir)
+        inside = builder.block
+    joined = builder.phi(value.ir.type)
+    joined.add_incoming(value.ir, before)
+    joined.add_incoming(chosen, inside)
+    return Real(builder, joined)
+
+
+def _any_of(builder: Any, condition: Any) -> Any:
+    """Whether a condition holds in at least one lane."""
+    if not isinstance(condition.type, ir.VectorType):
+        return builder.freeze(condition)
+    bits = ir.IntType(condition.type.count)
+    # A branch must not depend on inactive lanes, which may hold any value.
+    return builder.icmp_unsigned("!=", builder.freeze(builder.bitcast(condition, bits)), bits(0))
+
+
+def _of_all_lanes(module: ir.Module, name: str, type_: Any) -> Any:
+    """The vector version of the function, emitted once in the module instead of at each use."""
+    own = f"{name}.{mangled(type_)}"
+    if own in module.globals:
+        return module.globals[own]
+    signature = ir.FunctionType(type_, [type_])
+    function, builder = new_function(module, own, signature, internal=True)
+    builder.ret(library_call(builder, name, list(function.args)))
+    return function

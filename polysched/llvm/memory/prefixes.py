@@ -15,7 +15,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from polysched.llvm.builder.functions import new_function
+from polysched.llvm.builder.function_builder import new_function
 from polysched.llvm.builder.intrinsics import element_bits, shuffled, vector_type, zeros
 
 LARGEST = 64

@@ -13,8 +13,8 @@ from llvmlite import ir
 
 from polysched.llvm.memory.arrays import Addresses, Storage
 from polysched.llvm.subbyte.conversion import BYTE, Conversion, Direction, selected
-from polysched.llvm.subbyte.costs import cheapest
 from polysched.llvm.subbyte.single import SingleAccesses
+from polysched.llvm.subbyte.strategies import cheapest
 from polysched.llvm.subbyte.transfer import load_bytes, masked_load, masked_store, store_bytes
 from polysched.llvm.values.expressions import INDEX
 from polysched.llvm.values.masks import Mask, ValueOf, lane_offsets

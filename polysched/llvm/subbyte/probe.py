@@ -10,7 +10,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from polysched.llvm.builder.functions import new_function
+from polysched.llvm.builder.function_builder import new_function
 from polysched.llvm.subbyte.conversion import BYTE, Conversion, Direction
 from polysched.llvm.subbyte.strategies import strategy_named
 from polysched.llvm.subbyte.transfer import load_bytes, store_bytes

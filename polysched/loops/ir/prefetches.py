@@ -74,7 +74,7 @@ class PrefetchSpec:
                 raise LoweringError(
                     f"loop '{self.around[own].name}' prefetches array '{self.ahead.array}', but "
                     f"isl's loops do not tell which iteration of loop '{self.around[name].name}' "
-                    "is run; leave the prefetch away, or take other factors"
+                    "is run; remove the prefetch step, or take other factors"
                 )
             later[name] = value
         if self.counted in later:

@@ -30,7 +30,6 @@ from polysched.loops.isl_ast.ast_kinds import (
     node_kind,
     operator_kind,
 )
-from polysched.loops.isl_ast.repetition import Renaming, Repetition
 from polysched.loops.isl_ast.schedule_tree import BufferLifetime, Mark, Nest, mark_number
 from polysched.schedule.core.program import Program, value_range
 
@@ -67,7 +66,6 @@ class _Scope:
         values: the values of isl's iterators, by name.
         known: intervals of the loop variables in scope.
         nest: the innermost mark of a band around the node; None outside of all bands.
-        renaming: maps the statements and loops given to isl to those of the repetition's member.
         steps: the steps of the iterators that have a loop.
         shifted: loops of the tree whose values may differ from isl's iterator by less than a step.
     """
@@ -77,7 +75,6 @@ class _Scope:
     nest: Nest | None
     steps: Mapping[str, int] = field(default_factory=dict)
     shifted: Mapping[str, Loop] = field(default_factory=dict)
-    renaming: Renaming = field(default_factory=Renaming)
 
 
 class _Reader:
@@ -120,17 +117,13 @@ class _Reader:
                 self._loop_value(name, scope, body) for name in self.iterators[: marked.depth]
             )
             return Allocate(marked.array, body, tuple(iteration))
-        if isinstance(marked, Repetition):
-            first = marked.members[0]
-            renamings = [scope.renaming.to(first, member) for member in marked.members]
-            return block([self.node(inner, replace(scope, renaming=each)) for each in renamings])
         return self.node(inner, replace(scope, nest=marked))
 
     def _for(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
         iterator = node.for_get_iterator().get_id().get_name()
         assert scope.nest is not None
         depth = self.iterators.index(iterator) - scope.nest.depth
-        loop = scope.renaming.loop(scope.nest.loops[depth])
+        loop = scope.nest.loops[depth]
         lower = simplify(self.expression(node.for_get_init(), scope), scope.known)
         if node.for_is_degenerate():
             return self.node(node.for_get_body(), self._bound(scope, iterator, lower, loop))
@@ -210,8 +203,7 @@ class _Reader:
 
     def _user(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
         call = node.user_get_expr()
-        name = call.get_op_arg(0).get_id().get_name()
-        statement = self.program.statements[scope.renaming.statements.get(name, name)]
+        statement = self.program.statements[call.get_op_arg(0).get_id().get_name()]
         instance = tuple(
             simplify(self.expression(call.get_op_arg(i + 1), scope), scope.known)
             for i in range(len(statement.indices))

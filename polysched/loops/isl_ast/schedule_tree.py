@@ -16,7 +16,6 @@ import islpy as isl
 from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, path, statements
 from polysched.ir.isl.balanced import balanced
 from polysched.loops.isl_ast.ast_kinds import is_mark
-from polysched.loops.isl_ast.repetition import Repetition, left_out, repetitions
 from polysched.schedule.buffers.lifetime import lifetime
 from polysched.schedule.core.program import Program
 
@@ -37,7 +36,7 @@ class BufferLifetime:
     depth: int
 
 
-Mark: TypeAlias = Nest | BufferLifetime | Repetition
+Mark: TypeAlias = Nest | BufferLifetime
 
 
 def isl_ast(program: Program, tree: Node) -> tuple[isl.AstNode, list[Mark]]:
@@ -65,7 +64,7 @@ def schedule_tree(program: Program, tree: Node) -> str:
 
     A mark above each band names its loops and how they run.
     """
-    builder = _TreeBuilder(program, tree, whole=True)
+    builder = _TreeBuilder(program, tree)
     schedule = builder.schedule(tree, 0)
     printer = isl.Printer.to_str(isl.DEFAULT_CONTEXT)
     printer = printer.set_yaml_style(isl.yaml_style.BLOCK).print_schedule(schedule)
@@ -75,15 +74,12 @@ def schedule_tree(program: Program, tree: Node) -> str:
 
 
 def _title(mark: Mark) -> str:
-    match mark:
-        case Nest(loops=nest):
-            return ", ".join(
-                loop.name if loop.kind is LoopKind.SEQUENTIAL else f"{loop.kind.value} {loop.name}"
-                for loop in nest
-            )
-        case BufferLifetime(array=array):
-            return f"buffer {array}"
-    raise AssertionError("the whole tree has no mark of a repetition")
+    if isinstance(mark, BufferLifetime):
+        return f"buffer {mark.array}"
+    return ", ".join(
+        loop.name if loop.kind is LoopKind.SEQUENTIAL else f"{loop.kind.value} {loop.name}"
+        for loop in mark.loops
+    )
 
 
 def iterator_names(tree: Node) -> list[str]:
@@ -105,19 +101,14 @@ def births(program: Program, tree: Node) -> dict[int, list[str]]:
 class _TreeBuilder:
     """Builds the schedule tree of a program from the leaves upwards.
 
-    Args:
-        whole: whether the tree holds all members of each repetition, not only the first.
-
     Attributes:
         marks: the objects that the marks stand for, by number.
     """
 
-    def __init__(self, program: Program, tree: Node, *, whole: bool = False) -> None:
+    def __init__(self, program: Program, tree: Node) -> None:
         self.marks: list[Mark] = []
         self._statements = program.statements
         self._births = births(program, tree)
-        self._repetitions = {} if whole else repetitions(tree, program.statements, self._births)
-        self._left_out = frozenset(left_out(self._repetitions))
 
     def schedule(self, node: Node, depth: int) -> isl.Schedule:
         """The schedule of a node inside ``depth`` loops."""
@@ -126,9 +117,8 @@ class _TreeBuilder:
                 domain = self._statements[statement].domain
                 schedule = isl.Schedule.from_domain(isl.UnionSet.from_set(domain))
             case Sequence(children=children):
-                given = [one for one in children if one.statements[0] not in self._left_out]
                 schedule = balanced(
-                    isl.Schedule.sequence, [self.schedule(one, depth) for one in given]
+                    isl.Schedule.sequence, [self.schedule(child, depth) for child in children]
                 )
             case Loop():
                 nest = _nest(node, self._births)
@@ -137,19 +127,14 @@ class _TreeBuilder:
                 schedule = self._marked(schedule, Nest(nest, depth))
         for array in self._births.get(id(node), []):
             schedule = self._marked(schedule, BufferLifetime(array, depth))
-        repetition = self._repetitions.get(id(node))
-        return schedule if repetition is None else self._marked(schedule, repetition)
+        return schedule
 
     def _band(self, nest: tuple[Loop, ...]) -> isl.MultiUnionPwAff:
         columns = [
             isl.MultiUnionPwAff.from_union_pw_aff(
                 balanced(
                     isl.UnionPwAff.union_add,
-                    [
-                        isl.UnionPwAff.from_pw_aff(value)
-                        for name, value in loop.values.items()
-                        if name not in self._left_out
-                    ],
+                    [isl.UnionPwAff.from_pw_aff(value) for value in loop.values.values()],
                 )
             )
             for loop in nest

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,6 @@ from polysched.loops.verify.declared_flow import (
     declared_source,
     free_reduction,
 )
-from polysched.loops.verify.mismatch import Mismatch, MismatchKind
 from polysched.loops.verify.races import Races, Threads
 from polysched.loops.verify.source_memory import References, SourceMemory, Subscripts
 from polysched.loops.verify.sources import (
@@ -294,3 +294,39 @@ class _Passing:
         self, kind: MismatchKind, instance: Instance, element: str, declared: str, found: str
     ) -> None:
         self.tags.report(Mismatch(kind, self.node.statement, instance, element, declared, found))
+
+
+class MismatchKind(Enum):
+    """The kind of a mismatch."""
+
+    READ = "reads"
+    CONTRIBUTION = "adds to"
+    RACE = "touches"
+    COUNT = "runs"
+    RESULT = "ends as"
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """One difference between the loops and the declared program.
+
+    Attributes:
+        statement: the statement that runs; for a final value, the array.
+        instance: its instance; for a final value, the element.
+        element: the accessed element, as text; empty for a wrong number of runs.
+        declared: the behavior of the declared program, as text.
+        found: the behavior of the loops, as text.
+    """
+
+    kind: MismatchKind
+    statement: str
+    instance: Instance
+    element: str
+    declared: str
+    found: str
+
+    def __str__(self) -> str:
+        what = f"{bracketed(self.statement, self.instance)} {self.kind.value}"
+        if self.element:
+            what = f"{what} {self.element}"
+        return f"{what}: declared {self.declared}, here {self.found}"

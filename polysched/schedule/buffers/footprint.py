@@ -6,13 +6,15 @@ each dimension its box has a smallest subscript, a function of the tile, and an 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import islpy as isl
 
 from polysched.errors import ScheduleError
 from polysched.ir.expr.affine import from_pw_aff, named
 from polysched.ir.expr.expressions import Constant, Expression
 from polysched.ir.expr.linear import simplify
-from polysched.ir.isl.extrema import greatest
+from polysched.ir.isl.extrema import greatest, least
 
 
 def from_tiles(touched: isl.Set, depth: int) -> isl.Map:
@@ -38,25 +40,33 @@ def lowest_subscript(footprint: isl.Map, position: int, tile_names: tuple[str, .
 
     If instances are missing, as in ``if i != j``, the smallest subscript of a tile that begins with
     the gap is another one than in all other tiles. The bound without gaps is taken if no tile needs
-    a larger box with it.
+    a larger box with it. So is the least subscript of all tiles, if the first tile is partial.
     """
     column = element_column(footprint, position)
     function = column.dim_min(0).gist(column.domain()).coalesce()
     if function.n_piece() > 1:
-        hull = isl.Map.from_basic_map(column.simple_hull()).intersect_domain(column.domain())
-        # The hull of pieces without a common bound has none.
-        tile_dimensions = column.dim(isl.dim_type.in_)
-        if not hull.wrap().dim_has_lower_bound(isl.dim_type.set, tile_dimensions):
-            return named(function, tile_names)
-        bound = hull.dim_min(0).gist(column.domain()).coalesce()
         largest = greatest(_offsets(column, function), 0)
-        if (
-            bound.n_piece() < function.n_piece()
-            and largest is not None
-            and greatest(_offsets(column, bound), 0) == largest
-        ):
-            function = bound
+        for bound in _lower_bounds(column):
+            if (
+                bound.n_piece() < function.n_piece()
+                and largest is not None
+                and greatest(_offsets(column, bound), 0) == largest
+            ):
+                function = bound
     return named(function, tile_names)
+
+
+def _lower_bounds(column: isl.Map) -> Iterator[isl.PwAff]:
+    """Yield bounds that may be simpler: the convex one, and a number."""
+    hull = isl.Map.from_basic_map(column.simple_hull()).intersect_domain(column.domain())
+    # The hull of pieces without a common bound has none.
+    tile_dimensions = column.dim(isl.dim_type.in_)
+    if hull.wrap().dim_has_lower_bound(isl.dim_type.set, tile_dimensions):
+        yield hull.dim_min(0).gist(column.domain()).coalesce()
+    number = least(column.range(), 0)
+    if number is not None:
+        space = isl.LocalSpace.from_space(column.domain().get_space())
+        yield isl.PwAff.from_aff(isl.Aff.val_on_domain(space, isl.Val(number)))
 
 
 def iteration_range(

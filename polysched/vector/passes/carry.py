@@ -44,7 +44,7 @@ from polysched.vector.classify import surely_runs
 LARGEST_BODY = 256
 """Loops with more assignments carry no values: the search is quadratic in the assignments."""
 INTEGER_REGISTERS = 4
-"""Most integers that a loop carries: they share the 16 scalar registers with addresses.
+"""Limit on the integers that a loop carries: they share the 16 scalar registers with addresses.
 
 Measured on Zen 4 with an edit distance: 8 rows with 16 carried integers spill, and take up to 4
 times as long as with all values in memory. One row with 2 carried integers takes 0.5 to 0.9 times

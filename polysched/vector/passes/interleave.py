@@ -45,7 +45,7 @@ from polysched.vector.values import (
 )
 
 LARGEST_DISTANCE = 4
-"""Largest distance between lanes of a store; a vector joined of n stores takes n - 1 shuffles."""
+"""Largest distance between lanes of a store; joining n stores takes n - 1 shuffles a vector."""
 
 
 def interleave_stores(program: VectorProgram) -> VectorProgram:

@@ -1,6 +1,6 @@
 """Pass: combine the operands of integer minima and maxima in the order in which they are ready.
 
-A value of the last iteration is ready late. Each operation behind it lengthens the chain that
+A value of the previous iteration is ready late. Each operation after it lengthens the chain that
 bounds the time of an iteration, so the late operand comes last::
 
     for j: { h = max(max(h - 1, x[j]), y[j]) }      two operations after h
@@ -22,7 +22,7 @@ from polysched.vector.rewrite import map_statements, map_value, walk_value
 from polysched.vector.values import Address, Apply, Load, Register, Unpack, Value
 
 MOST_OPERANDS = 16
-"""Operands that one value combines; values with more are left as they are."""
+"""Limit on the operands that one value combines; values with more are not reordered."""
 
 
 def combine_late_operands(program: VectorProgram) -> VectorProgram:

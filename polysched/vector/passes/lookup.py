@@ -21,7 +21,7 @@ ENTRIES = 256
 """Elements of a table: the values of a byte."""
 REGISTER_BITS = 512
 FEATURES = {8: "avx512vbmi", 16: "avx512bw", 32: "avx512f"}
-"""From the bits of an element to the instruction set that permutes two registers."""
+"""The instruction set that permutes two registers, by the bits of an element."""
 
 
 def form_lookups(program: VectorProgram, features: Set[str]) -> VectorProgram:
@@ -47,10 +47,10 @@ def form_lookups(program: VectorProgram, features: Set[str]) -> VectorProgram:
 def is_lookup(array: Array, subscripts: Sequence[Expression]) -> bool:
     """Whether an access is a lookup by a byte in a table that fits in registers."""
     (index, *_) = (*subscripts, None)
-    return has_byte_entries(array) and isinstance(index, Cast) and index.operand.dtype == u8
+    return is_byte_table(array) and isinstance(index, Cast) and index.operand.dtype == u8
 
 
-def has_byte_entries(array: Array) -> bool:
+def is_byte_table(array: Array) -> bool:
     """Whether an array is a read-only argument of 256 elements."""
     return (
         array.role is Role.INPUT
@@ -68,7 +68,7 @@ def _lookup(value: Value, arrays: Mapping[str, Array], features: Set[str], count
     array = arrays[value.access.address.array]
     (index, *more_subscripts) = value.access.movement.subscripts
     is_byte = isinstance(index, Convert) and dtype_of(index.operand) == u8
-    if more_subscripts or not is_byte or not has_byte_entries(array):
+    if more_subscripts or not is_byte or not is_byte_table(array):
         return value
     if count * array.dtype.bits != REGISTER_BITS or FEATURES[array.dtype.bits] not in features:
         return value

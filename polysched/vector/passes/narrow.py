@@ -148,7 +148,7 @@ def _reset(node: LoopNode, depth: int) -> dict[str, _Start]:
 
 
 def _times(inside: tuple[For, ...], subscripts: tuple[Expression, ...]) -> int | None:
-    """Most writes of loops to one element; None if a loop's trip count is not literal."""
+    """Count the writes of loops to one element; None if a loop's trip count is not literal."""
     times = 1
     for loop in inside:
         if loop.kind is LoopKind.VECTOR:

@@ -35,9 +35,7 @@ Row: TypeAlias = Address
 """An address without its literal displacement."""
 
 Steps: TypeAlias = Mapping[Row, Mapping[int, int]]
-"""From the displacement of a vector that is not loaded to the distance, 1 or -1, of its source
-vector.
-"""
+"""For each vector that is not loaded, by its displacement: the distance, 1 or -1, to its source."""
 
 
 def form_neighbors(program: VectorProgram, features: Set[str]) -> VectorProgram:

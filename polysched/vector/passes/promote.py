@@ -184,8 +184,8 @@ def _require_not_prefetched(array: str, body: LoopNode) -> None:
     for node in walk_nodes(body):
         if isinstance(node, For) and any(prefetch.array == array for prefetch in node.prefetches):
             raise LoweringError(
-                f"loop '{node.loop}' prefetches array '{array}', which is kept in registers; leave "
-                "the prefetch away"
+                f"loop '{node.loop}' prefetches array '{array}', which is kept in registers; "
+                "remove the prefetch step"
             )
 
 

@@ -1,4 +1,4 @@
-"""The end of a row of terms that an instruction adds in groups: whole groups, and a part of one.
+"""Split a row of terms that an instruction adds in groups: whole groups, and a partial group.
 
 Lanes that divide ``n`` terms into groups of four::
 
@@ -37,7 +37,7 @@ def whole_groups_and_rest(
 ) -> tuple[list[For], LoopNode] | None:
     """Return the nest of the whole groups, and the rest; None if the loops have another form.
 
-    The terms of a sum run in another order, so the sum must be one of integers, which wraps.
+    The terms are added in another order, so the sum must be an integer sum, which wraps.
     """
     dtype = form.kernel.arrays[form.statement.target.array].dtype
     if len(nest) != 2 or not dtype.is_integer:
@@ -54,7 +54,7 @@ def whole_groups_and_rest(
         replace(terms, upper=Constant(form.terms)),
         replace(vector, upper=minimum(groups, vector.lanes)),
     ]
-    # The other lanes of the rest do not run, so all may read what the one that runs reads.
+    # One lane of the rest runs, so the element that it reads can be read in all lanes.
     own = assign.target.array
     value = transform(
         assign.value,

@@ -44,7 +44,7 @@ FIRST_LANE = Only((0,))
 """The active lanes of a statement that is moved."""
 REGISTER_BITS = 128
 FEATURES = MappingProxyType({i32: "sse4.1", u32: "sse4.1", i64: "avx512vl", u64: "avx512vl"})
-"""From an element type to the instruction set with its minimum and maximum."""
+"""The instruction set with the minimum and maximum of an element type."""
 
 _ON_NUMBERS = (
     EXTREMA | BITWISE | {Operator.ADD, Operator.SUBTRACT, Operator.NEGATE, Operator.ABSOLUTE}
@@ -271,7 +271,7 @@ class _Chain:
         return value if _is_invariant(value) else First(value)
 
     def _condition(self, value: Value) -> Value:
-        """A condition in vectors: one of comparisons, or a number that is moved."""
+        """Build a condition of vectors, from comparisons or from a number that is moved."""
         if isinstance(value, Apply) and value.operator in LOGICAL:
             return replace(value, operands=tuple(map(self._condition, value.operands)))
         if (

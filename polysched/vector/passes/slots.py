@@ -165,8 +165,8 @@ def find_slots(
     """The slots of an array in a region; None if its accesses do not go to a fixed set of slots.
 
     Returns:
-        For each slot, the conditions under which the region accesses it: it does if they all hold,
-        and only then. They are irrelevant if ``needs_memory`` is false.
+        For each slot, the conditions under which the region accesses it: exactly if all of them
+        hold. They are irrelevant if ``needs_memory`` is false.
 
     Args:
         array: the array.
@@ -214,7 +214,7 @@ def find_slots(
 
 
 def _weaker(first: Guards, second: Guards) -> Guards | None:
-    """Those of two conditions that the others begin with; None if neither are."""
+    """The shorter of two lists of conditions if the longer list begins with it; else None."""
     shorter, longer = sorted((first, second), key=len)
     return shorter if longer[: len(shorter)] == shorter else None
 

@@ -45,7 +45,7 @@ LANE_BITS = (8, 16, 32, 64)
 Call = TypeVar("Call", InstructionCall, TileCall)
 
 Dimensions: TypeAlias = Mapping[str, For]
-"""From each dimension of an instruction to the loop of the nest that iterates over it."""
+"""The loop of the nest that iterates over each dimension of an instruction."""
 
 
 def select_instructions(program: LoopProgram, machine: Machine) -> LoopProgram:
@@ -145,7 +145,7 @@ class _Selection:
         raise _error(
             mark,
             f"machine '{self.machine.name}' lacks the instruction, which needs the feature "
-            f"{required}; compile for a machine that has it, or take the tensorize step away",
+            f"{required}; compile for a machine that has it, or remove the tensorize step",
         )
 
     def _require_code(self, mark: InstructionMark, instruction: Instruction) -> None:
@@ -244,7 +244,7 @@ def _incompleteness(nest: list[For], inner: LoopNode, form: Instruction) -> str 
     if not isinstance(inner, Assign):
         return f"the statement in loop '{nest[-1].loop}' runs under a condition"
     if len(nest) < len(form.extents):
-        return "each run has fewer loops than the instruction, as some have one iteration"
+        return "each run has fewer loops than the instruction, because some have one iteration"
     variables = {loop.variable for loop in nest}
     for loop in nest:
         if loop.kind is LoopKind.VECTOR:

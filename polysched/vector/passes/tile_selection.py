@@ -26,7 +26,7 @@ from polysched.vector.classify import literal_strides
 from polysched.vector.tiles import operand_load, tile_shape
 
 Pairing: TypeAlias = Mapping[str, For]
-"""From dimensions of an instruction to loops; a dimension without a loop has one iteration."""
+"""The loop of each dimension of an instruction; a dimension without a loop has one iteration."""
 
 _Step: TypeAlias = tuple[int, int | None]
 """The distance in memory of consecutive iterations: a number, and the dimension whose stride, known

@@ -17,15 +17,30 @@ from dataclasses import replace
 
 from polysched.ir.core.kernel import Access, Array, Role
 from polysched.ir.core.tree import LoopKind, TransposeStrategy
-from polysched.ir.expr.expressions import Constant, Expression, Index, Load
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Operation
+from polysched.ir.expr.functions import equal
 from polysched.ir.expr.linear import linear_form
+from polysched.ir.expr.linear_form import LinearForm
+from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import transform
-from polysched.loops.ir.nodes import Allocate, Assign, For, If, Interleaving, LoopNode, block
-from polysched.vector.classify import literal_strides
-from polysched.vector.interleaved import is_cheapest
+from polysched.loops.ir.nodes import (
+    Allocate,
+    Assign,
+    Block,
+    For,
+    If,
+    Interleaving,
+    LoopNode,
+    Transposition,
+    block,
+)
+from polysched.vector.classify import literal_lanes, literal_strides
+from polysched.vector.interleaved import is_cheapest, origin
 from polysched.vector.passes.columns import Column, Strided
-from polysched.vector.passes.tile_masks import active_lanes, column_mask
-from polysched.vector.passes.tile_nodes import LANE, interleaving, transposition
+
+_LANE = "tile.lane"
+"""The variable of a tile's vector loops. It is not an identifier, so no loop has the same name."""
 
 
 class TileWriter:
@@ -93,7 +108,7 @@ class TileWriter:
         count, lanes = len(columns), columns[0].loop.lanes
         dtype = self.arrays[load.array].dtype
         if self._is_interleaved(load, columns):
-            split = interleaving(rows, turned, count, lanes, dtype, Interleaving.SPLIT)
+            split = _interleaving(rows, turned, count, lanes, dtype, Interleaving.SPLIT)
             return [*self._vectors(load, columns, rows, is_load=True), split], turned
         shape = lanes, _power(count)
         transposed = transposition(rows, turned, shape, dtype, strategy)
@@ -107,7 +122,7 @@ class TileWriter:
         count, lanes = len(columns), columns[0].loop.lanes
         dtype = self.arrays[store.array].dtype
         if self._is_interleaved(store, columns):
-            joined = interleaving(turned, rows, count, lanes, dtype, Interleaving.JOIN)
+            joined = _interleaving(turned, rows, count, lanes, dtype, Interleaving.JOIN)
             return [joined, *self._vectors(store, columns, rows, is_load=False)], turned
         shape = _power(count), lanes
         transposed = transposition(turned, rows, shape, dtype, strategy)
@@ -141,7 +156,7 @@ class TileWriter:
         elements = count * linear_form(columns[0].loop.upper, {}).constant
         vectors: list[LoopNode] = []
         for first in range(0, elements, lanes):
-            subscripts = access.element(Index(LANE) + first, count)
+            subscripts = access.element(Index(_LANE) + first, count)
             body = self._move(access, subscripts, (rows, first // lanes), is_load=is_load)
             vectors.append(_over_lanes(min(lanes, elements - first), body, lanes))
         return vectors
@@ -150,7 +165,7 @@ class TileWriter:
         self, access: Strided, columns: list[Column], rows: str, *, is_load: bool
     ) -> list[LoopNode]:
         """Loads or stores of the rows of a tile, one by one."""
-        count, column = len(columns), Index(LANE)
+        count, column = len(columns), Index(_LANE)
         mask = column_mask(columns, column)
         moves: list[LoopNode] = []
         for lane, runs in active_lanes(columns[0].loop):
@@ -173,7 +188,7 @@ class TileWriter:
         """Load or store one element of a row's register."""
         dtype = self.arrays[access.array].dtype
         rows, number = register
-        own = Constant(number), Index(LANE)
+        own = Constant(number), Index(_LANE)
         if is_load:
             return Assign("load", (), Access(rows, own), Load(access.array, subscripts, dtype))
         return Assign("store", (), Access(access.array, subscripts), Load(rows, own, dtype))
@@ -181,7 +196,7 @@ class TileWriter:
 
 def _over_lanes(count: int, body: LoopNode, lanes: int) -> For:
     """A vector loop over the first ``count`` of ``lanes`` lanes."""
-    return For(LANE, LANE, Constant(0), Constant(count), 1, LoopKind.VECTOR, body, lanes)
+    return For(_LANE, _LANE, Constant(0), Constant(count), 1, LoopKind.VECTOR, body, lanes)
 
 
 def _with_load(assign: Assign, column: Column, number: int, tile: tuple[Strided, str]) -> Assign:
@@ -221,3 +236,83 @@ def is_dense(access: Strided, columns: list[Column], arrays: Mapping[str, Array]
 def _power(count: int) -> int:
     """The smallest power of two that is at least ``count``."""
     return 1 << (count - 1).bit_length()
+
+
+def active_lanes(loop: For) -> list[tuple[int, Expression | None]]:
+    """The lanes of a vector loop, each with the condition under which it runs, or None."""
+    literal = literal_lanes(loop, {})
+    if literal is not None:
+        return [(lane, None) for lane in literal]
+    active: list[tuple[int, Expression | None]] = []
+    for lane in range(loop.lanes):
+        at = Constant(lane)
+        runs = (loop.lower <= at) & (at < loop.upper)
+        if loop.step != 1:
+            runs &= equal((at - loop.lower) % loop.step, 0)
+        active.append((lane, runs))
+    return active
+
+
+def column_mask(columns: list[Column], number: Expression) -> Expression | None:
+    """The condition under which column ``number`` runs; None if all columns always run."""
+    guards = [column.guard for column in columns]
+    if all(guard is None for guard in guards):
+        return None
+    distance = _common_distance(guards)
+    if distance is not None:
+        return number < distance
+    mask: Expression | None = None
+    for position, guard in enumerate(guards):
+        here = equal(number, position)
+        runs = here if guard is None else here & guard
+        mask = runs if mask is None else mask | runs
+    return mask
+
+
+def _common_distance(guards: list[Expression | None]) -> Expression | None:
+    """The number of active columns, if every column k has the guard ``k < number``."""
+    distances = set()
+    for position, guard in enumerate(guards):
+        match guard:
+            case Operation(operator=Operator.LESS, operands=(left, right)):
+                ends = linear_form(left, {}), linear_form(right, {})
+            case Operation(operator=Operator.LESS_EQUAL, operands=(left, right)):
+                ends = linear_form(left, {}), linear_form(right + 1, {})
+            case _:
+                return None
+        distance = ends[1].plus(ends[0], -1).plus(position)
+        terms = tuple(sorted(distance.terms, key=str))
+        distances.add(LinearForm(terms, distance.constant))
+    return distances.pop().expression() if len(distances) == 1 else None
+
+
+def transposition(
+    rows: str, columns: str, shape: tuple[int, int], dtype: DType, strategy: TransposeStrategy
+) -> Transposition:
+    """Build the node that transposes a tile of ``shape`` (number and length of the rows)."""
+    row_count, column_count = shape
+    lane = Index(_LANE)
+    ends = Constant(0), Constant(row_count)
+
+    def column(number: int) -> For:
+        at = Constant(number)
+        assign = Assign("transpose", (), Access(columns, (at, lane)), Load(rows, (lane, at), dtype))
+        return For(_LANE, _LANE, *ends, 1, LoopKind.VECTOR, assign, row_count)
+
+    meaning = Block(tuple(map(column, range(column_count))))
+    return Transposition(meaning, rows, columns, strategy)
+
+
+def _interleaving(
+    given: str, result: str, count: int, lanes: int, dtype: DType, kind: Interleaving
+) -> Transposition:
+    """Build the node that splits or joins ``count`` vectors."""
+    of = origin(kind, count, lanes)
+
+    def element(number: int, lane: int) -> Assign:
+        at = Constant(number), Constant(lane)
+        subscripts = tuple(map(Constant, of(number, lane)))
+        return Assign("interleave", (), Access(result, at), Load(given, subscripts, dtype))
+
+    elements = tuple(element(number, lane) for number in range(count) for lane in range(lanes))
+    return Transposition(Block(elements), given, result, TransposeStrategy.NETWORK, kind)

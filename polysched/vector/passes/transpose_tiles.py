@@ -133,7 +133,7 @@ class _Former:
     def _not_strided(self, column: Column) -> str | None:
         accesses = column.accesses
         if not accesses:
-            return "no access of its statement has lanes that lie rows apart"
+            return "no access of its statement has its lanes in different rows"
         for access in accesses:
             array = self.arrays[access.array]
             if array.dtype.bits not in (8, 16, 32, 64):
@@ -213,6 +213,6 @@ def _refused(loop: For, reason: str) -> LoweringError:
     return LoweringError(
         f"vector loop '{loop.loop}' is to be transposed in registers, but no tile can be formed: "
         f"{reason}. A tile takes copies of one statement, next to each other, whose accesses "
-        "have lanes that lie rows apart and go on by one element from copy to copy: unroll the "
-        "loop over these elements inside, or take the transpose step away"
+        "have their lanes in different rows, and go on by one element from copy to copy: unroll "
+        "the loop over these elements inside, or remove the transpose step"
     )

@@ -2,9 +2,9 @@
 
 A vector loop that does not fill its registers preserves the inactive lanes, which takes a masked
 move for each accumulator in the innermost loop. If every access to a register runs the same literal
-lanes, the other lanes are dead and need no mask. Neither do registers that are only read in the
-lanes in which they were last written on every path, such as the sums of the last columns of a
-matrix, of which there are as many as a parameter says.
+lanes, the other lanes are dead and need no mask. A register
+that is read only in the lanes in which it was last written, on every path, needs no mask either:
+for example the sums of the last columns of a matrix whose number of columns is a parameter.
 """
 
 from __future__ import annotations
@@ -133,14 +133,14 @@ class _Written:
 
 
 _State: TypeAlias = dict[tuple[str, int], _Written]
-"""What is known of each register, with the bounds and conditions that hold at one place."""
+"""Facts about registers at one point of the program: the lanes in which each was last written."""
 
 
 def _mixed(node: Node, state: _State, guards: tuple[Value, ...]) -> tuple[set[str], _State]:
-    """The register arrays that are read in lanes that were not written last, and the state behind.
+    """Find register arrays that are read in lanes that were not written last, and the state after.
 
     A forward data-flow analysis of the structured program. The state before a loop is joined with
-    that behind its body; lanes and guards that depend on the loop are forgotten there.
+    the state after its body, without lanes and guards that depend on the loop.
 
     Args:
         node: the program.
@@ -210,7 +210,7 @@ def _mixed_in_loop(loop: Loop, state: _State, guards: tuple[Value, ...]) -> tupl
 
 
 def _joined(first: _State, second: _State) -> _State:
-    """What holds on both paths."""
+    """The facts that hold on both paths."""
     return {
         key: written for key, written in first.items() if key in second and second[key] == written
     }

@@ -30,7 +30,7 @@ from polysched.loops.ir.nodes import (
 )
 
 MOST_COPIES = 2**16
-"""Most iterations of an unrolled loop; more copies would take LLVM too long to compile."""
+"""Limit on the iterations of an unrolled loop: LLVM would take too long to compile more copies."""
 
 
 def unroll_loops(program: LoopProgram) -> LoopProgram:

@@ -46,7 +46,7 @@ from polysched.vector.values import (
 )
 
 MOST = 4
-"""Most vectors of a window; more than four loads and three shuffles are no faster than a gather."""
+"""Limit on the vectors of a window: five loads and four shuffles are no faster than a gather."""
 
 
 def form_windows(program: VectorProgram) -> VectorProgram:
@@ -104,7 +104,7 @@ def _sharing(run: list[Node]) -> list[Node]:
             return value
         distances = value.access.movement.distances
         moved = tuple(distance + span.start - group.start for distance in distances)
-        # Windows of the same distances move together; of others all lanes read.
+        # All lanes read, or the windows of the group have equal distances and move together.
         beyond = group.end - group.start - max(distances)
         window = Window(moved, tuple(distance + beyond for distance in distances))
         address = replace(access.address, constant=group.start)
@@ -136,7 +136,7 @@ class _Family:
         base: the address without its constant.
         count: the lanes.
         distances: the distances of the lanes, where not all lanes run: each lane then has to read
-            what lies behind its own element. None where all lanes run.
+            the elements after its own. None where all lanes run.
     """
 
     base: Address
@@ -160,7 +160,7 @@ def _extended(group: list[_Span], family: _Family, spans: Collection[_Span]) -> 
     """The elements that the vectors of a group hold: whole vectors, if the windows allow it.
 
     All elements between the first and the last element of a family's windows may be read. Vectors
-    that do not overlap need fewer shuffles: every second element of them is half of a wider one.
+    that do not overlap need fewer shuffles: two of them form a wider vector.
     """
     start, end = group[0].start, max(span.end for span in group)
     missing = (start - end - 1) % family.count

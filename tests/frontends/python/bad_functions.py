@@ -151,8 +151,8 @@ def new_array_of_another_type(x: "i32[n]"):
 
 def array_of_a_loop_used_after(x: "f64[n]"):
     for i in range(3):
-        t = x * i
-    x[:] = t
+        t = x[i:]
+    x[0] = t[0]
 
 
 def range_of_floats(x: "f64[n]"):
@@ -169,106 +169,6 @@ def complex_argument(x: "complex64[n]"):
 
 def complex_number(x: "f64[n]"):
     x[0] = 1j
-
-
-def bound_not_affine(x: "f32[n]"):
-    n = x.shape[0]
-    for i in range(n):
-        for j in range(0, n + i * i):
-            x[j] = 0
-
-
-def bound_of_data(x: "f32[n]", ends: "i64[n]"):
-    for i in range(x.shape[0]):
-        for j in range(ends[i]):
-            x[j] = 0
-
-
-def fractional_bound(x: "f32[n]"):
-    for i in range(x.shape[0] / 2):
-        x[i] = 0
-
-
-def step_is_no_number(x: "f32[n]", s: int):
-    for i in range(0, x.shape[0], s):
-        x[i] = 0
-
-
-def step_is_zero(x: "f32[n]"):
-    for i in range(0, x.shape[0], 0):
-        x[i] = 0
-
-
-def while_loop(x: "f32[n]"):
-    while x[0] > 4:
-        x[0] -= 1
-
-
-def while_that_skips(x: "f32[n]"):
-    i = 0
-    while i < 4:
-        x[i] = 0
-        if x[i] > 0:
-            i += 1
-
-
-def break_in_while(x: "f32[n]"):
-    i = 0
-    while i < x.shape[0]:
-        if x[i] > 0:
-            break
-        i += 1
-
-
-def break_and_return(x: "f32[n]"):
-    for i in range(x.shape[0]):
-        if x[i] > 0:
-            break
-        if x[i] < -1:
-            return
-        x[i] = 1
-
-
-def returns_of_other_lengths(x: "f32[n]"):
-    for i in range(x.shape[0]):
-        if x[i] > 0:
-            return i, x[i]
-    return -1
-
-
-def path_without_return(x: "f32[n]"):
-    for i in range(x.shape[0]):
-        if x[i] > 0:
-            return i
-
-
-def enumerated_over_a_call(x: "f32[n]"):
-    for i, e in enumerate(sorted(x)):
-        x[i] = e
-
-
-def index_used_after(x: "f32[n]"):
-    for i in range(x.shape[0]):
-        x[i] = 1
-    x[i] = 2
-
-
-def index_assigned(x: "f32[n]"):
-    for i in range(x.shape[0]):
-        i = i + 1
-        x[i] = 1
-
-
-def size_changed_in_loop(x: "f32[n]", n: int):
-    for i in range(3):
-        n = n + 1
-        x[i] = n
-
-
-def index_taken(x: "f32[n]"):
-    for i in range(x.shape[0]):
-        for i in range(3):
-            x[i] = 1
 
 
 def size_not_defined(x: "f32[n]"):
@@ -346,60 +246,6 @@ def whole_array(x: "f32[n]", y: "f32[n]"):
         x[i] = y
 
 
-def calls_a_function_that_writes(x: "f32[n]"):
-    x[1] = x[0] + writes(x)
-
-
-def calls_a_recursive_function(x: "f32[n]"):
-    x[0] = recursive(x[0])
-
-
-def calls_with_wrong_arguments(x: "f32[n]"):
-    x[0] = helper(x[0], 2)
-
-
-def calls_a_function_that_returns_in_a_loop(x: "f32[n]"):
-    x[0] = returns_in_a_loop(x)
-
-
-def helper(value):
-    return value
-
-
-def writes(array):
-    array[0] = 1
-    return array[1]
-
-
-def recursive(value):
-    return recursive(value) + 1
-
-
-def returns_in_a_loop(array):
-    for i in range(len(array)):
-        return array[i]
-
-
-def calls_print(x: "f32[n]"):
-    for i in range(x.shape[0]):
-        print(x[i])
-
-
-def calls_random(x: "f32[n]"):
-    for i in range(x.shape[0]):
-        x[i] = np.random.random()
-
-
-def unknown_function(x: "f32[n]"):
-    for i in range(x.shape[0]):
-        x[i] = math.squirt(x[i])
-
-
-def too_many_arguments(x: "f32[n]"):
-    for i in range(x.shape[0]):
-        x[i] = np.sqrt(x[i], x[i])
-
-
 def array_as_condition(x: "f32[n]"):
     for i in range(x.shape[0]):
         if x:
@@ -436,7 +282,7 @@ def returns_a_part_of_an_argument(x: "f32[n]"):
 
 def returns_what_a_loop_made(x: "f32[n]"):
     for i in range(x.shape[0]):
-        t = x + i
+        t = x[:i] + i
     return t
 
 

@@ -327,3 +327,15 @@ def by_type(x, k):
     elif x.dtype in (np.int32, np.int64):
         k += 2
     return k, x.sum() if x.dtype != np.float64 else x.mean()
+
+
+def last_of_a_loop(a, x, k):
+    for i in range(1, k):
+        change = a[i] - a[i - 1]
+        if i > 1:  # noqa: SIM108 (the subject of the test)
+            square = change * change
+        else:
+            square = np.abs(change)
+        a[i] = square + x
+        is_large = square > 2
+    return change, square.sum(), is_large

@@ -10,24 +10,25 @@ import pytest
 
 from polysched.errors import FrontendError
 from polysched.frontends.python.decorator import read_kernel
-from tests.frontends.python import bad_functions
+from tests.frontends.python import bad_calls, bad_functions, bad_loops
 
 # ruff: noqa: F821
 
 HELPERS = (
-    bad_functions.helper,
-    bad_functions.recursive,
-    bad_functions.returns_in_a_loop,
-    bad_functions.writes,
+    bad_calls.helper,
+    bad_calls.recursive,
+    bad_calls.returns_in_a_loop,
+    bad_calls.writes,
 )
 IN_HELPERS = {
-    bad_functions.calls_a_recursive_function: bad_functions.recursive,
-    bad_functions.calls_a_function_that_returns_in_a_loop: bad_functions.returns_in_a_loop,
+    bad_calls.calls_a_recursive_function: bad_calls.recursive,
+    bad_calls.calls_a_function_that_returns_in_a_loop: bad_calls.returns_in_a_loop,
 }
 """The functions whose messages point into a function that they call."""
 BAD = [
     value
-    for value in vars(bad_functions).values()
+    for module in (bad_functions, bad_loops, bad_calls)
+    for value in vars(module).values()
     if inspect.isfunction(value) and value not in HELPERS
 ]
 
@@ -41,7 +42,7 @@ def message(function: Callable[..., object]) -> str:
 def test_the_messages_of_all_bad_functions(check_golden: Callable[[str, str], None]) -> None:
     shown = []
     for function in BAD:
-        text = message(function).replace(f"{bad_functions.__file__}:", "")
+        text = message(function).replace(f"{inspect.getfile(function)}:", "")
         shown.append(f"{function.__name__}:\n" + re.sub(r"^\d+:", "column ", text))
     check_golden("frontends/python_messages.txt", "\n\n".join(shown) + "\n")
 

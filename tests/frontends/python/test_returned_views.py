@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.errors import FrontendError
+from polysched.errors import CallError, FrontendError
+from tests.frontends.python.same_results import require_same_results
 from tests.support.effort import covering
 
 pytestmark = pytest.mark.usefixtures("as_written")
@@ -53,6 +54,28 @@ def test_views_share_memory(compiled, layout) -> None:
                 one[...] = -1
                 another[...] = -1
         np.testing.assert_array_equal(base, other)
+
+
+def parts(x):
+    return x[1:3], x[-3:, 1:2], x[5::-1], x[1:, :4].T
+
+
+PARTS = ps.jit(parts)
+
+
+@pytest.mark.parametrize("rows", [4, 7, 2, 1, 0])
+def test_views_end_with_the_array(rows: int) -> None:
+    require_same_results(PARTS, parts, np.arange(7.0 * rows).reshape(rows, 7))
+
+
+def test_a_row_outside_is_an_error() -> None:
+    @ps.jit
+    def own(x):
+        return x[3]
+
+    np.testing.assert_array_equal(own(np.eye(5)), np.eye(5)[3])
+    with pytest.raises(CallError, match="x_n0 >= 4; got x_n0 = 3"):
+        own(np.eye(3))
 
 
 def test_a_view_with_subscripts_from_data_is_refused() -> None:

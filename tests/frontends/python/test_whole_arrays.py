@@ -1,5 +1,7 @@
 """Masks, ``out=``, array literals and numpy's functions by name, compared with Python."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -86,6 +88,18 @@ def permuted(x):
     return x.transpose(1, 2, 0) + 0, x.transpose((2, 0, 1)) * 2, np.transpose(x, [0, 2, 1]) + 1
 
 
+def roots(x, half):
+    half **= 0.5
+    return np.arctan2(x**0.5, -1), (x + 1) ** 0.5, np.clip(half, 0, 1)
+
+
+def rounded_integers(k):
+    out = np.zeros(len(k))
+    for i in range(len(k)):
+        out[i] = 100 * round(k[i]) + 1000 * math.floor(k[i])
+    return out
+
+
 def several_targets(x):
     a = b = x.sum()
     c = d = x * 2
@@ -98,7 +112,8 @@ CASES = [
     (operators, X, Y), (of_numbers, 5), (comparisons, X), (logic, X), (copies, X),
     (same_mask, X, Y), (masked_numbers, X), (literals, X), (literal_of_sizes, 4), (weighted, X),
     (into, X, Y, 0 * X), (reduced_into, CUBE[0], CUBE[1].T.copy(), np.zeros(3), np.zeros((3, 3))),
-    (permuted, CUBE), (several_targets, X),
+    (permuted, CUBE), (several_targets, X), (roots, -0.0 * X, X.astype(np.float16)),
+    (rounded_integers, X.astype(np.int8)),
 ]  # fmt: skip
 
 

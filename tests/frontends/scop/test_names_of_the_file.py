@@ -4,6 +4,7 @@ import pytest
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop import parse_c
+from polysched.ir.expr.dtypes import i32, u32
 
 
 def values(text: str) -> list[str]:
@@ -118,9 +119,14 @@ def test_an_enumerator_that_hides_another_has_to_be_known() -> None:
         parse_c(text, "f")
 
 
-def test_variables_of_an_enumeration_are_refused() -> None:
-    with pytest.raises(FrontendError, match="a variable of an enumeration"):
-        parse_c(loop("x[i] = c;", "enum e {A};", more=", enum e c"), "f")
+def test_variables_of_an_enumeration_have_the_type_of_gcc() -> None:
+    negative, plain = "typedef enum {A, B = -3} e;", "typedef enum {A, B = 0x7fffffff} e;"
+    for text, dtype in ((negative, i32), (plain, u32)):
+        program = parse_c(loop("x[i] = c;", text, more=", e c"), "f")
+        assert program.variables["c"].type.dtype == dtype
+    for text in ("typedef enum {A = 1 | 2} e;", "typedef enum {A = 4294967296} e;"):
+        with pytest.raises(FrontendError, match="a variable of an enumeration"):
+            parse_c(loop("x[i] = c;", text, more=", e c"), "f")
 
 
 def test_a_type_of_the_function_hides_one_of_the_file() -> None:

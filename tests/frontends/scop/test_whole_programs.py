@@ -32,7 +32,15 @@ pytestmark = needs_gcc
 @covering(
     1,
     has_object=[True, False],
-    **{"name, regions": [("suite", 8), ("functions", 14), ("walks", 13), ("histograms", 6)]},
+    **{
+        "name, regions": [
+            ("suite", 8),
+            ("functions", 14),
+            ("walks", 13),
+            ("histograms", 6),
+            ("rows", 9),
+        ]
+    },
 )
 def test_a_rewritten_program_prints_the_same(
     name: str, regions: int, has_object: bool, tmp_path: Path

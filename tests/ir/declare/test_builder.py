@@ -212,6 +212,18 @@ def test_whether_a_place_is_reached() -> None:
         assert build.is_reached()
 
 
+def test_a_condition_that_is_assumed_never_to_hold() -> None:
+    build = KernelBuilder("k")
+    n, m = build.parameter("n", minimum=1), build.parameter("m", minimum=1)
+    x = build.output("x", f32, (n,))
+    with build.loops(i=n) as i:
+        assert build.assume_never(i >= m)
+        assert not build.assume_never(i >= 0)
+        assert build.assume_never(i < 0)
+        x[i] = 1
+    assert build.kernel().context.is_equal(isl.Set("[n, m] -> { : 1 <= n <= m }"))
+
+
 def test_a_comparison_of_texts_is_no_condition() -> None:
     build = KernelBuilder("k")
     x, y = build.input("x", f32, (3,)), build.output("y", f32, (3,))

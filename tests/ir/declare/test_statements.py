@@ -195,17 +195,27 @@ def test_updates_of_narrow_integers_computed_as_in_c(
 
 
 @pytest.mark.parametrize(
-    ("dtype", "other", "is_reduction"),
-    [(ps.u8, ps.u8, True), (ps.i16, ps.u8, True), (ps.u8, ps.i16, False), (ps.i8, ps.u8, False)],
+    ("dtype", "other", "compared", "is_reduction"),
+    [
+        (ps.u8, ps.u8, ps.i32, True),
+        (ps.i16, ps.u8, ps.i32, True),
+        (ps.u8, ps.i16, ps.i32, False),
+        (ps.i8, ps.u8, ps.i32, False),
+        (ps.i32, ps.u8, ps.u32, False),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("extremum", [ps.maximum, ps.minimum])
 def test_extrema_of_narrow_integers_computed_as_in_c(
-    dtype: ps.DType, other: ps.DType, extremum: Callable[..., Expression], is_reduction: bool
+    dtype: ps.DType,
+    other: ps.DType,
+    compared: ps.DType,
+    extremum: Callable[..., Expression],
+    is_reduction: bool,
 ) -> None:
     """Only an extremum of values of the type of ``v`` is one of them."""
     build = ps.KernelBuilder("largest")
     x, v = build.input("x", other, (300,)), build.inout("v", dtype, (1,))
     with build.loops(i=300) as i, build.statement("update"):
-        v[0] = ps.cast(extremum(ps.cast(x[i], ps.i32), ps.cast(v[0], ps.i32)), dtype)
+        v[0] = ps.cast(extremum(ps.cast(x[i], compared), ps.cast(v[0], compared)), dtype)
     assert (build.kernel().statements["update"].reduction is not None) is is_reduction

@@ -1,7 +1,7 @@
 import islpy as isl
 import pytest
 
-from polysched.ir.expr.magnitude import LARGEST, STEEPEST, is_moderate
+from polysched.schedule.limits import LARGEST, STEEPEST, is_moderate
 
 
 @pytest.mark.parametrize(

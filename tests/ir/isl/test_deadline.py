@@ -17,6 +17,13 @@ def subtract_for_minutes() -> isl.Set:
     return rest.lexmin()
 
 
+def spend(seconds: float) -> None:
+    """Take processor time."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
 def test_isl_is_stopped_in_time_and_works_afterwards() -> None:
     with (
         pytest.raises(QuotaExceededError, match="more than the time it was given; give it more"),
@@ -30,9 +37,9 @@ def test_isl_is_stopped_in_time_and_works_afterwards() -> None:
 
 def test_time_that_suffices_does_not_show() -> None:
     for _ in range(100):
-        with operation_quota(0, seconds=0.8):  # that others may take away from us
+        with operation_quota(0, seconds=0.05):
             assert not isl.Set("{ [i] : 0 <= i < 10 }").is_empty()
-    time.sleep(1)
+    spend(0.06)
     assert not isl.DEFAULT_CONTEXT.aborted()
 
 
@@ -40,18 +47,16 @@ def test_no_abort_comes_late() -> None:
     """Where the time ends together with the work, what follows is not stopped."""
     generator = random.Random(0)
     stopped = 0
-    for _ in range(1500):
+    for _ in range(500):
         seconds = generator.uniform(2e-4, 6e-4)
-        try:
+        try:  # the system looks for expired timers every 1 to 10 milliseconds
             with operation_quota(0, seconds=seconds):
-                end = time.perf_counter() + seconds + generator.uniform(-2e-4, 1e-4)
-                while time.perf_counter() < end:
-                    pass
+                spend(seconds + generator.uniform(-2e-4, 12e-4))
         except QuotaExceededError:
             stopped += 1
         for number in range(30):
             assert isl.Val(number).to_python() == number
-    assert 0 < stopped < 1500
+    assert 0 < stopped < 500
 
 
 def test_a_deadline_alone() -> None:
@@ -65,12 +70,10 @@ def test_no_deadline() -> None:
         assert isl.Set("{ [i] : i > i }").is_empty()
 
 
-def test_processor_time_leaves_out_what_others_take() -> None:
-    with operation_quota(0, seconds=0.1, of_processor=True):
-        time.sleep(0.3)
+def test_time_that_others_take_does_not_count() -> None:
+    with time_budget(0.1), operation_quota(0, seconds=0.1):
+        time.sleep(0.2)
         assert not isl.Set("{ [i] : 0 <= i < 10 }").is_empty()
-    with pytest.raises(QuotaExceededError), operation_quota(0, seconds=0.1, of_processor=True):
-        subtract_for_minutes()
 
 
 @pytest.mark.parametrize("seconds", [1e19, 2.0**64, 1e300, float("inf")])
@@ -79,10 +82,6 @@ def test_more_time_than_a_clock_counts_is_no_limit(seconds: float) -> None:
         assert not isl.Set("{ [i] : 0 <= i < 9 }").is_empty()
 
 
-def test_processor_time_is_within_the_wall_time_of_the_call() -> None:
-    with (
-        time_budget(0.1),
-        pytest.raises(QuotaExceededError),
-        operation_quota(0, seconds=60, of_processor=True),
-    ):
+def test_a_question_has_no_more_time_than_the_call() -> None:
+    with time_budget(0.1), pytest.raises(QuotaExceededError), operation_quota(0, seconds=60):
         subtract_for_minutes()

@@ -14,7 +14,7 @@ import islpy as isl
 import pytest
 
 from polysched.ir.isl import isl_pointers
-from polysched.ir.isl.isl_methods import TAKING
+from polysched.ir.isl.isl_calls import TAKING
 from polysched.ir.isl.isl_pointers import WORDS, find_layout
 from tests.support.memory_growth import bytes_in_use
 

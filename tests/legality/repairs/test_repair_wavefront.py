@@ -8,7 +8,7 @@ from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import i32
 from polysched.legality.check import check
-from polysched.legality.repairs.repair_wavefront import wavefronts
+from polysched.legality.repairs.repair_vector import wavefronts
 from polysched.legality.repairs.search import repairs
 from polysched.schedule.primitives.parallel import Parallel
 from polysched.schedule.primitives.reorder import Reorder

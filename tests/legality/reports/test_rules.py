@@ -1,4 +1,4 @@
-from polysched.legality.reports.rules import HELP
+from polysched.legality.reports.sarif import HELP
 from polysched.legality.verdicts.verdict import Cause
 
 

@@ -31,12 +31,12 @@ def test_only_one_block_of_scores_is_stored() -> None:
     form = attention_form(8, 8, machine="haswell-avx2")
     text = ps.show(attention_schedule(form), "vector")
     temporaries = [line for line in text.splitlines() if "temporary scores" in line]
-    assert temporaries == [f"temporary scores_local: f32[{form.keys}, 1, {form.queries}]"]
+    assert temporaries == [f"temporary scores_local: f32[{form.keys}, 1, {form.panel}]"]
 
 
 def test_the_schedule_is_shown_and_exported(tmp_path: Path) -> None:
     schedule = attention_schedule(attention_form(8, 8, machine="haswell-avx2"))
-    assert "score_panel" in ps.show(schedule, "loops")
+    assert "score_tile" in ps.show(schedule, "loops")
     ps.export(schedule, tmp_path / "attention.c", header=tmp_path / "attention.h")
     assert "attention_8x8_f32" in (tmp_path / "attention.h").read_text()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from polysched.errors import CallError
 from polysched.legality.check import check
 from polysched.library.convolution.arguments import Options
 from polysched.library.convolution.call import convolution_code
-from polysched.library.convolution.plan import GENERIC_CALLS, SPECIALIZER, planned
+from polysched.library.convolution.plan import GENERIC_CALLS, SPECIALIZER, Plan, planned
 from tests.support.effort import covering
 
 NumpyArray = np.ndarray[Any, Any]
@@ -210,15 +211,25 @@ def test_new_sizes_run_by_the_same_code() -> None:
     assert len(codes) == 1
 
 
-def test_code_for_a_size_follows_after_some_calls() -> None:
-    x, weight = numbers(1, 7, 8, 3), numbers(2, 2, 3, 8)
-    options = Options(layout="NHWC")
+def test_code_for_a_size_follows_after_some_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POLYSCHED_CACHE", str(tmp_path / "cache"))
+    weight, options = numbers(2, 2, 3, 8), Options(layout="NHWC")
+
+    def plan_of(x: NumpyArray) -> Plan:
+        return planned(2, {"x": x, "weight": weight}, weight, None, options)
+
+    first, x = numbers(1, 7, 8, 3), numbers(1, 9, 8, 3)
+    np.testing.assert_allclose(ps.conv2d(first, weight), exact(first, weight), atol=1e-5)
+    assert "for_any_size" not in vars(plan_of(first)), "it takes longer to make"
     right = ps.conv2d(x, weight)
+    assert "specialized" not in vars(plan_of(x))
+    np.testing.assert_allclose(right, exact(x, weight), atol=1e-5)
     for _ in range(GENERIC_CALLS):
         np.testing.assert_allclose(ps.conv2d(x, weight), right, atol=1e-6)
-    plan = planned(2, {"x": x, "weight": weight}, weight, None, options)
     SPECIALIZER.wait()
-    assert SPECIALIZER.is_done(plan.code)
+    assert SPECIALIZER.is_done(plan_of(x).code)
     np.testing.assert_allclose(ps.conv2d(x, weight), right, atol=1e-6)
 
 

@@ -3,7 +3,7 @@
 import pytest
 from llvmlite import ir
 
-from polysched.llvm.builder.functions import new_function
+from polysched.llvm.builder.function_builder import new_function
 from polysched.llvm.export.processor_check import emit_processor_check
 from polysched.machine.cpuid import CHECKED, Question, Register, questions
 from polysched.machine.detect import detect_host

@@ -10,7 +10,7 @@ from polysched.ir.core.kernel import Array, Role
 from polysched.ir.core.packing import Rows
 from polysched.ir.expr.dtypes import as_dtype
 from polysched.ir.expr.expressions import Constant
-from polysched.llvm.builder.functions import new_function
+from polysched.llvm.builder.function_builder import new_function
 from polysched.llvm.memory.packed_layout import bit_strides, coarsest_phase, most_bytes
 from polysched.vector.classify import literal_strides
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from polysched.llvm.builder.functions import new_function
+from polysched.llvm.builder.function_builder import new_function
 from polysched.llvm.memory.register_slots import RegisterSlots
 from polysched.llvm.values.expressions import INDEX, stack_slot
 

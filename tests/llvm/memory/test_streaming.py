@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from llvmlite import ir
 
-from polysched.llvm.builder.functions import new_function
+from polysched.llvm.builder.function_builder import new_function
 from polysched.llvm.memory.streaming import emit_fence, stream
 
 

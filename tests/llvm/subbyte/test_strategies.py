@@ -9,9 +9,8 @@ from polysched.errors import LoweringError
 from polysched.ir.expr.dtypes import DType, NumberKind
 from polysched.ir.semantics.bit_packing import pack_bits, unpack_bits
 from polysched.llvm.subbyte.conversion import Conversion, Direction
-from polysched.llvm.subbyte.costs import cheapest, cost
 from polysched.llvm.subbyte.probe import probe_module
-from polysched.llvm.subbyte.strategies import STRATEGIES, applicable, strategy_named
+from polysched.llvm.subbyte.strategies import STRATEGIES, applicable, cheapest, cost, strategy_named
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.jit import Entry, compile_module

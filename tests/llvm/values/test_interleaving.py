@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from llvmlite import ir
 
-from polysched.llvm.values.interleaving import emit_interleaving
+from polysched.llvm.values.transposition import emit_interleaving
 from polysched.loops.ir.nodes import Interleaving
 from polysched.machine.detect import detect_host
 from polysched.runtime.jit import Entry, compile_once

@@ -9,7 +9,7 @@ from polysched.ir.core.tree import TransposeStrategy
 from polysched.ir.expr.dtypes import DType, f32, f64, i32, u8, u16
 from polysched.lower import show
 from polysched.schedule.schedule import Schedule
-from polysched.vector.passes.tile_nodes import transposition
+from polysched.vector.passes.tile_writing import transposition
 from tests.support import kernels
 
 AVX512, AVX2 = "skylake-avx512", "haswell-avx2"

@@ -4,7 +4,7 @@ import islpy as isl
 
 from polysched.lower import show
 from polysched.schedule.schedule import Schedule
-from tests.loops.isl_ast.test_repetition import in_turn
+from tests.loops.isl_ast.test_equal_neighbors import in_turn
 from tests.support import kernels
 
 

@@ -25,8 +25,7 @@ from polysched.loops.ir.nodes import (
     map_children,
 )
 from polysched.loops.verify.declared_flow import declared_flow
-from polysched.loops.verify.last_writer import last_writer_errors
-from polysched.loops.verify.mismatch import Mismatch, MismatchKind
+from polysched.loops.verify.last_writer import Mismatch, MismatchKind, last_writer_errors
 from polysched.schedule.primitives.parallel import Parallel
 from polysched.schedule.primitives.rfactor import Rfactor
 from polysched.schedule.schedule import Schedule

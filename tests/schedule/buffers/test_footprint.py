@@ -45,6 +45,15 @@ def test_a_gap_at_the_start_of_a_tile_gives_no_cases() -> None:
     assert str(extent(footprint, lowest, 0, "unbounded")) == "8"
 
 
+def test_a_partial_first_tile_gives_no_cases() -> None:
+    footprint = isl.Map(
+        "[n] -> { [k, b] -> [v] : 0 <= b and 0, k - 8b <= v < 8, n - 8b and 0 <= k < n }"
+    )
+    lowest = lowest_subscript(footprint, 0, ("k", "b"))
+    assert str(from_pw_aff(lowest)) == "0"
+    assert extent(footprint, lowest, 0, "unbounded") == Constant(8)
+
+
 def test_tiles_that_begin_apart_keep_their_cases() -> None:
     footprint = isl.Map(
         "{ [b] -> [v] : b = 0 and 0 <= v < 4; [b] -> [v] : b = 1 and 50 <= v < 54 }"

@@ -10,7 +10,7 @@ from polysched.ir.expr.expressions import Constant, Expression, Index, Operand, 
 from polysched.ir.expr.traversal import transform
 from polysched.loops.ir.nodes import For, If
 from polysched.vector.passes.columns import Column, column_of
-from polysched.vector.passes.tile_masks import active_lanes, column_mask
+from polysched.vector.passes.tile_writing import active_lanes, column_mask
 from tests.loops.programs import array, assign, load, vector
 
 v, m, column = Index("v"), Parameter("m"), Index("column")

@@ -72,8 +72,8 @@ def test_a_machine_without_tiles() -> None:
         show(product(), "tiles", "znver4")
     assert str(caught.value) == (
         "tensorize('m', 'tdpbssd'): machine 'znver4' lacks the instruction, which needs the "
-        "feature 'amx-tile' and 'amx-int8'; compile for a machine that has it, or take the "
-        "tensorize step away"
+        "feature 'amx-tile' and 'amx-int8'; compile for a machine that has it, or remove "
+        "the tensorize step"
     )
 
 

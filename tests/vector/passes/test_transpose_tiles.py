@@ -202,13 +202,13 @@ def test_columns_in_descending_order() -> None:
 
 def test_lanes_that_are_reversed() -> None:
     made = square(*(lanes(assign("y", (column, v), x(3, 7 - v))) for column in range(4)))
-    assert "no access of its statement has lanes that lie rows apart" in refusal(made)
+    assert "no access of its statement has its lanes in different rows" in refusal(made)
 
 
 def test_a_place_that_data_decide() -> None:
     place = x(0, 0)
     made = square(*(lanes(assign("y", (c, v), x(v, place % 4 + c))) for c in range(4)))
-    assert "no access of its statement has lanes that lie rows apart" in refusal(made)
+    assert "no access of its statement has its lanes in different rows" in refusal(made)
 
 
 def test_booleans_are_not_transposed() -> None:
@@ -239,7 +239,10 @@ def test_strategies(make: type, strategy: TransposeStrategy) -> None:
 @pytest.mark.parametrize(
     ("copies", "reason"),
     [
-        ([assign("y", (c, v), x(c, v)) for c in range(4)], "no access of its statement has lanes"),
+        (
+            [assign("y", (c, v), x(c, v)) for c in range(4)],
+            "no access of its statement has its lanes in different rows",
+        ),
         ([gathering(2 * c) for c in range(4)], "do not go from one element to the next"),
         ([If(v < 5, gathering(c)) for c in range(4)], "lanes run under conditions of their own"),
         ([assign("line", (2 * v + c,), x(c, v)) for c in range(4)], "writes an element twice"),
@@ -250,7 +253,7 @@ def test_refused(copies: list[LoopNode], reason: str) -> None:
     with pytest.raises(LoweringError, match=reason) as caught:
         tiles(made)
     assert str(caught.value).startswith("vector loop 'v' is to be transposed in registers, but no")
-    assert str(caught.value).endswith("or take the transpose step away")
+    assert str(caught.value).endswith("or remove the transpose step")
 
 
 def test_statements_between_the_copies() -> None:

@@ -13,10 +13,10 @@ from polysched.library.dynamic_linear.matrix import PreparedMatrix
 from polysched.library.matmul.dispatch.computed import Computed
 from polysched.library.matmul.dispatch.dispatch import (
     CACHED_KINDS,
-    OperandKey,
     cached_dispatch,
     matmul_target,
     operand_key,
+    output_key,
 )
 from polysched.library.matmul.dispatch.entry import DispatchEntry
 from polysched.library.matmul.dispatch.options import call_options, plain_options, require_bias
@@ -129,9 +129,7 @@ def matmul(  # noqa: PLR0913  (options by keyword)
     if isinstance(b, PreparedMatrix):
         is_finished = alpha is _ONE and beta is _ZERO and scale is dtype is None
         return _by_rounded_rows(a, b, out, bias, activation, threads, is_finished=is_finished)
-    given = (a, b)
-    a, b = promoted(_operand(a, "a"), _operand(b, "b"))
-    tensor = next(filter(is_tensor, given), None) if out is None else out
+    a, b, tensor = _operands(a, b, out)
     if tensor is not None and type(tensor) is not ndarray:
         result = matmul(
             *(a, b, None if out is None else _array(out, "out")),
@@ -161,7 +159,7 @@ def matmul(  # noqa: PLR0913  (options by keyword)
     along = None if bias is None else bias.shape
     entry = cached_dispatch(
         *(operand_key(a), operand_key(b), threads, options.epilogue, along),
-        *(_output_key(out), options.dtype, tuple(vector.shape for vector in options.scales)),
+        *(output_key(out), options.dtype, tuple(vector.shape for vector in options.scales)),
     )
     if bias is not None:
         require_bias(bias, entry.dtype)
@@ -231,17 +229,20 @@ def specialized_target(
     return None if is_generic else matmul_target(a, b, threads, out, dtype)
 
 
+def _operands(a: Any, b: Any, out: Any) -> tuple[Any, Any, Any]:
+    """The operands as arrays of one type, and ``out`` or a tensor; its library's is the result."""
+    if type(a) is type(b) is ndarray and a.dtype == b.dtype:
+        return a, b, out
+    tensor = next(filter(is_tensor, (a, b)), None) if out is None else out
+    return *promoted(_operand(a, "a"), _operand(b, "b")), tensor
+
+
 def _operand(value: Any, name: str) -> NumpyArray | Computed:
     return value if isinstance(value, Computed) else _array(value, f"array '{name}'")
 
 
 def _array(value: Any, name: str) -> NumpyArray:
     return value if type(value) is ndarray else as_array(value, f"matmul: {name}")
-
-
-def _output_key(out: NumpyArray | None) -> OperandKey | None:
-    """The key of ``out``; None for a contiguous array, which is the default."""
-    return None if out is None or out.flags.c_contiguous else operand_key(out)
 
 
 def _require_output(out: NumpyArray, entry: DispatchEntry) -> None:

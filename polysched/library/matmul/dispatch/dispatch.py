@@ -142,6 +142,11 @@ def operand_key(operand: NumpyArray | Computed) -> OperandKey:
     return operand.dtype, operand.shape, operand.flags.num, operand.strides
 
 
+def output_key(out: NumpyArray | None) -> OperandKey | None:
+    """The key of ``out``; None for a contiguous array, which is the default."""
+    return None if out is None or out.flags.c_contiguous else operand_key(out)
+
+
 @lru_cache(maxsize=CACHED_KINDS)
 def cached_dispatch(
     a: OperandKey,
@@ -343,7 +348,6 @@ def matmul_target(
 
     None if an argument has to be prepared in Python. Without ``out`` the result is a new array.
     """
-    result = None if out is None or out.flags.c_contiguous else operand_key(out)
     return cached_dispatch(
-        operand_key(a), operand_key(b), threads, PLAIN, None, result, dtype, ()
+        operand_key(a), operand_key(b), threads, PLAIN, None, output_key(out), dtype, ()
     ).direct_call

@@ -7,25 +7,28 @@ from functools import cache, partial
 from math import prod
 from operator import mul
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from polysched.ir.expr.dtypes import DType, f32, f64
+from polysched.ir.expr.dtypes import f32, f64
 from polysched.library.matmul.dispatch.compiled import host
-from polysched.library.matmul.dispatch.dispatch import OperandKey, cached_dispatch, operand_key
+from polysched.library.matmul.dispatch.dispatch import (
+    OperandKey,
+    cached_dispatch,
+    operand_key,
+    output_key,
+)
 from polysched.library.matmul.dispatch.shapes import NumpyArray, Shape
 from polysched.library.matmul.generic.blocks import Block
 from polysched.library.matmul.generic.compiled import KernelLoader, object_folder
-from polysched.library.matmul.generic.plan import GenericPlan, generic_plan, stacked_plan
+from polysched.library.matmul.generic.plan import GenericPlan, Planner, stacked_plan
 from polysched.library.matmul.generic.run import GenericProduct, loaded_product, strided
 from polysched.library.matmul.generic.specialize import Specializer
-from polysched.library.matmul.generic.strided import Strided
 from polysched.library.matmul.kernel.epilogue import PLAIN
-from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, SIMPLE, WRITEABLE
-from polysched.runtime.cache import ObjectCache
+from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE, is_simple, layout_of
 from polysched.runtime.kernel import LARGEST_TEAM
-from polysched.runtime.memory import address, share_memory
+from polysched.runtime.memory import addresses, share_memory, simple_addresses
 from polysched.runtime.threads import usable_threads
 
 GENERIC_CALLS = 4
@@ -50,22 +53,28 @@ _STACK = _WRITABLE | C_CONTIGUOUS
 _TYPES = MappingProxyType({np.dtype(np.float32): f32, np.dtype(np.float64): f64})
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Kind:
-    """A kind of calls: its planned product, the result's shape, and how often it was called."""
+    """A kind of calls.
 
-    product: GenericProduct
-    shape: Shape
+    Kinds are kept, so they consist of few objects that Python's collector visits: a collection of
+    all objects takes as long as 50 to 300 plans.
+
+    Attributes:
+        product: the planned product; None if calls of this kind run specialized code.
+        shape: the shape of the result.
+        is_simple: whether the addresses of all arrays are found fast.
+        calls: the number of calls.
+    """
+
+    product: GenericProduct | None = None
+    shape: Shape = ()
+    is_simple: bool = False
     calls: int = 0
 
 
-class _Planned(NamedTuple):
-    """A plan, its product and number of threads, and the result's shape."""
-
-    plan: GenericPlan
-    product: Strided
-    shape: Shape
-    threads: int
+_Planned: TypeAlias = tuple[GenericPlan, int, Shape]
+"""A plan, the number of threads, and the result's shape."""
 
 
 class GenericCalls:
@@ -77,7 +86,7 @@ class GenericCalls:
 
     def __init__(self, specializer: Specializer) -> None:
         self.specializer = specializer
-        self._kinds: dict[object, _Kind | None] = {}
+        self._kinds: dict[object, _Kind] = {}
         self._missing: list[Block] = []
         self._missed: set[str] = set()
 
@@ -98,32 +107,53 @@ class GenericCalls:
         """
         if out is not None and type(out) is not np.ndarray:
             return None
-        keys = _keys(a, b, threads, out)
-        kind = self._kinds.get(keys)
-        if kind is None:
-            if keys in self._kinds and specialize is None:
-                return None
-            planned = _planned(a, b, out, threads)
-            if planned is not None and specialize is None and self._lacks_kernels(planned.plan):
-                planned = None  # later calls of this kind run the specialized code too
-            kind = self._added(keys, planned)
-        if kind is None or (specialize is None and self._is_specialized(kind, keys)):
+        key = _key(a, b, threads, out)
+        kind = self._kinds.get(key)
+        if kind is None or (kind.product is None and specialize is not None):
+            kind = self._new_kind(a, b, out, threads, specialize)
+            if len(self._kinds) >= _KINDS:
+                self._kinds.clear()
+            self._kinds[key] = kind
+        product = kind.product
+        if product is None:
             return None
+        if specialize is None:
+            if kind.calls >= GENERIC_CALLS and self.specializer.is_done(key):
+                return None
+            kind.calls += 1
+            if kind.calls == GENERIC_CALLS:
+                left, right, to = operand_key(a), operand_key(b), output_key(out)
+                make = partial(_specialized, left, right, threads, to)
+                self.specializer.submit(key, make)
         if out is None:
             result = np.empty(kind.shape, a.dtype)
         elif share_memory(a, out) or share_memory(b, out):
             return None  # the error is raised where specialized code would run
         else:
             result = out
-        kind.product.run(_address(a), _address(b), _address(result))
+        product.run(*(simple_addresses if kind.is_simple else addresses)((a, b, result)))
         return result
+
+    def _new_kind(
+        self, a: NumpyArray, b: NumpyArray, out: Any, threads: int | None, specialize: bool | None
+    ) -> _Kind:
+        """Plan a kind of calls; without a product if this and later calls run specialized code."""
+        planned = _planned(a, b, out, threads)
+        if planned is None or (specialize is None and self._lacks_kernels(planned[0])):
+            return _Kind()
+        plan, count, shape = planned
+        product = loaded_product(plan, a.itemsize, count, _kernels())
+        given = (a, b) if out is None else (a, b, out)
+        return _Kind(product, shape, all(map(is_simple, map(layout_of, given))))
 
     def is_served(
         self, a: NumpyArray, b: NumpyArray, out: NumpyArray | None, threads: int | None
     ) -> bool:
         """Whether the last call of this kind ran generic kernels."""
-        keys = _keys(a, b, threads, out)
-        return self._kinds.get(keys) is not None and not self.specializer.is_done(keys)
+        key = _key(a, b, threads, out)
+        kind = self._kinds.get(key)
+        is_generic = kind is not None and kind.product is not None
+        return is_generic and not self.specializer.is_done(key)
 
     def make_missing(self) -> None:
         """Have the kernels made in the background that earlier calls lacked.
@@ -133,7 +163,7 @@ class GenericCalls:
         """
         while self._missing:
             block = self._missing.pop()
-            self.specializer.submit(block, partial(_kernels(object_folder()).load, block))
+            self.specializer.submit(block, partial(_kernels().address, block))
 
     def _lacks_kernels(self, plan: GenericPlan) -> bool:
         """Load the kernels of a plan that are on disk, and note the others: whether some lack.
@@ -142,85 +172,62 @@ class GenericCalls:
         made where a kernel lacks for the first time. At the second time the call makes the kernel,
         because many new shapes in a row would leave no time for the background.
         """
-        kernels = _kernels(object_folder())
-        blocks = {step.block.name: step.block for part in plan.parts for step in part}
-        missing = [block for block in blocks.values() if not kernels.is_made(block)]
-        new = [block for block in missing if block.name not in self._missed]
-        self._missing += new
-        self._missed.update(block.name for block in new)
-        return bool(new)
-
-    def _added(self, keys: object, planned: _Planned | None) -> _Kind | None:
-        if len(self._kinds) >= _KINDS:
-            self._kinds.clear()
-        kind = None
-        if planned is not None:
-            plan, product, shape, threads = planned
-            kernels = _kernels(object_folder())
-            kind = _Kind(loaded_product(plan, product, kernels, threads), shape)
-        self._kinds[keys] = kind
-        return kind
-
-    def _is_specialized(self, kind: _Kind, keys: tuple[Any, ...]) -> bool:
-        """Count a call; returns whether specialized code is ready for it."""
-        if kind.calls < GENERIC_CALLS:
-            kind.calls += 1
-            if kind.calls == GENERIC_CALLS:
-                self.specializer.submit(keys, partial(_specialized, *keys))
-            return False
-        return self.specializer.is_done(keys)
+        is_made, has_new = _kernels().is_made, False
+        for part in plan.parts:
+            for step in part:
+                if not is_made(step.block) and step.block.name not in self._missed:
+                    self._missing.append(step.block)
+                    self._missed.add(step.block.name)
+                    has_new = True
+        return has_new
 
 
-def _keys(
+def _key(
     a: NumpyArray, b: NumpyArray, threads: int | None, out: NumpyArray | None
-) -> tuple[OperandKey, OperandKey, int | None, OperandKey | None]:
-    return operand_key(a), operand_key(b), threads, None if out is None else operand_key(out)
+) -> tuple[object, ...]:
+    """A tuple of numbers and types for the layouts of the arrays, without tuples in it."""
+    key = (
+        *(threads, a.dtype, a.ndim, a.flags.num, *a.shape, *a.strides),
+        *(b.dtype, b.ndim, b.flags.num, *b.shape, *b.strides),
+    )
+    return key if out is None else (*key, out.dtype, out.flags.num, *out.shape, *out.strides)
 
 
 def _specialized(
     a: OperandKey, b: OperandKey, threads: int | None, out: OperandKey | None
 ) -> object:
     """Make the specialized code, as the call of ``matmul`` looks it up."""
-    is_plain = out is None or out[2] & C_CONTIGUOUS
-    return cached_dispatch(a, b, threads, PLAIN, None, None if is_plain else out, None, ())
-
-
-def _address(array: NumpyArray) -> int:
-    return address(array, array.flags.num & SIMPLE == SIMPLE)
+    return cached_dispatch(a, b, threads, PLAIN, None, out, None, ())
 
 
 def _planned(
     a: NumpyArray, b: NumpyArray, out: NumpyArray | None, threads: int | None
 ) -> _Planned | None:
     """Plan a kind of calls; None if no generic kernel computes it, or an argument does not fit."""
-    dtype = _TYPES.get(a.dtype)
-    if dtype is None or a.dtype != b.dtype:
+    planner = _planner(a.dtype)
+    if planner is None or a.dtype != b.dtype:
         return None
     if not _fit(a, b):
-        return _planned_stack(dtype, a, b, out, threads)
+        return _planned_stack(planner, a, b, out, threads)
     shape = (*a.shape[:-1], *b.shape[1:])
-    if out is None:
-        whole: NumpyArray = np.empty(shape, a.dtype)
-    elif out.shape != shape or out.dtype != a.dtype or out.flags.num & _WRITABLE != _WRITABLE:
+    k, n, size = a.shape[-1], b.shape[1] if b.ndim == 2 else 1, planner.size
+    left: tuple[int, ...] = k * size, size
+    to: tuple[int, ...] = n * size, size
+    if out is not None and not _takes(out, shape, a):
         return None
-    else:
-        whole = out
-    left, right = a.reshape(-1, a.shape[-1]) if a.ndim != 2 else a, b
-    right = b[:, None] if b.ndim == 1 else b
-    if whole.ndim != 2 or 1 in (a.ndim, b.ndim):
-        if a.ndim > 2 and not whole.flags.c_contiguous:
-            return None
-        whole = _as_matrix(whole, left.shape[0], right.shape[1])
-    product = strided(dtype, left, right, whole)
+    if a.ndim <= 2:
+        left = _strides_of_matrix(a, size)
+        to = to if out is None else _strides_of_matrix(out, size)
+    product = strided(size, (a.size // k, n, k), left, _strides_of_matrix(b, size), to)
     if product is None:
         return None
     count = min(threads or usable_threads(), LARGEST_TEAM)
-    plan = generic_plan(product, host(), count)
-    return None if plan is None else _Planned(plan, product, shape, count)
+    plan = planner.plan(product, count)
+    return None if plan is None else (plan, count, shape)
 
 
 def _planned_stack(
-    dtype: DType, a: NumpyArray, b: NumpyArray, out: NumpyArray | None, threads: int | None
+    planner: Planner, a: NumpyArray, b: NumpyArray, out: NumpyArray | None, threads: int | None
 ) -> _Planned | None:
     """Plan a stack of a few products, which are computed one by one."""
     if min(a.ndim, b.ndim) < 2 or a.shape[-1] != b.shape[-2] or not (a.size and b.size):
@@ -237,19 +244,21 @@ def _planned_stack(
     if not (a.flags.aligned and b.flags.aligned):
         return None
     arrays = [np.broadcast_to(array, (*stack, *array.shape[-2:])) for array in (a, b, whole)]
-    first = (0,) * len(stack)
-    product = strided(dtype, *(array[first] for array in arrays))
-    steps = [[stride // dtype.bytes for stride in array.strides] for array in arrays]
-    plan = None if product is None else generic_plan(product, host(), 1)
+    sizes, size = (a.shape[-2], b.shape[-1], a.shape[-1]), planner.size
+    left, right, to = (array.strides[-2:] for array in arrays)
+    product = strided(size, sizes, left, right, to)
+    steps = [[stride // size for stride in array.strides] for array in arrays]
+    plan = None if product is None else planner.plan(product, 1)
     if product is None or plan is None:
         return None
     starts = [
         tuple(sum(map(mul, index, strides)) for strides in steps) for index in np.ndindex(*stack)
     ]
     count = min(threads or usable_threads(), LARGEST_TEAM)
-    flops = prod(stack) * product.m * product.n * product.k
+    flops = prod((*stack, *sizes))
     is_long = count > 1 and flops >= FEWEST_SHARED
-    return _Planned(stacked_plan(plan, starts, 2 * count if is_long else 1), product, shape, count)
+    plan = stacked_plan(plan, starts, 2 * count if is_long else 1)
+    return plan, count, shape
 
 
 def _fit(a: NumpyArray, b: NumpyArray) -> bool:
@@ -262,13 +271,24 @@ def _fit(a: NumpyArray, b: NumpyArray) -> bool:
     return a.flags.c_contiguous or not is_stack
 
 
-def _as_matrix(whole: NumpyArray, rows: int, columns: int) -> NumpyArray:
-    """A view of the result as a matrix; its last or its only dimension may have a stride."""
-    if whole.ndim == 1:
-        return whole[None, :] if rows == 1 else whole[:, None]
-    return whole.reshape(rows, columns)
+def _takes(out: NumpyArray, shape: Shape, a: NumpyArray) -> bool:
+    """Whether the result can be written to ``out``; that of a stack has no gaps."""
+    is_written = out.flags.num & _WRITABLE == _WRITABLE and (a.ndim <= 2 or out.flags.c_contiguous)
+    return is_written and out.shape == shape and out.dtype == a.dtype
+
+
+def _strides_of_matrix(array: NumpyArray, size: int) -> tuple[int, ...]:
+    """The strides of a matrix, or of a vector as a row or a column."""
+    return ((array.strides or (size,)) * 2)[:2]
 
 
 @cache
-def _kernels(folder: ObjectCache) -> KernelLoader:
-    return KernelLoader(host(), folder)
+def _planner(dtype: np.dtype[Any]) -> Planner | None:
+    """The planner of an element type; None if its products have no generic kernels."""
+    known = _TYPES.get(dtype)
+    return None if known is None else Planner(host(), known)
+
+
+@cache
+def _kernels() -> KernelLoader:
+    return KernelLoader(host(), object_folder)

@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Protocol
+
+from llvmlite import binding
 
 from polysched.library.matmul.generic.steps import step_runner
 from polysched.machine.description import Machine
+from polysched.machine.load import load_machine
+from polysched.runtime.bound_call import no_workspace
 from polysched.runtime.cache import ENVIRONMENT_VARIABLE, ObjectCache, cache_key, default_cache
 from polysched.runtime.collection import collection_paused
-from polysched.runtime.jit import Entry, load_object, versions
+from polysched.runtime.jit import Entry, load_object, new_linker, versions
 from polysched.runtime.package_state import package_state
 from polysched.runtime.threads import run_on_team
 
@@ -54,46 +59,59 @@ class Code(Protocol):
 class KernelLoader:
     """The size-generic kernels of a machine, loaded when they are first used.
 
+    One linker serves them all, because none is unloaded before the others: a kernel takes 0.2 ms to
+    load, and 0.9 ms with a linker of its own.
+
     Args:
         machine: the machine.
-        folder: the cache of object code on disk.
+        folder: returns the cache of object code on disk.
     """
 
-    def __init__(self, machine: Machine, folder: ObjectCache) -> None:
+    def __init__(self, machine: Machine, folder: Callable[[], ObjectCache]) -> None:
         self.machine = machine
         self._folder = folder
-        self._loaded: dict[str, tuple[Callable[..., int], int]] = {}
+        self._addresses: dict[str, int] = {}
+        self._code: list[Callable[..., int]] = []
+        self._lock = threading.Lock()
 
     @cached_property
     def runner(self) -> Callable[..., int]:
         """The function that runs steps (:mod:`polysched.library.matmul.generic.steps`)."""
         return step_runner(self.machine)
 
-    def load(self, block: Code) -> tuple[Callable[..., int], int]:
-        """The machine code of a block, and its address; compiled if it is not on disk.
+    @cached_property
+    def _linker(self) -> binding.LLJIT:
+        return new_linker(self.machine)
+
+    def address(self, block: Code) -> int:
+        """The address of the machine code of a block; compiled if it is not on disk.
 
         The function takes the addresses of the arrays, then the parameters, and returns 0, or 1 if
         there is no memory for its workspace.
         """
-        loaded = self._loaded.get(block.name)
-        if loaded is not None:
-            return loaded
-        return self._add(block, native_code(block, self.machine, self._folder).call)
+        found = self._addresses.get(block.name)
+        if found is not None:
+            return found
+        return self._linked(block, _code(block, self.machine, self._folder()))
 
     def is_made(self, block: Code) -> bool:
         """Load a block if it is on disk; returns whether it is loaded."""
-        if block.name in self._loaded:
+        if block.name in self._addresses:
             return True
-        code = self._folder.load(_key(block, self.machine))
+        code = self._folder().load(_key(block, self.machine))
         if code is not None:
-            self._add(block, _loaded(code, block, self.machine).call)
+            self._linked(block, code)
         return code is not None
 
-    def _add(self, block: Code, native: Callable[..., int]) -> tuple[Callable[..., int], int]:
-        address = ctypes.cast(native, ctypes.c_void_p).value  # type: ignore[arg-type]
-        assert address is not None
-        self._loaded[block.name] = native, address
-        return native, address
+    def _linked(self, block: Code, code: bytes) -> int:
+        with self._lock:  # another thread may have linked it
+            if block.name not in self._addresses:
+                native = _loaded(code, block, self.machine, self._linker).call
+                address = ctypes.cast(native, ctypes.c_void_p).value  # type: ignore[arg-type]
+                assert address is not None
+                self._code.append(native)
+                self._addresses[block.name] = address
+            return self._addresses[block.name]
 
 
 @dataclass(frozen=True)
@@ -104,18 +122,37 @@ class NativeCode:
     the arrays and the number of threads last (:func:`polysched.runtime.threads.run_on_team`).
     """
 
+    name: str
     call: Callable[..., int]
     is_threaded: bool
 
-    def run(self, addresses: Sequence[int], parameters: Sequence[int], threads: int) -> int:
-        """Run the code on at most ``threads`` threads; returns 1 if a workspace has no memory."""
+    def run(self, addresses: Sequence[int], parameters: Sequence[int], threads: int) -> None:
+        """Run the code on at most ``threads`` threads.
+
+        Raises:
+            OutOfMemoryError: there is no memory for its workspace.
+        """
         if self.is_threaded:
-            return run_on_team(self.call, addresses, parameters, threads)
-        return self.call(*addresses, *parameters)
+            status = run_on_team(self.call, addresses, parameters, threads)
+        else:
+            status = self.call(*addresses, *parameters)
+        if status:
+            raise no_workspace(self.name)
 
 
-def native_code(block: Code, machine: Machine, folder: ObjectCache) -> NativeCode:
-    """The machine code of a block: from the disk, or proved, compiled and stored there."""
+@lru_cache(maxsize=1024)
+def native_code(block: Code) -> NativeCode:
+    """The code of a block for this machine: from the disk, or proved, compiled and stored there."""
+    machine = load_machine(None)
+    return _loaded(_code(block, machine, object_folder()), block, machine)
+
+
+def is_stored(block: Code) -> bool:
+    """Whether the code of a block for this machine is on disk."""
+    return object_folder().load(_key(block, load_machine(None))) is not None
+
+
+def _code(block: Code, machine: Machine, folder: ObjectCache) -> bytes:
     key = _key(block, machine)
     code = folder.load(key)
     if code is None:
@@ -125,17 +162,19 @@ def native_code(block: Code, machine: Machine, folder: ObjectCache) -> NativeCod
 
             code = built(block, machine)
         folder.store(key, code)
-    return _loaded(code, block, machine)
+    return code
 
 
 def _key(block: Code, machine: Machine) -> str:
     return cache_key(*versions(), package_state(), repr(machine), repr(block))
 
 
-def _loaded(code: bytes, block: Code, machine: Machine) -> NativeCode:
+def _loaded(
+    code: bytes, block: Code, machine: Machine, linker: binding.LLJIT | None = None
+) -> NativeCode:
     is_threaded = bool(code[0])
     entry = Entry(block.name, block.arrays + is_threaded, len(block.parameters) + is_threaded)
-    return NativeCode(load_object(code[1:], entry, machine).call, is_threaded)
+    return NativeCode(block.name, load_object(code[1:], entry, machine, linker).call, is_threaded)
 
 
 def object_folder() -> ObjectCache:

@@ -8,8 +8,6 @@ and terms into blocks whose panel of ``b`` stays in the cache.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from polysched.ir.expr.dtypes import DType
@@ -69,8 +67,7 @@ class Step(NamedTuple):
 A, B, OUT, SCRATCH = range(4)
 
 
-@dataclass(frozen=True)
-class GenericPlan:
+class GenericPlan(NamedTuple):
     """The calls that compute a product.
 
     Attributes:
@@ -80,21 +77,8 @@ class GenericPlan:
     """
 
     is_swapped: bool
-    parts: tuple[tuple[Step, ...], ...]
+    parts: Sequence[Sequence[Step]]
     scratch: int
-
-
-def generic_plan(product: Strided, machine: Machine, threads: int) -> GenericPlan | None:
-    """Plan a product; None if no generic kernel takes operands with these strides."""
-    is_column = product.n == 1 < product.m or (product.out_column != 1 and product.out_row == 1)
-    is_swapped = is_column or pays_swapped(product)
-    product = of_one_row(product.transposed if is_swapped else product)
-    planner = _planner(machine, product.dtype)
-    if not planner.supports(product):
-        return None
-    planned = [planner.steps(*part) for part in planner.parts(product, threads)]
-    scratch = max(size for _, size in planned)
-    return GenericPlan(is_swapped, tuple(tuple(steps) for steps, _ in planned), scratch)
 
 
 def stacked_plan(
@@ -117,32 +101,48 @@ def stacked_plan(
         for step in steps:
             moved = [at + bases[array] for array, at in zip(step.arrays, step.starts, strict=True)]
             groups[-1].append(step._replace(starts=tuple(moved)))
-    return GenericPlan(plan.is_swapped, tuple(map(tuple, groups)), plan.scratch)
+    return GenericPlan(plan.is_swapped, groups, plan.scratch)
 
 
-@lru_cache
-def _planner(machine: Machine, dtype: DType) -> _Planner:
-    return _Planner(machine, dtype, machine.lanes(dtype.bits), dtype.bytes)
+class Planner:
+    """Plans products of one element type on one machine.
 
+    Attributes:
+        machine: the machine.
+        dtype: the element type.
+        lanes: elements of a vector.
+        size: bytes of an element.
+        near: bytes of the L2 cache.
+        tallest: the height of a tile by its vectors and whether the last of them is masked.
+        tiles: the tiles of earlier plans, by rows, vectors and packing: their names are computed.
+    """
 
-@dataclass(frozen=True)
-class _Planner:
-    machine: Machine
-    dtype: DType
-    lanes: int
-    size: int
+    def __init__(self, machine: Machine, dtype: DType) -> None:
+        self.machine, self.dtype = machine, dtype
+        self.lanes, self.size = machine.lanes(dtype.bits), dtype.bytes
+        self.near = machine.cache_bytes(2)
+        self.tallest = {
+            (vectors, is_masked): self._tallest(vectors, is_masked)
+            for vectors in range(1, WIDEST + 1)
+            for is_masked in (False, True)
+        }
+        self.tiles: dict[tuple[int, int, bool], TileBlock] = {}
 
-    @cached_property
-    def near(self) -> int:
-        """Bytes of the L2 cache."""
-        return self.machine.cache_bytes(2)
+    def plan(self, product: Strided, threads: int) -> GenericPlan | None:
+        """Plan a product; None if no generic kernel takes operands with these strides."""
+        is_column = product.n == 1 < product.m or (product.out_column != 1 and product.out_row == 1)
+        is_swapped = is_column or pays_swapped(product)
+        product = of_one_row(product.transposed if is_swapped else product)
+        if not self._supports(product):
+            return None
+        scratch, parts = 0, []
+        for part in self._parts(product, threads):
+            steps, size = self._steps(*part)
+            scratch = max(scratch, size)
+            parts.append(steps)
+        return GenericPlan(is_swapped, parts, scratch)
 
-    @cached_property
-    def blocks(self) -> dict[tuple[int, int, bool], TileBlock]:
-        """The tiles of earlier plans, by rows, vectors and packing: their names are computed."""
-        return {}
-
-    def supports(self, product: Strided) -> bool:
+    def _supports(self, product: Strided) -> bool:
         """Whether ``b`` has rows or columns without gaps, and a kernel writes such a result."""
         if product.b_column == 1 and product.out_column == 1:
             return True
@@ -158,7 +158,7 @@ class _Planner:
         fewest = max(costs.block_terms, (product.m + costs.dot_extra_vectors) * self.lanes)
         return product.k >= (fewest if product.out_column == 1 else self.lanes)
 
-    def parts(self, product: Strided, threads: int) -> Iterator[tuple[Strided, int, int, int]]:
+    def _parts(self, product: Strided, threads: int) -> Iterator[tuple[Strided, int, int, int]]:
         """Divide a long product among threads: parts, with their first elements."""
         machine, size = self.machine, self.size
         m, n, k = product.m, product.n, product.k
@@ -181,19 +181,21 @@ class _Planner:
                 part = product._replace(n=taken)
                 yield part, 0, start * product.b_column, start * product.out_column
 
-    def steps(self, product: Strided, a: int, b: int, out: int) -> tuple[list[Step], int]:
+    def _steps(self, product: Strided, a: int, b: int, out: int) -> tuple[list[Step], int]:
         """The steps of a part, and the elements of scratch memory that they need."""
         if self._by_dots(product):
             return self._dots(product, a, b, out)
         if product.b_column == 1:
-            return list(self._by_columns(product, (a, b, out), B)), 0
+            steps = list[Step]()
+            self._by_columns(product, (a, b, out), B, steps)
+            return steps, 0
         return self._transposed(product, a, b, out)
 
     def _dots(self, product: Strided, a: int, b: int, out: int) -> tuple[list[Step], int]:
         steps, scratch, left = [], 0, A
         a_row = product.a_row
         if product.a_term != 1:
-            copy = TransposeBlock(product.dtype, self.lanes)
+            copy = TransposeBlock(self.dtype, self.lanes)
             sizes = (product.k, product.m, product.a_term, product.k)
             steps.append(Step(copy, (A, SCRATCH), (a, 0), sizes))
             a, a_row, left, scratch = 0, product.k, SCRATCH, product.m * product.k
@@ -204,7 +206,7 @@ class _Planner:
             for columns, count, start in ((width, panels, 0), (1, rest, panels * width)):
                 if not count:
                     continue
-                block = DotBlock(product.dtype, self.lanes, height, columns)
+                block = DotBlock(self.dtype, self.lanes, height, columns)
                 starts = (
                     a + row * a_row,
                     b + start * product.b_column,
@@ -227,24 +229,30 @@ class _Planner:
         steps = []
         for start in range(0, product.k, terms):
             taken = min(terms, product.k - start)
-            copy = TransposeBlock(product.dtype, self.lanes)
+            copy = TransposeBlock(self.dtype, self.lanes)
             sizes = (product.n, taken, product.b_column, row)
             steps.append(Step(copy, (B, SCRATCH), (b + start, 0), sizes))
             block = product._replace(k=taken, b_term=row, b_column=1)
             starts = (a + start * product.a_term, 0, out)
-            steps.extend(self._by_columns(block, starts, SCRATCH, is_first=start == 0))
+            self._by_columns(block, starts, SCRATCH, steps, is_first=start == 0)
         return steps, terms * row
 
     def _by_columns(
-        self, product: Strided, starts: tuple[int, int, int], right: int, *, is_first: bool = True
-    ) -> Iterator[Step]:
-        """The steps of a product with a row-major ``b``."""
+        self,
+        product: Strided,
+        starts: tuple[int, int, int],
+        right: int,
+        steps: list[Step],
+        *,
+        is_first: bool = True,
+    ) -> None:
+        """Add the steps of a product with a row-major ``b``."""
         a, b, out = starts
-        if self._is_streamed(product) and right == B:
+        if product.m <= FEW_ROWS and right == B and self._is_streamed(product):
             group = self.machine.costs.streamed_rows
             groups, rest = divmod(product.k, group)
             streamed = product._replace(k=groups * group)
-            yield from self._streamed(streamed, starts, group)
+            steps += self._streamed(streamed, starts, group)
             if not rest:
                 return
             product, is_first = product._replace(k=rest), False
@@ -253,10 +261,10 @@ class _Planner:
         width = self._width(product)
         terms = self._terms(product, width)
         for start in range(0, product.k, terms):
-            block = product._replace(k=min(terms, product.k - start))
+            taken = min(terms, product.k - start)
+            block = product if taken == product.k else product._replace(k=taken)
             moved = (a + start * product.a_term, b + start * product.b_term, out)
-            first = int(is_first and start == 0)
-            yield from self._tiles(block, moved, right, width, first)
+            self._tiles(block, moved, right, width, int(is_first and start == 0), steps)
 
     def _is_streamed(self, product: Strided) -> bool:
         """Whether so few rows read ``b`` that its rows are read from their beginning to end."""
@@ -264,7 +272,7 @@ class _Planner:
         wide = self.machine.costs.wide_row * self.lanes
         is_far = product.k * product.n * self.size > far
         group = self.machine.costs.streamed_rows
-        return product.m <= FEW_ROWS and is_far and product.n >= wide and product.k >= group
+        return is_far and product.n >= wide and product.k >= group
 
     def _streamed(
         self, product: Strided, starts: tuple[int, int, int], group: int
@@ -272,54 +280,47 @@ class _Planner:
         a, b, out = starts
         strides = (product.a_row, product.a_term, product.b_term, product.out_row)
         for vectors, panels, column, missing in self._widths(product.n, 4 // product.m or 1):
-            block = StreamBlock(product.dtype, self.lanes, product.m, vectors, group)
+            block = StreamBlock(self.dtype, self.lanes, product.m, vectors, group)
             begin = (a, b + column, out + column)
             sizes = (panels, missing, product.k // group, 1)
             yield Step(block, (A, B, OUT), begin, (*sizes, *strides))
 
     def _tiles(
-        self, product: Strided, starts: tuple[int, int, int], right: int, width: int, first: int
-    ) -> Iterator[Step]:
-        a, b, out = starts
-        strides = (product.a_row, product.a_term, product.b_term, product.out_row)
+        self,
+        product: Strided,
+        starts: tuple[int, int, int],
+        right: int,
+        width: int,
+        first: int,
+        steps: list[Step],
+    ) -> None:
+        """Add the steps of a block of terms."""
+        (m, n, k, a_row, a_term, b_term, _, out_row, _), (a, b, out) = product, starts
+        arrays, strides = (A, right, OUT), (a_row, a_term, b_term, out_row)
         is_packed = self._pays_packing(product, width)
-        for vectors, panels, column, missing in self._widths(product.n, width):
-            heights = _heights(product.m, self._tallest(vectors, missing > 0))
-            for count, begin, lacking in self._near(product.k, vectors, panels, missing, heights):
-                at = column + begin * vectors * self.lanes
-                row = 0
+        for vectors, panels, column, missing in self._widths(n, width):
+            heights = _heights(m, self.tallest[vectors, missing > 0])
+            columns, most = vectors * self.lanes, panels
+            if len(heights) > 1:  # tiles of the second height find the panels of the first in L2
+                most = max(1, self.near // (2 * k * columns * self.size))
+            for begin in range(0, panels, most):
+                count = min(most, panels - begin)
+                lacking = missing if begin + count == panels else 0
+                row, at = 0, column + begin * columns
                 for height, tiles in heights:
-                    packs = is_packed and tiles >= FEWEST_PACKED
-                    block = self._block(height, vectors, packs)
-                    corner = (a + row * product.a_row, b + at, out + row * product.out_row + at)
-                    sizes = (tiles, count, lacking, product.k, first)
-                    yield Step(block, (A, right, OUT), corner, (*sizes, *strides))
+                    block = self._block(height, vectors, is_packed and tiles >= FEWEST_PACKED)
+                    corner = (a + row * a_row, b + at, out + row * out_row + at)
+                    steps.append(
+                        Step(block, arrays, corner, (tiles, count, lacking, k, first, *strides))
+                    )
                     row += height * tiles
 
     def _block(self, height: int, vectors: int, packs: bool) -> TileBlock:
-        block = self.blocks.get((height, vectors, packs))
+        block = self.tiles.get((height, vectors, packs))
         if block is None:
             block = TileBlock(self.dtype, self.lanes, height, vectors, packed=packs)
-            self.blocks[height, vectors, packs] = block
+            self.tiles[height, vectors, packs] = block
         return block
-
-    def _near(
-        self,
-        terms: int,
-        vectors: int,
-        panels: int,
-        missing: int,
-        heights: tuple[tuple[int, int], ...],
-    ) -> Iterator[tuple[int, int, int]]:
-        """Divide panels that tiles of two heights read, so that the second finds them in L2.
-
-        Yields their number, the first of them, and the columns missing in the last.
-        """
-        panel = terms * vectors * self.lanes * self.size
-        most = max(1, self.near // (2 * panel)) if len(heights) > 1 else panels
-        for begin in range(0, panels, most):
-            count = min(most, panels - begin)
-            yield count, begin, missing if begin + count == panels else 0
 
     def _tallest(self, vectors: int, is_masked: bool) -> int:
         """The height of a tile: a register for each sum, each vector of ``b`` and one of ``a``.
@@ -360,7 +361,7 @@ class _Planner:
 
     def _spills(self, width: int) -> bool:
         """Whether the mask of a partial vector makes tiles of this width lower."""
-        return self._tallest(width, is_masked=True) < self._tallest(width, is_masked=False)
+        return self.tallest[width, True] < self.tallest[width, False]
 
     def _terms(self, product: Strided, width: int) -> int:
         """The terms of a block."""
@@ -377,7 +378,6 @@ class _Planner:
         return pays_packing(product.m, step, product.k, block, panel, self.machine)
 
 
-@lru_cache(maxsize=1024)
 def _heights(rows: int, tallest: int) -> tuple[tuple[int, int], ...]:
     """Divide rows into tiles: heights with their numbers of tiles."""
     tiles = -(-rows // tallest)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-from array import array
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from polysched.ir.expr.dtypes import DType
-from polysched.library.matmul.dispatch.shapes import NumpyArray
 from polysched.library.matmul.generic.compiled import KernelLoader
 from polysched.library.matmul.generic.plan import GenericPlan
-from polysched.library.matmul.generic.steps import RECORD, Call, encoded
+from polysched.library.matmul.generic.steps import RECORD_BYTES, encoded
 from polysched.library.matmul.generic.strided import Strided
 from polysched.runtime.bound_call import no_workspace
 from polysched.runtime.threads import current_team, running_calls
@@ -23,25 +19,22 @@ from polysched.runtime.threads import current_team, running_calls
 _WORK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
-@dataclass(frozen=True)
-class GenericProduct:
+class GenericProduct(NamedTuple):
     """A planned product whose machine code is loaded.
 
     Attributes:
         is_swapped: whether the kernel takes the right operand first.
-        parts: calls, in order; parts may run at the same time.
+        parts: the records of steps, in order; parts may run at the same time.
         scratch: bytes of scratch memory for each part.
         threads: the threads to use.
-        runner: the function of :mod:`polysched.library.matmul.generic.steps`.
-        code: the kernels, which are kept loaded.
+        kernels: the loader, which keeps the kernels loaded.
     """
 
     is_swapped: bool
-    parts: Sequence[array[int]]
+    parts: tuple[bytes, ...]
     scratch: int
     threads: int
-    runner: Callable[..., int]
-    code: Sequence[object]
+    kernels: KernelLoader
 
     def run(self, a: int, b: int, out: int) -> None:
         """Compute the product of arrays with the planned strides, given their addresses.
@@ -77,51 +70,58 @@ class GenericProduct:
         assert not self.scratch
         addresses = (b, a, out) if self.is_swapped else (a, b, out)
         # ctypes objects are passed faster than integers.
-        pointers = map(ctypes.c_void_p, (*addresses, 0, part.buffer_info()[0]))
-        return partial(self.runner, *pointers, ctypes.c_int64(len(part) // RECORD))
+        pointers = map(ctypes.c_void_p, (*addresses, 0))
+        count = ctypes.c_int64(len(part) // RECORD_BYTES)
+        return partial(self.kernels.runner, *pointers, part, count)
 
-    def _run_part(self, part: array[int], addresses: tuple[int, int, int]) -> None:
+    def _run_part(self, part: bytes, addresses: tuple[int, int, int]) -> None:
         memory = np.empty(self.scratch + 64, np.uint8) if self.scratch else None
         scratch = 0 if memory is None else -(-memory.ctypes.data // 64) * 64
-        steps, numbers = part.buffer_info()
-        if self.runner(*addresses, scratch, steps, numbers // RECORD):
+        if self.kernels.runner(*addresses, scratch, part, len(part) // RECORD_BYTES):
             raise no_workspace("matmul")
 
 
 def loaded_product(
-    plan: GenericPlan, product: Strided, kernels: KernelLoader, threads: int
+    plan: GenericPlan, element_bytes: int, threads: int, kernels: KernelLoader
 ) -> GenericProduct:
     """Load the kernels of a plan; those that are not on disk are proved and compiled."""
-    size, code = product.dtype.bytes, dict[int, object]()
-    parts = []
-    for part in plan.parts:
-        calls = []
-        for block, arrays, starts, parameters in part:
-            native, address = kernels.load(block)
-            code[address] = native
-            calls.append(Call(address, arrays, [size * at for at in starts], parameters))
-        parts.append(encoded(calls))
-    scratch, used = plan.scratch * size, tuple(code.values())
-    return GenericProduct(plan.is_swapped, parts, scratch, threads, kernels.runner, used)
+    parts = tuple([encoded(part, kernels.address, element_bytes) for part in plan.parts])
+    return GenericProduct(plan.is_swapped, parts, plan.scratch * element_bytes, threads, kernels)
 
 
-def strided(dtype: DType, a: NumpyArray, b: NumpyArray, out: NumpyArray) -> Strided | None:
-    """Describe a product of matrices; None if a stride is negative or zero, or elements overlap."""
-    (m, k), (_, n), size = a.shape, b.shape, dtype.bytes
-    strides = []
-    for rows, columns, (down, across) in (
-        (m, k, a.strides),
-        (k, n, b.strides),
-        (m, n, out.strides),
-    ):
-        # A dimension of one element has any stride; it gets that of an array without gaps.
-        if columns == 1:
-            across = size if rows == 1 or down >= size else 0  # noqa: PLW2901
-        if rows == 1:
-            down = columns * across  # noqa: PLW2901
-        if down <= 0 or across <= 0 or down % size or across % size:
-            return None
-        if down < columns * across and across < rows * down:
-            return None
-        strides += [down // size, across // size]
-    return Strided(dtype, m, n, k, *strides)
+def strided(
+    size: int,
+    sizes: tuple[int, int, int],
+    a: tuple[int, ...],
+    b: tuple[int, ...],
+    out: tuple[int, ...],
+) -> Strided | None:
+    """Describe a product of matrices; None if a stride is negative or zero, or elements overlap.
+
+    Args:
+        size: bytes of an element.
+        sizes: rows, columns and terms.
+        a: the strides of the left operand, in bytes.
+        b: those of the right operand.
+        out: those of the result.
+    """
+    m, n, k = sizes
+    left, right, result = _steps(m, k, a, size), _steps(k, n, b, size), _steps(m, n, out, size)
+    if left is None or right is None or result is None:
+        return None
+    return Strided(m, n, k, *left, *right, *result)
+
+
+def _steps(rows: int, columns: int, strides: tuple[int, ...], size: int) -> tuple[int, int] | None:
+    """The strides of a matrix in elements; None if no kernel takes it."""
+    down, across = strides
+    # A dimension of one element has any stride; it gets that of an array without gaps.
+    if columns == 1:
+        across = size if rows == 1 or down >= size else 0
+    if rows == 1:
+        down = columns * across
+    if down <= 0 or across <= 0 or down % size or across % size:
+        return None
+    if down < columns * across and across < rows * down:
+        return None
+    return down // size, across // size

@@ -5,7 +5,7 @@ is::
 
     i32 run_steps(ptr a, ptr b, ptr out, ptr scratch, ptr steps, i64 count)
 
-``steps`` are records of ``RECORD`` 64-bit numbers: the kernel's address, its kind, the numbers of
+``steps`` are records of ``_RECORD`` 64-bit numbers: the kernel's address, its kind, the numbers of
 its arrays (0 to 3 in the order above), their first bytes, and its parameters. The kinds are the
 signatures in ``KINDS``. The function returns the first status that is not 0.
 """
@@ -15,40 +15,40 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import NamedTuple
 
+from polysched.library.matmul.generic.blocks import Block
+from polysched.library.matmul.generic.plan import Step
 from polysched.machine.description import Machine
 from polysched.runtime.cache import default_cache
 from polysched.runtime.jit import Entry, compile_module
 from polysched.runtime.pipeline import CompileOptions
 
 KINDS = ((3, 9), (3, 8), (2, 4))
-"""The signatures of kernels: the numbers of arrays and of parameters."""
+"""The signatures of kernels: the numbers of arrays and of parameters, which all differ."""
 
 _ARRAYS, _PARAMETERS = max(KINDS)
-_NONE = (0,) * _PARAMETERS
-RECORD = 2 + 2 * _ARRAYS + _PARAMETERS
+_PADDED = {
+    parameters: (kind, (0,) * (_ARRAYS - arrays), (0,) * (_PARAMETERS - parameters))
+    for kind, (arrays, parameters) in enumerate(KINDS)
+}
+_RECORD = 2 + 2 * _ARRAYS + _PARAMETERS
+RECORD_BYTES = 8 * _RECORD
 
 
-class Call(NamedTuple):
-    """A call of a kernel: its address, its arrays and their first bytes, and its parameters."""
+def encoded(steps: Sequence[Step], address: Callable[[Block], int], element_bytes: int) -> bytes:
+    """The records of the steps of a plan.
 
-    address: int
-    arrays: tuple[int, ...]
-    starts: Sequence[int]
-    parameters: tuple[int, ...]
-
-
-def encoded(calls: Sequence[Call]) -> array[int]:
-    """The records of calls."""
+    Args:
+        steps: the steps.
+        address: returns the address of the code of a kernel.
+        element_bytes: bytes of an element.
+    """
     numbers: list[int] = []
-    for address, arrays, starts, parameters in calls:
-        signature = len(arrays), len(parameters)
-        none = _NONE[: _ARRAYS - len(arrays)]
-        rest = _NONE[: _PARAMETERS - len(parameters)]
-        kind = KINDS.index(signature)
-        numbers += (address, kind, *arrays, *none, *starts, *none, *parameters, *rest)
-    return array("q", numbers)
+    for block, arrays, starts, parameters in steps:
+        kind, none, rest = _PADDED[len(parameters)]
+        first_bytes = [element_bytes * start for start in starts]
+        numbers += (address(block), kind, *arrays, *none, *first_bytes, *none, *parameters, *rest)
+    return array("q", numbers).tobytes()
 
 
 @cache
@@ -76,7 +76,7 @@ entry:
   br i1 %some, label %step, label %done
 step:
   %at = phi i64 [ 0, %entry ], [ %next, %continue ]
-  %first = mul i64 %at, {RECORD}
+  %first = mul i64 %at, {_RECORD}
   %record = getelementptr i64, ptr %steps, i64 %first
   %code = load ptr, ptr %record
   %kind.at = getelementptr i64, ptr %record, i64 1

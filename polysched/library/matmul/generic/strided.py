@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from polysched.ir.expr.dtypes import DType
-
 FEW_COLUMNS = 4
 """Columns, at most, that are computed as rows of the transposed product, by dot products."""
 
@@ -13,7 +11,6 @@ FEW_COLUMNS = 4
 class Strided(NamedTuple):
     """A product of arrays with strides, in elements: ``out[m, n] = a[m, k] @ b[k, n]``."""
 
-    dtype: DType
     m: int
     n: int
     k: int
@@ -28,7 +25,7 @@ class Strided(NamedTuple):
     def transposed(self) -> Strided:
         """The product of the transposed operands in reverse order."""
         return Strided(
-            *(self.dtype, self.n, self.m, self.k, self.b_column, self.b_term),
+            *(self.n, self.m, self.k, self.b_column, self.b_term),
             *(self.a_term, self.a_row, self.out_column, self.out_row),
         )
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import polysched as ps
+from polysched.errors import PolyschedError
 from tests.frontends.python.same_results import require_same_results
 
 pytestmark = pytest.mark.usefixtures("as_written")
@@ -65,3 +66,24 @@ def counted_truths(x):
 def test_a_float_is_a_condition() -> None:
     given = np.array([0.0, -0.0, 1.0, np.nan, 1.0])
     require_same_results(ps.jit(counted_truths), counted_truths, given)
+
+
+def lengths(x):
+    return len(x[1:4]), x[-3:].size, np.zeros(len(x[5::-1])), np.ones_like(x[1 : len(x) + 1])
+
+
+@pytest.mark.parametrize("n", [7, 3, 0])
+def test_slices_of_which_only_the_length_is_used_end_with_the_array(n: int) -> None:
+    require_same_results(ps.jit(lengths), lengths, np.arange(float(n)))
+
+
+def test_a_slice_of_an_index_that_ends_outside_is_an_error() -> None:
+    @ps.jit
+    def windows(x):
+        count = 0
+        for i in range(len(x)):
+            count += len(x[i : i + 3])
+        return count
+
+    with pytest.raises(PolyschedError, match="requires|ends outside"):
+        windows(np.zeros(5))

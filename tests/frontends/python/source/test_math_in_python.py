@@ -91,6 +91,15 @@ def test_covariances() -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
+def of_integers(a, b):
+    return np.isclose(a, b), np.logaddexp(np.int32(a), np.int32(b))
+
+
+def test_differences_of_integers_do_not_wrap_around() -> None:
+    a, b = np.array([0, -128, 127, 5], np.int8), np.array([-128, 0, -128, 5], np.int8)
+    require_same_results(ps.jit(of_integers), of_integers, a, b)
+
+
 def powers(a):
     return a**0, a**1, a**3, a**5
 

@@ -49,7 +49,7 @@ def test_a_linearized_subscript_is_taken_apart(shape: str, text: str, expected: 
         (
             "[n][m]",
             "i * m + u * j",
-            "'u' is unsigned int, and a product of unsigned int may wrap around",
+            "'i . m . u . j' is unsigned int and may wrap around",
         ),
     ],
 )

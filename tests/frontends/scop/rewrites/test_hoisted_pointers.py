@@ -88,7 +88,6 @@ def test_rows_and_members_that_lead_to_structs(tmp_path: Path) -> None:
     [
         "for (int i = 0; i < n; i++) if (i > s) rows[k][i] = 1;",  # the row may not be read
         "for (int i = 0; i < n; i++) { if (i == s) continue; rows[k][i] = 1; }",
-        "for (int i = 0; i < n; i++) rows[i][k] = 1;",
         "for (int i = 0; i < n; i++) bytes[k][i] = 1;",  # a store of bytes may change a pointer
         "for (int i = 0; i < n; i++) { w->items[i].x = 1; w->items = 0; }",
         "for (int i = 0; i < n; i++) w->items[i].letter = 1;",

@@ -127,8 +127,8 @@ def test_after_some_calls_specialized_code_runs(
 def test_kernels_that_are_not_on_disk_are_made_in_the_background(
     generic: GenericCalls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loader = KernelLoader(host(), ObjectCache(tmp_path / "cache"))
-    monkeypatch.setattr(calls, "_kernels", lambda _: loader)
+    loader = KernelLoader(host(), lambda: ObjectCache(tmp_path / "cache"))
+    monkeypatch.setattr(calls, "_kernels", lambda: loader)
     a, b = numbers((5, 8)), numbers((8, 3), seed=2)
     np.testing.assert_array_equal(ps.matmul(a, b), a @ b)  # by specialized code
     assert not generic.is_served(a, b, None, None)
@@ -187,11 +187,11 @@ def test_empty_negative_and_zero_strides_give_the_right_result() -> None:
 
 def test_code_on_disk_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = ObjectCache(tmp_path / "cache")
-    KernelLoader(host(), folder).load(TransposeBlock(ps.f32, 16))
+    KernelLoader(host(), lambda: folder).address(TransposeBlock(ps.f32, 16))
     monkeypatch.setattr(building, "built", None)
-    KernelLoader(host(), folder).load(TransposeBlock(ps.f32, 16))
+    KernelLoader(host(), lambda: folder).address(TransposeBlock(ps.f32, 16))
     with pytest.raises(TypeError):
-        KernelLoader(host(), folder).load(TransposeBlock(ps.f64, 8))
+        KernelLoader(host(), lambda: folder).address(TransposeBlock(ps.f64, 8))
 
 
 def test_functions_run_once_and_errors_are_left_to_the_caller() -> None:
@@ -241,8 +241,8 @@ def test_a_process_ends_while_code_is_made() -> None:
 def test_a_kernel_that_lacks_twice_is_made_by_the_call(
     generic: GenericCalls, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    loader = KernelLoader(host(), ObjectCache(tmp_path))
-    monkeypatch.setattr(calls, "_kernels", lambda _: loader)
+    loader = KernelLoader(host(), lambda: ObjectCache(tmp_path))
+    monkeypatch.setattr(calls, "_kernels", lambda: loader)
     monkeypatch.setattr(generic.specializer, "submit", lambda *_: None)
     shapes = [((5, rows), (rows, 16)) for rows in (30, 31, 32)]
     served = []

@@ -13,8 +13,8 @@ from polysched.library.matmul.generic.plan import (
     OUT,
     SCRATCH,
     GenericPlan,
+    Planner,
     Step,
-    generic_plan,
 )
 from polysched.library.matmul.generic.strided import Strided
 from polysched.machine.load import load_machine
@@ -83,8 +83,8 @@ def test_a_plan_computes_the_product(
         rows, columns = array.shape
         flat.append(np.ravel(array, "F" if turned else "C"))
         strides += [1, rows] if turned and columns > 1 else [columns, 1]
-    product = Strided(ps.f64, m, n, k, *strides)
-    plan = generic_plan(product, load_machine(machine), threads)
+    product = Strided(m, n, k, *strides)
+    plan = Planner(load_machine(machine), ps.f64).plan(product, threads)
     if plan is None:
         assert transposed[2]
         return
@@ -95,14 +95,14 @@ def test_a_plan_computes_the_product(
 
 
 def test_a_long_product_has_parts_for_all_threads() -> None:
-    product = Strided(ps.f64, 300, 900, 500, 500, 1, 900, 1, 900, 1)
-    assert len(generic_plan(product, load_machine("skylake-avx512"), 1).parts) == 1  # type: ignore[union-attr]
-    assert len(generic_plan(product, load_machine("skylake-avx512"), 2).parts) >= 2  # type: ignore[union-attr]
+    product = Strided(300, 900, 500, 500, 1, 900, 1, 900, 1)
+    assert len(Planner(load_machine("skylake-avx512"), ps.f64).plan(product, 1).parts) == 1  # type: ignore[union-attr]
+    assert len(Planner(load_machine("skylake-avx512"), ps.f64).plan(product, 2).parts) >= 2  # type: ignore[union-attr]
 
 
 def test_gaps_in_rows_and_columns_need_other_kernels() -> None:
-    product = Strided(ps.f64, 30, 90, 50, 50, 1, 180, 2, 90, 1)
-    assert generic_plan(product, load_machine("skylake-avx512"), 1) is None
+    product = Strided(30, 90, 50, 50, 1, 180, 2, 90, 1)
+    assert Planner(load_machine("skylake-avx512"), ps.f64).plan(product, 1) is None
 
 
 def test_arrays_have_numbers() -> None:
@@ -112,8 +112,8 @@ def test_arrays_have_numbers() -> None:
 @pytest.mark.parametrize("machine", MACHINES)
 def test_no_tile_is_much_lower_than_the_others(machine: str) -> None:
     for m in range(20, 120, 7):
-        product = Strided(ps.f64, m, 500, 3000, 3000, 1, 500, 1, 500, 1)
-        plan = generic_plan(product, load_machine(machine), 1)
+        product = Strided(m, 500, 3000, 3000, 1, 500, 1, 500, 1)
+        plan = Planner(load_machine(machine), ps.f64).plan(product, 1)
         assert plan is not None
         rows = {
             (s.block.vectors, s.block.rows) for s in plan.parts[0] if isinstance(s.block, TileBlock)

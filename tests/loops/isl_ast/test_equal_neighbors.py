@@ -1,4 +1,4 @@
-"""Neighbors that run alike: isl is given the first one, and all run in their order."""
+"""Equal neighbors in a sequence run in the order of the sequence."""
 
 from random import Random
 
@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 
 from polysched.ir.core.kernel import Kernel
-from polysched.ir.core.tree import Sequence, executed
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import i32
 from polysched.ir.semantics.reference import run_reference
 from polysched.legality.check import check
 from polysched.loops.generate import generate_loops
 from polysched.loops.ir.nodes import For, walk
-from polysched.loops.isl_ast.repetition import left_out, repetitions
 from polysched.schedule.schedule import Schedule
 from tests.support.alike import random_kernel, random_schedule
 from tests.support.differential import arguments, assert_equal
@@ -47,30 +45,12 @@ def test_statements_that_run_alike(apart: bool) -> None:
             assert_same(one, n=n)
 
 
-def test_isl_is_given_the_first_only() -> None:
-    program = Schedule(in_turn(5)).vectorize("i0", 4).program
-    tree = executed(program.tree)
-    found = repetitions(tree, program.statements, ())
-    (group,) = found.values()
-    assert len(group.members) == 5
-    assert list(left_out(found)) == ["x_2", "x_3", "x_4", "x_5"]
-    assert not repetitions(tree, program.statements, {id(one) for one in group.members})
-
-
 def test_loops_keep_their_names() -> None:
     loops = generate_loops(Schedule(in_turn(3, apart=True)).program)
     assert [one.variable for one in walk(loops.body) if isinstance(one, For)] == ["i0", "i1", "i2"]
 
 
-def test_another_kind_of_loop_is_not_alike() -> None:
-    program = Schedule(in_turn(4, apart=True)).parallel("i1").program
-    assert isinstance(program.tree, Sequence)
-    found = repetitions(program.tree, program.statements, ())
-    assert [len(one.members) for one in found.values()] == [2]
-    assert [one.statements for one in program.tree.children[2:]] == [("x_3",), ("x_4",)]
-
-
-def test_repetitions_within_repetitions() -> None:
+def test_nests_of_equal_statements_in_turn() -> None:
     build = KernelBuilder("nested")
     n = build.parameter("n", minimum=1)
     x = build.inout("x", i32, (n,))
@@ -79,8 +59,6 @@ def test_repetitions_within_repetitions() -> None:
             for number in range(3):
                 x[i] = x[i] * (number + 2) + ord(name)
     schedule = Schedule(build.kernel())
-    found = repetitions(schedule.program.tree, schedule.program.statements, ())
-    assert sorted(len(one.members) for one in found.values()) == [2, 3, 3]
     assert_same(schedule, n=5)
 
 

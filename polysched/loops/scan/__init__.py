@@ -1,1 +1,0 @@
-"""Loops of programs with literal sizes, from integer inequalities."""
