@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polysched.bench.layers import SUITE, Layer, contestants, random_data, reference, tolerance
-from polysched.bench.speedup import OWN
+from polysched.bench.measure.speedup import OWN
 
 SMALL = (
     Layer("small", 9, (3, 5), 7, 2),
