@@ -73,7 +73,7 @@ def cov(m, rowvar=True):
     assert m.ndim == 2, "expected an array with two dimensions"
     rows = np.float64(m if rowvar else m.T)
     away = rows - np.mean(rows, axis=1, keepdims=True)
-    return (away @ away.T) * (1 / (rows.shape[1] - 1))
+    return (away @ away.T) * (1 / (rows.shape[1] - 1))  # type: ignore[misc]
 
 
 def corrcoef(x, rowvar=True):
@@ -185,7 +185,7 @@ def masked_mean(a, mask):
     if a.dtype == np.float32:
         result = np.float32(mean)
     elif a.dtype == np.float16:
-        result = np.float16(mean)
+        result = np.float16(mean)  # type: ignore[assignment]
     else:
         result = mean
     return result
@@ -229,7 +229,7 @@ def nanmean(a, axis=None):
     if a.dtype == np.float32:
         result = np.float32(mean)
     elif a.dtype == np.float16:
-        result = np.float16(mean)
+        result = np.float16(mean)  # type: ignore[assignment]
     else:
         result = mean
     return result
