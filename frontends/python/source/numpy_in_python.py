@@ -73,7 +73,7 @@ def cov(m, rowvar=True):
     assert m.ndim == 2, "expected an array with two dimensions"
     rows = np.float64(m if rowvar else m.T)
     away = rows - np.mean(rows, axis=1, keepdims=True)
-    return (away @ away.T) * (1 / (rows.shape[1] - 1))
+    return (away @ away.T) * (1 / (rows.shape[1] - 1))  # type: ignore[misc]
 
 
 def corrcoef(x, rowvar=True):
@@ -183,10 +183,12 @@ def masked_sum(a, mask):
 def masked_mean(a, mask):
     mean = np.sum(np.where(mask, a * 1.0, 0)) / np.sum(mask)
     if a.dtype == np.float32:
-        mean = np.float32(mean)
+        result = np.float32(mean)
     elif a.dtype == np.float16:
-        mean = np.float16(mean)
-    return mean
+        result = np.float16(mean)  # type: ignore[assignment]
+    else:
+        result = mean
+    return result
 
 
 def masked_min(a, mask):
@@ -225,10 +227,12 @@ def nansum(a, axis=None):
 def nanmean(a, axis=None):
     mean = np.sum(np.where(np.isnan(a), 0, a * 1.0), axis=axis) / np.sum(~np.isnan(a), axis=axis)
     if a.dtype == np.float32:
-        mean = np.float32(mean)
+        result = np.float32(mean)
     elif a.dtype == np.float16:
-        mean = np.float16(mean)
-    return mean
+        result = np.float16(mean)  # type: ignore[assignment]
+    else:
+        result = mean
+    return result
 
 
 def tril(m, k=0):
