@@ -99,8 +99,8 @@ class Schedule(BareSchedule):
         Args:
             machine, sizes: as in :func:`optimize`; by default those of the call of it.
         """
+        from polysched.autoscheduler.facts.sizes import model_sizes  # noqa: PLC0415
         from polysched.autoscheduler.report import report_of  # noqa: PLC0415  (see the module)
-        from polysched.autoscheduler.sizes import model_sizes  # noqa: PLC0415
 
         made = self.optimized
         if made is not None and made.schedule.steps != self.steps[: len(made.schedule.steps)]:

@@ -171,6 +171,9 @@ def _names(statements: Iterable[ast.AST], context: type[ast.expr_context]) -> di
 
 def _returns(test: ast.expr, names: Sequence[str]) -> ast.Return:
     """Return the statement that returns whether the loop goes on, and the values of names."""
+    if isinstance(test, ast.Name):  # a name can be returned once
+        negated = ast.copy_location(ast.UnaryOp(ast.Not(), test), test)
+        test = ast.copy_location(ast.UnaryOp(ast.Not(), negated), test)
     value = test
     if names:
         values = (ast.copy_location(ast.Name(name, ast.Load()), test) for name in names)

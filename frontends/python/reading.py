@@ -216,7 +216,11 @@ def _copy_numbers(
 ) -> None:
     """Copy the number arguments that a function assigns to into local numbers."""
     for argument in arguments:
-        if isinstance(argument, ArrayArgument) and not argument.shape and argument.name in changed:
+        is_array = isinstance(argument, ArrayArgument)
+        is_number = isinstance(argument, ArrayArgument) and not argument.shape
+        # A size is copied if what a branch or a loop assigns to it has to be kept in memory.
+        is_kept = not is_array and argument.name in assigner.reader.scope.types
+        if (is_number or is_kept) and argument.name in changed:
             value = assigner.reader.value(
                 ast.copy_location(ast.Name(argument.name, ast.Load()), argument.node)
             )
@@ -267,6 +271,7 @@ def _declare_arguments(
                 source, build, scope, argument, is_written=_is_written(argument, source, known)
             )
     scope.arguments = {name: scope.names[name] for name in scope.arrays}
+    scope.arrays |= sizes.keys()  # no array has the name of a parameter
     if known.given is not None:
         for name, other in known.given.shared.items():
             scope.names[name] = scope.names[other]

@@ -10,23 +10,23 @@ from functools import partial
 from itertools import chain
 from operator import itemgetter
 
-from polysched.autoscheduler.candidate import LEAST_GAIN, Candidate, Decision
-from polysched.autoscheduler.column_form import column_formed, column_tiled
-from polysched.autoscheduler.least_cost import least_cycles
-from polysched.autoscheduler.normalize import normalized
-from polysched.autoscheduler.owner_tiles import owner_tiled
+from polysched.autoscheduler.cost.bound import least_cycles
+from polysched.autoscheduler.facts.sizes import LONG_SIZES, model_sizes
+from polysched.autoscheduler.forms.candidate import LEAST_GAIN, Candidate, Decision
+from polysched.autoscheduler.forms.column_form import column_formed, column_tiled
+from polysched.autoscheduler.forms.normalize import normalized
+from polysched.autoscheduler.forms.owner_tiles import owner_tiled
+from polysched.autoscheduler.forms.row_blocks import row_blocked
+from polysched.autoscheduler.forms.row_fusion import row_fused
+from polysched.autoscheduler.forms.shared_sums import with_shared_sums
+from polysched.autoscheduler.forms.simplification import with_simplification
+from polysched.autoscheduler.forms.stride_order import stride_ordered
+from polysched.autoscheduler.forms.time_tiles import time_tiled
 from polysched.autoscheduler.proof import Proved, proved
 from polysched.autoscheduler.recipes import FALLBACK, RECIPES
-from polysched.autoscheduler.row_blocks import row_blocked
-from polysched.autoscheduler.row_fusion import row_fused
 from polysched.autoscheduler.search import Context, searched, start
-from polysched.autoscheduler.shared_sums import with_shared_sums
-from polysched.autoscheduler.simplification import with_simplification
-from polysched.autoscheduler.sizes import LONG_SIZES, model_sizes
-from polysched.autoscheduler.stride_order import stride_ordered
-from polysched.autoscheduler.thread_costs import least_shared
-from polysched.autoscheduler.threads import with_threads
-from polysched.autoscheduler.time_tiles import time_tiled
+from polysched.autoscheduler.threads.costs import least_shared
+from polysched.autoscheduler.threads.share import with_threads
 from polysched.errors import ScheduleError
 from polysched.integers import as_integer
 from polysched.ir.core.tree import loops

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from polysched.autoscheduler.candidate import Candidate, Decision
-from polysched.autoscheduler.legal import applied
-from polysched.autoscheduler.program_cost import program_costs
+from polysched.autoscheduler.cost.program import program_costs
+from polysched.autoscheduler.forms.candidate import Candidate, Decision
+from polysched.autoscheduler.forms.legal import applied
 from polysched.errors import LoweringError
 from polysched.ir.expr.expressions import Constant
 from polysched.legality.check import check

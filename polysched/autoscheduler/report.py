@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polysched.autoscheduler.candidate import Decision
-from polysched.autoscheduler.cost import Cost
+from polysched.autoscheduler.cost.program import program_costs
+from polysched.autoscheduler.cost.statement import Cost
 from polysched.autoscheduler.driver import Optimized
-from polysched.autoscheduler.facts import StatementFacts
-from polysched.autoscheduler.program_cost import program_costs
-from polysched.autoscheduler.statement_facts import statement_facts
+from polysched.autoscheduler.facts.derive import statement_facts
+from polysched.autoscheduler.facts.statement import StatementFacts
+from polysched.autoscheduler.forms.candidate import Decision
 from polysched.html import preformatted, titled
 from polysched.ir.core.tree import Loop, LoopKind, loops
 from polysched.legality.reports.loop_properties import LoopReport, Obstacle, explain_loops

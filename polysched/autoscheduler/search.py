@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
-from polysched.autoscheduler.candidate import (
+from polysched.autoscheduler.cost.bound import least_nest_cycles
+from polysched.autoscheduler.cost.program import program_costs, shared_facts
+from polysched.autoscheduler.cost.statement import Cost
+from polysched.autoscheduler.forms.candidate import (
     LEAST_GAIN,
     Candidate,
     Decision,
@@ -13,10 +16,8 @@ from polysched.autoscheduler.candidate import (
     Recipe,
     Situation,
 )
-from polysched.autoscheduler.cost import Cost
-from polysched.autoscheduler.least_cost import least_nest_cycles
-from polysched.autoscheduler.legal import applied, keeps_order
-from polysched.autoscheduler.nests import (
+from polysched.autoscheduler.forms.legal import applied, keeps_order
+from polysched.autoscheduler.forms.nests import (
     Nest,
     inner_nests,
     loop_value,
@@ -25,7 +26,6 @@ from polysched.autoscheduler.nests import (
     statement_value,
     tree_value,
 )
-from polysched.autoscheduler.program_cost import program_costs, shared_facts
 from polysched.machine.description import Machine
 from polysched.schedule.core.program import Program
 from polysched.schedule.schedule import Schedule

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from polysched.autoscheduler.cost import Cost
-from polysched.autoscheduler.program_cost import program_costs
-from polysched.autoscheduler.sizes import model_sizes
-from polysched.autoscheduler.statement_facts import statement_facts
+from polysched.autoscheduler.cost.program import program_costs
+from polysched.autoscheduler.cost.statement import Cost
+from polysched.autoscheduler.facts.derive import statement_facts
+from polysched.autoscheduler.facts.sizes import model_sizes
 from polysched.errors import PolyschedError
 from polysched.ir.isl.quota import QuotaExceededError
 from polysched.machine.description import Machine

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from polysched.bench.convolution import SCHEDULES, ConvolutionSize, kernel_of
+from polysched.bench.conv.work import SCHEDULES, ConvolutionSize, kernel_of
 from polysched.errors import BenchError
 from polysched.lower import compile
 from polysched.machine.description import Machine

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.contestant import Contestant, Runner, UnavailableError, returning, warm
-from polysched.bench.peer_libraries import torch_kernels, torch_on
-from polysched.bench.speedup import OWN
+from polysched.bench.measure.contestant import Contestant, Runner, UnavailableError, returning, warm
+from polysched.bench.measure.peer_libraries import torch_kernels, torch_on
+from polysched.bench.measure.speedup import OWN
 from polysched.library.convolution.call import conv2d
 from polysched.library.convolution.prepare import prepare
 from polysched.runtime.memory import aligned_zeros

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from polysched.bench.convolution_kernel import best, conv2d_relu, tutorial
+from polysched.bench.conv.kernel import best, conv2d_relu, tutorial
 from polysched.errors import BenchError
 from polysched.fuzz.campaign import Outcome, Plan, run
 from polysched.fuzz.report import record

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.contestant import (
+from polysched.bench.measure.contestant import (
     Contestant,
     Runner,
     UnavailableError,
@@ -19,8 +19,8 @@ from polysched.bench.contestant import (
     returning,
     warm,
 )
-from polysched.bench.peer_libraries import blas_kernels, torch_kernels, torch_on
-from polysched.bench.speedup import OWN
+from polysched.bench.measure.peer_libraries import blas_kernels, torch_kernels, torch_on
+from polysched.bench.measure.speedup import OWN
 from polysched.errors import BenchError
 from polysched.ir.expr.dtypes import DType, as_dtype, bf16, f16
 from polysched.library.matmul.dispatch.call import matmul

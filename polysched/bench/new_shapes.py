@@ -12,9 +12,9 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.contestant import optional_module
 from polysched.bench.matmul import MatmulData, MatmulSize, random_data
-from polysched.bench.race import Clock
+from polysched.bench.measure.contestant import optional_module
+from polysched.bench.measure.race import Clock
 from polysched.ir.expr.dtypes import DType, as_dtype
 from polysched.library.matmul.dispatch.call import matmul
 from polysched.library.matmul.dispatch.dispatch import dispatch

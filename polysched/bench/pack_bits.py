@@ -11,10 +11,10 @@ import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.contestant import Contestant, Runner, warm
-from polysched.bench.peer_libraries import numpy_kernels
-from polysched.bench.peers import PeerKernels
-from polysched.bench.speedup import OWN
+from polysched.bench.measure.contestant import Contestant, Runner, warm
+from polysched.bench.measure.peer_libraries import numpy_kernels
+from polysched.bench.measure.peers import PeerKernels
+from polysched.bench.measure.speedup import OWN
 from polysched.errors import BenchError
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder

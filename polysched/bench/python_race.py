@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from polysched.bench import python_functions
-from polysched.bench.contestant import optional_module
+from polysched.bench.measure.contestant import optional_module
 from polysched.errors import BenchError, PolyschedError
 from polysched.frontends.python.jit import jit
 

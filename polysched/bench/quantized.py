@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.contestant import Contestant, Runner, optional_module, warm
-from polysched.bench.peer_libraries import blas_kernels, torch_kernels, torch_on
+from polysched.bench.measure.contestant import Contestant, Runner, optional_module, warm
+from polysched.bench.measure.peer_libraries import blas_kernels, torch_kernels, torch_on
 from polysched.errors import BenchError
 from polysched.ir.semantics.bit_packing import pack_bits
 from polysched.library.quantized import quantized_gemv_kernel, quantized_gemv_schedule

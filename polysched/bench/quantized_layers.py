@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.contestant import Contestant, Runner, returning, warm
-from polysched.bench.peer_libraries import torch_kernels, torch_on
-from polysched.bench.speedup import OWN
+from polysched.bench.measure.contestant import Contestant, Runner, returning, warm
+from polysched.bench.measure.peer_libraries import torch_kernels, torch_on
+from polysched.bench.measure.speedup import OWN
 from polysched.errors import BenchError
 from polysched.ir.expr.functions import cast
 from polysched.ir.semantics.bit_packing import pack_bits

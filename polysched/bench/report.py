@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from polysched.bench.speedup import Speedup
+from polysched.bench.measure.speedup import Speedup
 
 Record: TypeAlias = Mapping[str, Any]
 """One JSON object that a benchmark prints."""

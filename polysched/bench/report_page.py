@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 
+from polysched.bench.measure.speedup import Speedup, geometric_means
 from polysched.bench.report import Measured, Record
-from polysched.bench.speedup import Speedup, geometric_means
 from polysched.machine.description import Machine
 
 PACKAGES = ("polysched", "llvmlite", "islpy", "numpy", "numba", "torch", "halide")

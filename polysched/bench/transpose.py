@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.contestant import Contestant, Runner, warm
-from polysched.bench.peer_libraries import numpy_kernels, torch_kernels, torch_on
-from polysched.bench.speedup import OWN
+from polysched.bench.measure.contestant import Contestant, Runner, warm
+from polysched.bench.measure.peer_libraries import numpy_kernels, torch_kernels, torch_on
+from polysched.bench.measure.speedup import OWN
 from polysched.errors import BenchError
 from polysched.library.transpose.call import dispatch, transpose
 from polysched.machine.description import Machine

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import click
 
-from polysched.bench.environment import clear_environment
+from polysched.bench.measure.environment import clear_environment
 from polysched.cli.commands import Invocation, LazyGroup
 
 
@@ -29,20 +29,20 @@ class _Benches(LazyGroup):
     cls=_Benches,
     places={
         "Commands": {
-            "attention": "polysched.cli.bench_attention:attention",
-            "calls": "polysched.cli.bench_calls:calls",
-            "compile": "polysched.cli.bench_compile:compile_command",
-            "conv": "polysched.cli.bench_conv:conv",
-            "gallery": "polysched.cli.bench_gallery:gallery",
-            "layers": "polysched.cli.bench_layers:layers",
-            "legality": "polysched.cli.bench_legality:legality",
-            "matmul": "polysched.cli.bench_matmul:matmul",
-            "pack-bits": "polysched.cli.bench_pack_bits:pack_bits",
-            "programs": "polysched.cli.bench_programs:programs",
-            "python": "polysched.cli.bench_python:python",
-            "quantized": "polysched.cli.bench_quantized:quantized",
-            "report": "polysched.cli.bench_report:report",
-            "transpose": "polysched.cli.bench_transpose:transpose",
+            "attention": "polysched.cli.benchmarks.attention:attention",
+            "calls": "polysched.cli.benchmarks.calls:calls",
+            "compile": "polysched.cli.benchmarks.compile:compile_command",
+            "conv": "polysched.cli.benchmarks.conv:conv",
+            "gallery": "polysched.cli.benchmarks.gallery:gallery",
+            "layers": "polysched.cli.benchmarks.layers:layers",
+            "legality": "polysched.cli.benchmarks.legality:legality",
+            "matmul": "polysched.cli.benchmarks.matmul:matmul",
+            "pack-bits": "polysched.cli.benchmarks.pack_bits:pack_bits",
+            "programs": "polysched.cli.benchmarks.programs:programs",
+            "python": "polysched.cli.benchmarks.python:python",
+            "quantized": "polysched.cli.benchmarks.quantized:quantized",
+            "report": "polysched.cli.benchmarks.report:report",
+            "transpose": "polysched.cli.benchmarks.transpose:transpose",
         },
     },
 )

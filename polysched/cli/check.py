@@ -11,12 +11,12 @@ import click
 
 from polysched.autoscheduler.driver import optimize_schedule
 from polysched.autoscheduler.slowdown import slowdown
-from polysched.cli.c_target import is_c_target
 from polysched.cli.compile_regions import scheduled_regions
 from polysched.cli.completion import files
 from polysched.cli.failures import VERDICT_CODES
 from polysched.cli.options import WrittenFile
-from polysched.cli.schedule_file import (
+from polysched.cli.targets.c_target import is_c_target
+from polysched.cli.targets.schedule_file import (
     Reading,
     auto_option,
     load_scheduled_target,

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import click
 
-from polysched.cli.c_target import is_c_target
 from polysched.cli.compile_regions import compile_regions
 from polysched.cli.completion import files
 from polysched.cli.options import WrittenFile, output_option
-from polysched.cli.schedule_file import (
+from polysched.cli.targets.c_target import is_c_target
+from polysched.cli.targets.schedule_file import (
     Reading,
     auto_option,
     hint_at_auto,
     load_scheduled_target,
     reading_options,
 )
-from polysched.cli.target import Target
+from polysched.cli.targets.target import Target
 from polysched.cli.terminal import output, print_error
 from polysched.errors import FrontendError
 from polysched.frontends.scop.regions import Replacement

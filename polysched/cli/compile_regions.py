@@ -12,9 +12,9 @@ from pathlib import Path
 
 from pycparser import c_ast
 
-from polysched.cli.c_target import parted_c_target
 from polysched.cli.replaced_regions import file_text, proved_regions
-from polysched.cli.schedule_file import Reading
+from polysched.cli.targets.c_target import parted_c_target
+from polysched.cli.targets.schedule_file import Reading
 from polysched.errors import PolyschedError
 from polysched.frontends.scop.regions import Replacement, replacements_of
 from polysched.frontends.scop.rewriting import edited

@@ -11,7 +11,7 @@ from polysched.autoscheduler.driver import Optimized, optimize_schedule
 from polysched.autoscheduler.report import Report, loop_lines, report_of
 from polysched.cli.completion import files
 from polysched.cli.inputs import sizes_option
-from polysched.cli.schedule_file import (
+from polysched.cli.targets.schedule_file import (
     Reading,
     load_scheduled_target,
     reading_options,

@@ -11,7 +11,7 @@ from polysched.autoscheduler.report import report_of, schedule_text
 from polysched.cli.completion import files
 from polysched.cli.inputs import sizes_option
 from polysched.cli.options import WrittenFile
-from polysched.cli.schedule_file import (
+from polysched.cli.targets.schedule_file import (
     Reading,
     load_scheduled_target,
     reading_options,

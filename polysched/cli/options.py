@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 import click
 
-from polysched.bench.race import Rules
+from polysched.bench.measure.race import Rules
 from polysched.cli.completion import machines
 from polysched.errors import BenchError
 from polysched.machine.description import Machine

@@ -12,7 +12,12 @@ import click
 from polysched.cli.completion import files
 from polysched.cli.inputs import sizes_option
 from polysched.cli.options import WrittenFile
-from polysched.cli.schedule_file import Reading, auto_option, load_scheduled_target, reading_options
+from polysched.cli.targets.schedule_file import (
+    Reading,
+    auto_option,
+    load_scheduled_target,
+    reading_options,
+)
 from polysched.cli.terminal import output
 from polysched.dependence.relations import DependenceKind
 from polysched.errors import TargetError, suggestion

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from polysched.autoscheduler.driver import optimize_schedule
-from polysched.cli.schedule_file import Reading, with_floating_point
+from polysched.cli.targets.schedule_file import Reading, with_floating_point
 from polysched.errors import PolyschedError, ScheduleError
 from polysched.frontends.scop.regions import Refusal, Replacement, parts_of
 from polysched.ir.isl.budget import time_budget

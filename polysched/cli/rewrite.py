@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from polysched.cli.c_target import is_c_target
 from polysched.cli.completion import files
 from polysched.cli.options import WrittenFile, output_option
 from polysched.cli.replaced_regions import file_text, proved_regions
-from polysched.cli.schedule_file import (
+from polysched.cli.targets.c_target import is_c_target
+from polysched.cli.targets.schedule_file import (
     Reading,
     auto_option,
     hint_at_auto,

@@ -12,11 +12,11 @@ from typing import Any
 import click
 import numpy as np
 
-from polysched.bench.race import max_abs_err
+from polysched.bench.measure.race import max_abs_err
 from polysched.cli.completion import files
 from polysched.cli.failures import ExitCode
 from polysched.cli.inputs import parameter_values, random_arrays, sizes_option
-from polysched.cli.schedule_file import (
+from polysched.cli.targets.schedule_file import (
     Reading,
     auto_option,
     hint_at_auto,

@@ -5,7 +5,12 @@ from __future__ import annotations
 import click
 
 from polysched.cli.completion import files
-from polysched.cli.schedule_file import Reading, auto_option, load_scheduled_target, reading_options
+from polysched.cli.targets.schedule_file import (
+    Reading,
+    auto_option,
+    load_scheduled_target,
+    reading_options,
+)
 from polysched.cli.terminal import print_code
 from polysched.dependence.graph import format_components, format_dot, statement_graph
 from polysched.errors import PolyschedError

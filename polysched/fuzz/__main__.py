@@ -10,8 +10,8 @@ import click
 from polysched.fuzz.automatic import explore_automatic
 from polysched.fuzz.campaign import Plan, run
 from polysched.fuzz.exploring import Case, Found, Judges, explore
-from polysched.fuzz.judgment import Mode
-from polysched.fuzz.python_text import script
+from polysched.fuzz.generate.python_text import script
+from polysched.fuzz.judge.judgment import Mode
 from polysched.fuzz.report import lines, record, safe_reproducer
 from polysched.machine.detect import detect_host
 from polysched.machine.load import load_machine

@@ -18,11 +18,11 @@ import islpy as isl
 from polysched.autoscheduler.driver import optimize_schedule
 from polysched.errors import KernelError, PolyschedError
 from polysched.fuzz.exploring import CRASHES, Case, Explored, Found, Judges, count, judged, shown
-from polysched.fuzz.judgment import Finding, Mode
-from polysched.fuzz.kernels import random_sketch
-from polysched.fuzz.limits import machine_limits, plain_limits
-from polysched.fuzz.sketch import declare
-from polysched.fuzz.subject import Subject
+from polysched.fuzz.generate.kernels import random_sketch
+from polysched.fuzz.generate.limits import machine_limits, plain_limits
+from polysched.fuzz.generate.sketch import declare
+from polysched.fuzz.judge.judgment import Finding, Mode
+from polysched.fuzz.judge.subject import Subject
 from polysched.machine.description import Machine
 from polysched.schedule.primitives.parallel import Parallel
 from polysched.schedule.schedule import Schedule

@@ -11,7 +11,7 @@ from multiprocessing.context import SpawnProcess
 
 from polysched.fuzz.automatic import explore_automatic
 from polysched.fuzz.exploring import Explored, Found, Judges, explore
-from polysched.fuzz.judgment import Finding, Mode
+from polysched.fuzz.judge.judgment import Finding, Mode
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 

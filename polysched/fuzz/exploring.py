@@ -12,18 +12,18 @@ from typing import TypeAlias
 import islpy as isl
 
 from polysched.errors import KernelError, PolyschedError, ScheduleError
-from polysched.fuzz.choosing import FEW_LANES, MANY_LANES, Choosing
-from polysched.fuzz.judgment import Finding, Judgment, Mode
-from polysched.fuzz.kernels import random_sketch
-from polysched.fuzz.limits import Limits, machine_limits, order_limits, plain_limits
-from polysched.fuzz.machine_judge import NOT_TO_BE_HAD, TOO_MUCH_CODE, judge_machine
-from polysched.fuzz.order_judge import judge_order
-from polysched.fuzz.randomness import Integers, chance, choose
-from polysched.fuzz.recipes import random_recipe
-from polysched.fuzz.run_judge import judge_run
-from polysched.fuzz.sketch import KernelSketch, declare
-from polysched.fuzz.steps import only_reorders, random_step
-from polysched.fuzz.subject import Subject
+from polysched.fuzz.generate.choosing import FEW_LANES, MANY_LANES, Choosing
+from polysched.fuzz.generate.kernels import random_sketch
+from polysched.fuzz.generate.limits import Limits, machine_limits, order_limits, plain_limits
+from polysched.fuzz.generate.randomness import Integers, chance, choose
+from polysched.fuzz.generate.recipes import random_recipe
+from polysched.fuzz.generate.sketch import KernelSketch, declare
+from polysched.fuzz.generate.steps import only_reorders, random_step
+from polysched.fuzz.judge.judgment import Finding, Judgment, Mode
+from polysched.fuzz.judge.machine import NOT_TO_BE_HAD, TOO_MUCH_CODE, judge_machine
+from polysched.fuzz.judge.order import judge_order
+from polysched.fuzz.judge.run import judge_run
+from polysched.fuzz.judge.subject import Subject
 from polysched.legality.check import check
 from polysched.legality.verdicts.verdict import Verdict, VerdictKind
 from polysched.machine.description import Machine

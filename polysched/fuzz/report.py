@@ -11,8 +11,8 @@ from typing import Any
 
 from polysched.fuzz.campaign import Outcome
 from polysched.fuzz.exploring import Case, Found, Judges, judge_again
-from polysched.fuzz.judgment import Finding, Mode
-from polysched.fuzz.python_text import script
+from polysched.fuzz.generate.python_text import script
+from polysched.fuzz.judge.judgment import Finding, Mode
 from polysched.fuzz.shrink import shrink
 from polysched.legality.verdicts.verdict import VerdictKind
 from polysched.machine.load import load_machine

@@ -8,8 +8,7 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from polysched.fuzz.exploring import Case
-from polysched.fuzz.judgment import Finding
-from polysched.fuzz.sketch import (
+from polysched.fuzz.generate.sketch import (
     AssignSketch,
     KernelSketch,
     LoopSketch,
@@ -17,6 +16,7 @@ from polysched.fuzz.sketch import (
     WhereSketch,
     assignments,
 )
+from polysched.fuzz.judge.judgment import Finding
 from polysched.ir.core.kernel import Order
 from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Operation
 from polysched.ir.expr.traversal import children, rebuild, walk

@@ -63,18 +63,20 @@ def aligned_empty(
     return np.ndarray(shape, element, memory, -address(memory, True) % alignment)
 
 
-def aligned_contiguous(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The array, copied if its memory has gaps or another order, or elements are not aligned."""
-    array = np.ascontiguousarray(array)
-    return array if array.flags.aligned else aligned_copy(array)
-
-
 def aligned_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Copy an array to a multiple of 128 bytes, with the strides of the original."""
     strides = tuple(stride // array.itemsize for stride in array.strides)
     copied = aligned_zeros(array.shape, array.dtype, strides=strides)
     copied[...] = array
     return copied
+
+
+def contiguous(
+    array: np.ndarray[Any, Any], dtype: np.dtype[Any] | None = None
+) -> np.ndarray[Any, Any]:
+    """The array in row-major order without gaps, aligned, and of the type if one is given."""
+    array = np.ascontiguousarray(array, dtype)
+    return array if array.flags.aligned else aligned_copy(array)
 
 
 _MOST_WORK = 100_000

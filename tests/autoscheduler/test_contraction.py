@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 import pytest
 
 import polysched as ps
-from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.legal import applied, keeps_order
-from polysched.autoscheduler.nests import outer_nests
+from polysched.autoscheduler.forms.candidate import Proposal, Situation
+from polysched.autoscheduler.forms.legal import applied, keeps_order
+from polysched.autoscheduler.forms.nests import outer_nests
 from polysched.autoscheduler.recipes.contraction import contraction
 from polysched.autoscheduler.recipes.contraction_loops import Contraction, contraction_of
 from polysched.autoscheduler.recipes.contraction_tile import register_tile_of

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import polysched as ps
 from polysched.autoscheduler import driver
-from polysched.autoscheduler.candidate import Candidate
 from polysched.autoscheduler.driver import optimize_schedule
+from polysched.autoscheduler.forms.candidate import Candidate
 from polysched.autoscheduler.recipes import RECIPES
 from polysched.autoscheduler.report import report_of
 from polysched.autoscheduler.search import Context, searched

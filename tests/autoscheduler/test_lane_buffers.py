@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from polysched.autoscheduler.candidate import Proposal, Situation
+from polysched.autoscheduler.cost.program import program_costs
 from polysched.autoscheduler.driver import optimize_schedule
-from polysched.autoscheduler.nests import outer_nests
-from polysched.autoscheduler.normalize import normalized
-from polysched.autoscheduler.program_cost import program_costs
+from polysched.autoscheduler.facts.sizes import model_sizes
+from polysched.autoscheduler.forms.candidate import Proposal, Situation
+from polysched.autoscheduler.forms.nests import outer_nests
+from polysched.autoscheduler.forms.normalize import normalized
 from polysched.autoscheduler.recipes.lane_buffers import lane_buffers
 from polysched.autoscheduler.recipes.row_sweeps import row_sweeps
-from polysched.autoscheduler.sizes import model_sizes
 from polysched.frontends.scop import parse_c
 from polysched.ir.core.tree import LoopKind, loops
 from polysched.legality.check import check

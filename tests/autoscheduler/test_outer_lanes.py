@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import polysched as ps
-from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.nests import outer_nests
+from polysched.autoscheduler.facts.sizes import model_sizes
+from polysched.autoscheduler.forms.candidate import Proposal, Situation
+from polysched.autoscheduler.forms.nests import outer_nests
 from polysched.autoscheduler.recipes.outer_lanes import HELD_PART, outer_lanes
-from polysched.autoscheduler.sizes import model_sizes
 from polysched.legality.check import check
 from polysched.machine.presets import PRESETS
 from polysched.schedule.primitives.vectorize import Vectorize

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.nests import outer_nests
+from polysched.autoscheduler.facts.sizes import model_sizes
+from polysched.autoscheduler.forms.candidate import Proposal, Situation
+from polysched.autoscheduler.forms.nests import outer_nests
 from polysched.autoscheduler.recipes.partial_sums import FOLDED_LANES, partial_sums
-from polysched.autoscheduler.sizes import model_sizes
 from polysched.frontends.scop import parse_c
 from polysched.legality.check import check
 from polysched.machine.presets import PRESETS

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import polysched as ps
-from polysched.autoscheduler.candidate import Situation
-from polysched.autoscheduler.nests import outer_nests
-from polysched.autoscheduler.operations import count_operations
+from polysched.autoscheduler.facts.operations import count_operations
+from polysched.autoscheduler.forms.candidate import Situation
+from polysched.autoscheduler.forms.nests import outer_nests
 from polysched.autoscheduler.recipes.recurrence import MOST_COPIES, recurrence
 from polysched.machine.presets import PRESETS
 from polysched.schedule.primitives.split import Split

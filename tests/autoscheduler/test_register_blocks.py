@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from polysched.autoscheduler.candidate import Proposal, Situation
 from polysched.autoscheduler.driver import optimize_schedule
-from polysched.autoscheduler.nests import outer_nests
+from polysched.autoscheduler.facts.sizes import model_sizes
+from polysched.autoscheduler.forms.candidate import Proposal, Situation
+from polysched.autoscheduler.forms.nests import outer_nests
 from polysched.autoscheduler.recipes.register_blocks import register_blocks
-from polysched.autoscheduler.sizes import model_sizes
 from polysched.frontends.scop import parse_c
 from polysched.legality.check import check
 from polysched.lower import show

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.legal import applied, keeps_order
-from polysched.autoscheduler.nests import outer_nests
+from polysched.autoscheduler.facts.sizes import model_sizes
+from polysched.autoscheduler.forms.candidate import Proposal, Situation
+from polysched.autoscheduler.forms.legal import applied, keeps_order
+from polysched.autoscheduler.forms.nests import outer_nests
 from polysched.autoscheduler.recipes.skewed_lanes import skewed_lanes
-from polysched.autoscheduler.sizes import model_sizes
 from polysched.frontends.scop import parse_c
 from polysched.legality.check import check
 from polysched.machine.presets import PRESETS

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from polysched.autoscheduler.candidate import Proposal, Situation
 from polysched.autoscheduler.driver import optimize_schedule
-from polysched.autoscheduler.nests import outer_nests
+from polysched.autoscheduler.facts.sizes import model_sizes
+from polysched.autoscheduler.forms.candidate import Proposal, Situation
+from polysched.autoscheduler.forms.nests import outer_nests
 from polysched.autoscheduler.recipes.written_out import written_out
-from polysched.autoscheduler.sizes import model_sizes
 from polysched.frontends.scop import parse_c
 from polysched.legality.check import check
 from polysched.lower import show

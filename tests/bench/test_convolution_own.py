@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from polysched.bench.contestant import Runner
-from polysched.bench.convolution import (
+from polysched.bench.conv.work import (
     SCHEDULES,
     ConvolutionSize,
     kernel_of,
@@ -12,6 +11,7 @@ from polysched.bench.convolution import (
     reference,
     tolerance,
 )
+from polysched.bench.measure.contestant import Runner
 from polysched.errors import ScheduleError
 from polysched.machine.load import load_machine
 from polysched.runtime.cache import ObjectCache

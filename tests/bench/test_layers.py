@@ -12,7 +12,7 @@ from polysched.bench.layers import (
     reference,
     tolerance,
 )
-from polysched.bench.speedup import OWN
+from polysched.bench.measure.speedup import OWN
 
 SMALL = (
     Layer("small", 9, (3, 5), 7, 2),

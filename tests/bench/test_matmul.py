@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from polysched.bench import matmul
-from polysched.bench.contestant import UnavailableError
 from polysched.bench.matmul import (
     SUITE,
     MatmulSize,
@@ -15,6 +14,7 @@ from polysched.bench.matmul import (
     reference,
     tolerance,
 )
+from polysched.bench.measure.contestant import UnavailableError
 from polysched.errors import BenchError
 from tests.support.effort import covering
 

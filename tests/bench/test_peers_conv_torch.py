@@ -6,17 +6,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from polysched.bench import peers_conv
-from polysched.bench.contestant import Runner, UnavailableError
-from polysched.bench.convolution import (
+from polysched.bench.conv import peers as peers_conv
+from polysched.bench.conv.peers import prepare_onednn, prepare_torch
+from polysched.bench.conv.work import (
     ConvolutionData,
     ConvolutionSize,
     random_data,
     reference,
     tolerance,
 )
-from polysched.bench.peers_conv import prepare_onednn, prepare_torch
-from polysched.bench.race import max_abs_err
+from polysched.bench.measure.contestant import Runner, UnavailableError
+from polysched.bench.measure.race import max_abs_err
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from polysched.bench.contestant import UnavailableError
+from polysched.bench.measure.contestant import UnavailableError
 from polysched.bench.quantized import (
     OWN,
     PEERS,

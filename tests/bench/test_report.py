@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from polysched.bench.measure.speedup import Speedup
 from polysched.bench.report import SECTIONS, Measured, Record, Section, measured
 from polysched.bench.report_page import report_page
-from polysched.bench.speedup import Speedup
 from polysched.machine.presets import PRESETS
 
 MATMUL = Section("Products", ("matmul",))

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from polysched.bench.race import Result
-from polysched.cli.races import markdown_table
+from polysched.bench.measure.race import Result
+from polysched.cli.benchmarks.races import markdown_table
 
 RESULTS = (
     Result("conv", "numpy", 0.4178, 103.51, 247.77, 15, 2.7e-5),

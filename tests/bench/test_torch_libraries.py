@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from polysched.bench import peer_libraries
-from polysched.bench.peer_libraries import torch_kernels
+from polysched.bench.measure import peer_libraries
+from polysched.bench.measure.peer_libraries import torch_kernels
 
 MKL = "MKL_VERBOSE oneMKL 2024.0 Update 2 Product build 20240605 for Intel(R) 64 architecture "
 MKL_DEFAULT = f"{MKL}Intel(R) Architecture processors, Lnx 2.60GHz lp64 gnu_thread\n"
@@ -96,7 +96,7 @@ def test_mkl_on_a_processor_of_another_maker(
     fake: FakeTorch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host = SimpleNamespace(vector_bits=512)
-    monkeypatch.setattr("polysched.bench.peers.detect_host", lambda: host)
+    monkeypatch.setattr("polysched.bench.measure.peers.detect_host", lambda: host)
     found = torch_kernels("torch", fake.calls(SGEMM))
     assert found.architecture == "default kernels for 'Intel(R) Architecture processors'"
     assert found.held_back is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from polysched.cli import replaced_regions
-from polysched.cli.schedule_file import Reading
+from polysched.cli.targets.schedule_file import Reading
 from polysched.errors import ScheduleError
 from polysched.frontends.scop import NO_PROMISES
 from polysched.frontends.scop.regions import replacements_of

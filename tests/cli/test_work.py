@@ -1,6 +1,6 @@
 import pytest
 
-from polysched.bench.convolution_kernel import conv2d_relu
+from polysched.bench.conv.kernel import conv2d_relu
 from polysched.cli import work
 from polysched.cli.work import floating_point_operations, instance_counts
 from polysched.errors import CallError

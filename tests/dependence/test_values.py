@@ -8,7 +8,7 @@ import pytest
 from polysched.dependence.memory import memory_dependences
 from polysched.dependence.relations import Dependence, Reference
 from polysched.dependence.values import contributions, overwritten, root_flows, value_flows
-from polysched.fuzz.subject import LARGEST_SIZE
+from polysched.fuzz.judge.subject import LARGEST_SIZE
 from polysched.ir.core.kernel import Kernel, Order, Statement
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import i32

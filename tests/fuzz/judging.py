@@ -1,14 +1,14 @@
 """The judges of these tests, and checkers that are wrong on purpose."""
 
 from polysched.fuzz.exploring import Case, Judges
-from polysched.fuzz.judgment import Mode
-from polysched.fuzz.sketch import (
+from polysched.fuzz.generate.sketch import (
     ArraySketch,
     AssignSketch,
     KernelSketch,
     LoopSketch,
     ParameterSketch,
 )
+from polysched.fuzz.judge.judgment import Mode
 from polysched.ir.core.kernel import Order, Role
 from polysched.ir.expr.dtypes import i32
 from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Parameter

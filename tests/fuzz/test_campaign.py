@@ -2,7 +2,7 @@ import pytest
 
 from polysched.fuzz import campaign
 from polysched.fuzz.campaign import Plan, run
-from polysched.fuzz.judgment import Finding
+from polysched.fuzz.judge.judgment import Finding
 
 
 def test_pairs_on_two_processes() -> None:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from polysched.errors import ScheduleError
 from polysched.fuzz import exploring
 from polysched.fuzz.exploring import Explored, Found, explore, explore_in, is_meant, judge_again
-from polysched.fuzz.judgment import Finding, Mode
-from polysched.fuzz.python_text import script
-from polysched.fuzz.randomness import Integers
+from polysched.fuzz.generate.python_text import script
+from polysched.fuzz.generate.randomness import Integers
+from polysched.fuzz.judge.judgment import Finding, Mode
 from polysched.legality.verdicts.verdict import Verdict
 from polysched.schedule.primitives.reverse import Reverse
 from polysched.schedule.schedule import Schedule

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from polysched.fuzz import __main__ as command
 from polysched.fuzz.campaign import Outcome, Plan
 from polysched.fuzz.exploring import Explored, Found
-from polysched.fuzz.judgment import Finding
+from polysched.fuzz.judge.judgment import Finding
 from tests.fuzz.judging import APART, case
 
 

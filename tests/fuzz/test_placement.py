@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from polysched.fuzz.machine_judge import placed
+from polysched.fuzz.judge.machine import placed
 
 
 @pytest.mark.parametrize("offset", [0, 1, 5])

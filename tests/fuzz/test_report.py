@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from polysched.fuzz.campaign import Outcome
 from polysched.fuzz.exploring import Explored, Found, explore
-from polysched.fuzz.judgment import Finding
+from polysched.fuzz.generate.sketch import ParameterSketch
+from polysched.fuzz.judge.judgment import Finding
 from polysched.fuzz.report import lines, record, reproducer, safe_reproducer
-from polysched.fuzz.sketch import ParameterSketch
 from polysched.schedule.primitives.reverse import Reverse
 from polysched.schedule.primitives.split import Split
 from tests.fuzz.judging import JUDGES, PREFIX, accepts_all, case

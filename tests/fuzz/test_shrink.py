@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from polysched.errors import KernelError, ScheduleError
 from polysched.fuzz.exploring import Case, explore_in, judge_again
-from polysched.fuzz.judgment import Finding, Mode
-from polysched.fuzz.kernels import random_sketch
+from polysched.fuzz.generate.kernels import random_sketch
+from polysched.fuzz.generate.sketch import assignments, declare
+from polysched.fuzz.judge.judgment import Finding, Mode
 from polysched.fuzz.shrink import candidates, shrink
-from polysched.fuzz.sketch import assignments, declare
 from polysched.schedule.primitives.pack import Pack
 from polysched.schedule.primitives.reverse import Reverse
 from polysched.schedule.primitives.split import Split

@@ -1,5 +1,5 @@
 import polysched as ps
-from polysched.bench.convolution_kernel import best, conv2d_relu, tutorial
+from polysched.bench.conv.kernel import best, conv2d_relu, tutorial
 from polysched.inspect.fit import Kept, fit
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.lower import lower

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from polysched.autoscheduler.simplification import with_simplification
-from polysched.fuzz.subject import random_arguments
+from polysched.autoscheduler.forms.simplification import with_simplification
+from polysched.fuzz.judge.subject import random_arguments
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.semantics.reference import run_reference
 from polysched.legality.check import check

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polysched.autoscheduler.simplification import with_simplification
-from polysched.fuzz.subject import random_arguments
+from polysched.autoscheduler.forms.simplification import with_simplification
+from polysched.fuzz.judge.subject import random_arguments
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.semantics.points import points
 from polysched.ir.semantics.reference import run_reference

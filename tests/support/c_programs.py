@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.fuzz.machine_judge import GUARD_BYTE, placed
+from polysched.fuzz.judge.machine import GUARD_BYTE, placed
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.core.strides import concrete_strides, elements_spanned
 from polysched.ir.expr.dtypes import u8

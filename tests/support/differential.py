@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from polysched.fuzz.machine_judge import placed
+from polysched.fuzz.judge.machine import placed
 from polysched.ir.core.kernel import Array, Kernel, Role
 from polysched.ir.core.packing import byte_shape
 from polysched.ir.core.strides import concrete_strides

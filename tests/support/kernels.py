@@ -1,10 +1,12 @@
 """Small kernels to be scheduled by the tests.
 
 A size is a number (loops of literal extent) or None (a parameter of that name). ``triangular``
-makes an inner loop end at an outer one's index.
+makes an inner loop end at an outer one's index. Each kernel is declared once.
 """
 
 from __future__ import annotations
+
+from functools import cache
 
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
@@ -15,6 +17,7 @@ from polysched.ir.expr.functions import cast, equal, maximum, not_equal
 Size = int | None
 
 
+@cache
 def extent(build: KernelBuilder, name: str, given: Size, minimum: int = 0) -> Expression:
     """The number given, or a parameter."""
     return build.parameter(name, minimum=minimum) if given is None else as_expression(given)
@@ -34,6 +37,7 @@ def scale(n: Size = None, dtype: DType = i32) -> Kernel:
     return build.kernel()
 
 
+@cache
 def grid(n: Size = None, m: Size = None, *, triangular: bool = False, dtype: DType = i32) -> Kernel:
     """``y[i, j] = x[i, j] + 10 * i + j``: two loops, indices as data. A triangle has ``m = n``."""
     build = KernelBuilder("grid")
@@ -49,6 +53,7 @@ def grid(n: Size = None, m: Size = None, *, triangular: bool = False, dtype: DTy
     return build.kernel()
 
 
+@cache
 def chain(
     n: Size = None, m: Size = None, *, triangular: bool = False, dtype: DType = i32
 ) -> Kernel:
@@ -72,6 +77,7 @@ def chain(
     return build.kernel()
 
 
+@cache
 def matmul(
     m: Size = None,
     n: Size = None,
@@ -98,6 +104,7 @@ def matmul(
     return build.kernel()
 
 
+@cache
 def triangular_solve(n: Size = None, dtype: DType = i32) -> Kernel:
     """``x = L^-1 b`` by forward substitution, L with a unit diagonal."""
     build = KernelBuilder("triangular_solve")
@@ -112,6 +119,7 @@ def triangular_solve(n: Size = None, dtype: DType = i32) -> Kernel:
     return build.kernel()
 
 
+@cache
 def prefix(n: Size = None, dtype: DType = i32) -> Kernel:
     """``s[i] = s[i - 1] + a[i]``, starting with ``s[0] = a[0]``."""
     build = KernelBuilder("prefix")
@@ -124,6 +132,7 @@ def prefix(n: Size = None, dtype: DType = i32) -> Kernel:
     return build.kernel()
 
 
+@cache
 def seidel(t: Size = None, n: Size = None, dtype: DType = i32) -> Kernel:
     """Sweeps of a three-point stencil in place."""
     build = KernelBuilder("seidel")
@@ -134,6 +143,7 @@ def seidel(t: Size = None, n: Size = None, dtype: DType = i32) -> Kernel:
     return build.kernel()
 
 
+@cache
 def seidel_plane(t: Size = None, n: Size = None, m: Size = None, dtype: DType = i32) -> Kernel:
     """Sweeps of a five-point stencil in place over ``n x m``."""
     build = KernelBuilder("seidel_plane")
@@ -148,6 +158,7 @@ def seidel_plane(t: Size = None, n: Size = None, m: Size = None, dtype: DType = 
     return build.kernel()
 
 
+@cache
 def jacobi(t: Size = None, n: Size = None, dtype: DType = i32) -> Kernel:
     """Sweeps of a three-point stencil from ``a`` to ``b`` and back."""
     build = KernelBuilder("jacobi")
@@ -161,6 +172,7 @@ def jacobi(t: Size = None, n: Size = None, dtype: DType = i32) -> Kernel:
     return build.kernel()
 
 
+@cache
 def blur(n: Size = None, m: Size = None, dtype: DType = i32) -> Kernel:
     """``P: t = a[i, j] + a[i, j + 1]``, then ``C`` from three rows of ``t``."""
     build = KernelBuilder("blur")
@@ -175,6 +187,7 @@ def blur(n: Size = None, m: Size = None, dtype: DType = i32) -> Kernel:
     return build.kernel()
 
 
+@cache
 def transpose(n: Size = None, m: Size = None, dtype: DType = i32) -> Kernel:
     """``y[j, i] = x[i, j]``."""
     build = KernelBuilder("transpose")
@@ -186,6 +199,7 @@ def transpose(n: Size = None, m: Size = None, dtype: DType = i32) -> Kernel:
     return build.kernel()
 
 
+@cache
 def shuffle(n: Size = None, dtype: DType = i32) -> Kernel:
     """Accesses that are strided, reversed, shared, repeated (``i % 5``), stretched (``i // 3``)."""
     build = KernelBuilder("shuffle")
@@ -201,6 +215,7 @@ def shuffle(n: Size = None, dtype: DType = i32) -> Kernel:
     return build.kernel()
 
 
+@cache
 def reductions(n: Size = None, m: Size = None, dtype: DType = i32) -> Kernel:
     """Row sums, and the largest element of each row, one declared after the other."""
     build = KernelBuilder("reductions")
@@ -218,6 +233,7 @@ def reductions(n: Size = None, m: Size = None, dtype: DType = i32) -> Kernel:
     return build.kernel()
 
 
+@cache
 def conditions(n: Size = None, dtype: DType = i32) -> Kernel:
     """Statements under affine conditions, in a band around the diagonal and off it."""
     build = KernelBuilder("conditions")
@@ -233,6 +249,7 @@ def conditions(n: Size = None, dtype: DType = i32) -> Kernel:
     return build.kernel()
 
 
+@cache
 def stepped(n: Size = None, dtype: DType = i32) -> Kernel:
     """Loops of step 3 from 1 on and of step 2, the inner one beginning at the outer one's index."""
     build = KernelBuilder("stepped")
@@ -243,6 +260,7 @@ def stepped(n: Size = None, dtype: DType = i32) -> Kernel:
     return build.kernel()
 
 
+@cache
 def scalars(n: Size = None, dtype: DType = i32) -> Kernel:
     """Arrays of no dimension: a sum, and what follows from it."""
     build = KernelBuilder("scalars")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from polysched.errors import KernelError, ScheduleError
-from polysched.fuzz.kernels import random_sketch
-from polysched.fuzz.randomness import Integers
-from polysched.fuzz.sketch import declare
-from polysched.fuzz.steps import random_step
+from polysched.fuzz.generate.kernels import random_sketch
+from polysched.fuzz.generate.randomness import Integers
+from polysched.fuzz.generate.sketch import declare
+from polysched.fuzz.generate.steps import random_step
 from polysched.ir.core.kernel import Kernel
 from polysched.schedule.schedule import Schedule
 

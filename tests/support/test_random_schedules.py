@@ -1,6 +1,6 @@
 import random
 
-from polysched.fuzz.steps import only_reorders
+from polysched.fuzz.generate.steps import only_reorders
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.dtypes import i32
 from tests.support.random_schedules import random_kernel, random_schedule

@@ -13,7 +13,14 @@ import numpy as np
 
 from polysched.frontends.python.expressions.array_calls import ArrayCalls
 from polysched.frontends.python.scope.array_values import ArrayValue, Subscripts, tidy
-from polysched.frontends.python.values.value import Value, converted, number, stored
+from polysched.frontends.python.values.numpy_operations import applied
+from polysched.frontends.python.values.value import (
+    Value,
+    common_type,
+    converted,
+    number,
+    stored,
+)
 from polysched.ir.expr.dtypes import f64, i64
 from polysched.ir.expr.expressions import Constant
 from polysched.ir.expr.functions import cast, equal, select
@@ -136,14 +143,18 @@ class NewArrays:
             raise self.calls.source.error(
                 start, "an array as an end of np.linspace is not supported"
             )
-        first, last = (converted(end, f64) for end in numbers)
+        common, _ = common_type(*numbers)
+        dtype = common if common.is_float else f64
+        first, last = (Value(converted(end, dtype)) for end in numbers)
         count = self.calls.extent(num)
-        steps = cast(tidy(count - 1), f64)
+        steps = Value(cast(tidy(count - 1), dtype))
+        step = applied(np.true_divide, applied(np.subtract, last, first), steps)
 
         def at(indices: Subscripts) -> Value:
             index = indices[0]
-            between = cast(index, f64) * ((last - first) / steps) + first
-            at_end = select(equal(index, tidy(count - 1)), last, between)
-            return Value(select(equal(index, Constant(0)), first, at_end))
+            between = applied(np.add, applied(np.multiply, Value(cast(index, dtype)), step), first)
+            is_last = equal(index, tidy(count - 1))
+            at_end = select(is_last, last.expression, between.expression)
+            return Value(select(equal(index, Constant(0)), first.expression, at_end))
 
-        return ArrayValue((count,), f64, at)
+        return ArrayValue((count,), dtype, at)

@@ -304,7 +304,7 @@ class Reader(Names):
     def _comparison(self, node: ast.Compare) -> Operand:
         is_type = type_test(self.calls.dtype, node)
         if is_type is not None:
-            return Value(Constant(is_type), is_weak=True)
+            return Value(Constant(is_type, boolean), is_weak=True)
         sides = [self.operand(side) for side in (node.left, *node.comparators)]
         parts = []
         for left, op, right in zip(sides, node.ops, sides[1:], strict=False):

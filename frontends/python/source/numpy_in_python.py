@@ -25,7 +25,8 @@ def average(a, axis=None, weights=None, keepdims=False):
         result = np.mean(a, axis=axis, keepdims=keepdims)
     else:
         assert a.ndim == weights.ndim, "weights of another rank than the array are not supported"
-        total = np.sum(weights, axis=axis, keepdims=keepdims)
+        a = a * 1.0  # products and sums of integers do not wrap around
+        total = np.sum(weights * 1.0, axis=axis, keepdims=keepdims)
         result = np.sum(a * weights, axis=axis, keepdims=keepdims) / total
     return result
 
@@ -70,9 +71,9 @@ def copyto(dst, src):
 
 def cov(m, rowvar=True):
     assert m.ndim == 2, "expected an array with two dimensions"
-    rows = m if rowvar else m.T
+    rows = np.float64(m if rowvar else m.T)
     away = rows - np.mean(rows, axis=1, keepdims=True)
-    return (away @ away.T) * (1 / (rows.shape[1] - 1))
+    return (away @ away.T) * (1 / (rows.shape[1] - 1))  # type: ignore[misc]
 
 
 def corrcoef(x, rowvar=True):
@@ -102,7 +103,8 @@ def fill_diagonal(a, val):
 
 def gradient(f, dx=1.0):
     assert f.ndim == 1, "expected an array with one dimension"
-    out = np.empty(f.shape, dtype=(f / 2.0).dtype)
+    f = f * 1.0  # differences of integers do not wrap around
+    out = np.empty(f.shape, dtype=f.dtype)
     out[1:-1] = (f[2:] - f[:-2]) / (2.0 * dx)
     out[0] = (f[1] - f[0]) / dx
     out[-1] = (f[-1] - f[-2]) / dx
@@ -125,6 +127,7 @@ def meshgrid(x, y, indexing="xy"):
 
 def norm(x, ord=None, axis=None, keepdims=False):
     assert ord is None or axis is not None or x.ndim == 1, "norms of matrices are not supported"
+    x = x * 1.0  # squares of integers do not wrap around
     if ord is None or ord == 2:
         result = np.sqrt(np.sum(np.square(x), axis=axis, keepdims=keepdims))
     else:
@@ -178,7 +181,14 @@ def masked_sum(a, mask):
 
 
 def masked_mean(a, mask):
-    return np.sum(np.where(mask, a, 0)) / np.sum(mask)
+    mean = np.sum(np.where(mask, a * 1.0, 0)) / np.sum(mask)
+    if a.dtype == np.float32:
+        result = np.float32(mean)
+    elif a.dtype == np.float16:
+        result = np.float16(mean)  # type: ignore[assignment]
+    else:
+        result = mean
+    return result
 
 
 def masked_min(a, mask):
@@ -215,7 +225,14 @@ def nansum(a, axis=None):
 
 
 def nanmean(a, axis=None):
-    return np.sum(np.where(np.isnan(a), 0, a), axis=axis) / np.sum(~np.isnan(a), axis=axis)
+    mean = np.sum(np.where(np.isnan(a), 0, a * 1.0), axis=axis) / np.sum(~np.isnan(a), axis=axis)
+    if a.dtype == np.float32:
+        result = np.float32(mean)
+    elif a.dtype == np.float16:
+        result = np.float16(mean)  # type: ignore[assignment]
+    else:
+        result = mean
+    return result
 
 
 def tril(m, k=0):

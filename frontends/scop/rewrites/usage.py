@@ -144,17 +144,27 @@ def _walk(
 
 
 def _set_conditionally(
-    nodes: Iterable[c_ast.Node], declared: dict[str, tuple[int, int]], loops: int, ifs: int
+    nodes: Iterable[c_ast.Node], declared: dict[str, tuple[str, int, int]], loops: int, ifs: int
 ) -> Iterator[str]:
-    """Yield the variables that an ``if`` in a loop sets; `declared` counts what is around each."""
+    """Yield the variables that an ``if`` in a loop sets.
+
+    Args:
+        nodes: the statements.
+        declared: for each variable without a first value, and each pointer into one, that variable
+            and the numbers of loops and branches around it.
+        loops: the number of loops around the statements.
+        ifs: the number of branches around them.
+    """
     for node in nodes:
         if isinstance(node, c_ast.Decl) and node.init is None:
-            declared[node.name] = loops, ifs
+            declared[node.name] = node.name, loops, ifs
+        elif isinstance(node, c_ast.Decl) and pointed_name(node.init) in declared:
+            declared[node.name] = declared[pointed_name(node.init)]
         target = changed_by(node)
-        if isinstance(target, c_ast.ID) and target.name in declared:
-            around = declared[target.name]
+        if target is not None and base_name(target) in declared:
+            name, *around = declared[base_name(target)]
             if loops > around[0] and ifs > around[1]:
-                yield target.name
+                yield name
         children = (child for _, child in node.children())
         inner = dict(declared) if isinstance(node, c_ast.Compound | c_ast.For) else declared
         is_loop, is_if = isinstance(node, LOOPS), isinstance(node, c_ast.If)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from math import prod
 
 from pycparser import c_ast
 
@@ -53,6 +54,10 @@ _REFUSED: Mapping[type[c_ast.Node], str] = {
     c_ast.Return: "return inside the region; expected it as the function's last statement",
     c_ast.FuncCall: "a call as a statement has side effects; expected an assignment",
 }
+MOST_FILLED = 256
+"""Largest number of elements of a local array that is filled because conditions on data skip
+assignments: filling costs a few nanoseconds. Larger arrays have to be assigned certainly.
+"""
 _CHANGES = {"p++": "+=", "++": "+=", "p--": "-=", "--": "-="}
 _SUPPORTED = "expected assignments, for loops and ifs"
 
@@ -312,7 +317,11 @@ class Statements(Branches):
             extents.append(affine(self.scope, dim).value)
         assert ctype.dtype is not None
         self._local(node, ctype.dtype, tuple(extents))
-        if node.init is not None and is_zero(node.init):
+        is_set = node.init is None and node.name in self.usage.set_conditionally
+        numbers = [int(extent.value) for extent in extents if isinstance(extent, Constant)]
+        is_small = len(numbers) == len(extents) and prod(numbers) <= MOST_FILLED
+        # An assignment that a condition on data skips keeps the element before it.
+        if (is_set and is_small) or (node.init is not None and is_zero(node.init)):
             size = c_ast.UnaryOp("sizeof", c_ast.ID(node.name, node.coord), node.coord)
             zero = c_ast.Constant("int", "0", node.coord)
             arguments = c_ast.ExprList([c_ast.ID(node.name, node.coord), zero, size])

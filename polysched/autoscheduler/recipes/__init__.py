@@ -1,10 +1,10 @@
 """Recipes: ways to schedule one loop nest, each in a file of its own.
 
-A recipe is a function from a :class:`~polysched.autoscheduler.candidate.Situation` to proposals,
-the most promising first. See the package :mod:`polysched.autoscheduler`.
+A recipe is a function from a :class:`~polysched.autoscheduler.forms.candidate.Situation` to
+proposals, the most promising first. See the package :mod:`polysched.autoscheduler`.
 """
 
-from polysched.autoscheduler.candidate import Recipe
+from polysched.autoscheduler.forms.candidate import Recipe
 from polysched.autoscheduler.recipes.contraction import contraction
 from polysched.autoscheduler.recipes.lane_buffers import lane_buffers
 from polysched.autoscheduler.recipes.outer_lanes import outer_lanes

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polysched.autoscheduler.candidate import Proposal, Situation
+from polysched.autoscheduler.forms.candidate import Proposal, Situation
 from polysched.autoscheduler.recipes.contraction_blocks import Blocks, blocks_of
 from polysched.autoscheduler.recipes.contraction_loops import Contraction, contraction_of
 from polysched.autoscheduler.recipes.contraction_steps import tiling_steps

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polysched.autoscheduler.candidate import Situation
-from polysched.autoscheduler.facts import AccessFacts, StatementFacts
-from polysched.autoscheduler.statement_facts import statement_facts
+from polysched.autoscheduler.facts.derive import statement_facts
+from polysched.autoscheduler.facts.statement import AccessFacts, StatementFacts
+from polysched.autoscheduler.forms.candidate import Situation
 from polysched.ir.core.kernel import Access, Statement
 from polysched.ir.core.tree import Leaf, LoopKind, Sequence, path
 from polysched.ir.expr.expressions import Index

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polysched.autoscheduler.candidate import Situation
-from polysched.autoscheduler.legal import applied
-from polysched.autoscheduler.nests import fresh_names
-from polysched.autoscheduler.private_arrays import fresh_array
+from polysched.autoscheduler.forms.candidate import Situation
+from polysched.autoscheduler.forms.legal import applied
+from polysched.autoscheduler.forms.nests import fresh_names
+from polysched.autoscheduler.forms.private_arrays import fresh_array
 from polysched.autoscheduler.recipes.contraction_blocks import Blocks, Packing, panel_loops
 from polysched.autoscheduler.recipes.contraction_loops import Contraction, Operand
 from polysched.autoscheduler.recipes.contraction_tile import RegisterTile

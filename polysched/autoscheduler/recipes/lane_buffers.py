@@ -13,21 +13,21 @@ from dataclasses import replace
 
 import islpy as isl
 
-from polysched.autoscheduler.body import FARTHEST_INTERLEAVED
-from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.cost import core_cost
-from polysched.autoscheduler.facts import NEAR_ITERATIONS, AccessFacts, StatementFacts
-from polysched.autoscheduler.legal import applied
-from polysched.autoscheduler.nests import fresh_names
-from polysched.autoscheduler.private_arrays import fresh_array, privatized
-from polysched.autoscheduler.program_cost import shared_facts
+from polysched.autoscheduler.cost.body import FARTHEST_INTERLEAVED
+from polysched.autoscheduler.cost.program import shared_facts
+from polysched.autoscheduler.cost.statement import core_cost
+from polysched.autoscheduler.facts.derive import statement_facts
+from polysched.autoscheduler.facts.statement import NEAR_ITERATIONS, AccessFacts, StatementFacts
+from polysched.autoscheduler.forms.candidate import Proposal, Situation
+from polysched.autoscheduler.forms.legal import applied
+from polysched.autoscheduler.forms.nests import fresh_names
+from polysched.autoscheduler.forms.private_arrays import fresh_array, privatized
 from polysched.autoscheduler.recipes.outer_lanes import (
     from_zero,
     lanes_are_legal,
     vector_lanes,
 )
 from polysched.autoscheduler.recipes.written_out import LARGEST_BODY, copies_of, loops_inside
-from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.kernel import access_relation
 from polysched.ir.core.tree import LoopKind, loops, path
 from polysched.schedule.core.program import Program, prefix_map

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.legal import applied, keeps_order
-from polysched.autoscheduler.nests import fresh_names
-from polysched.autoscheduler.operations import element_bits
-from polysched.autoscheduler.private_arrays import privatized, temporaries
-from polysched.autoscheduler.statement_facts import statement_facts
+from polysched.autoscheduler.facts.derive import statement_facts
+from polysched.autoscheduler.facts.operations import element_bits
+from polysched.autoscheduler.forms.candidate import Proposal, Situation
+from polysched.autoscheduler.forms.legal import applied, keeps_order
+from polysched.autoscheduler.forms.nests import fresh_names
+from polysched.autoscheduler.forms.private_arrays import privatized, temporaries
 from polysched.ir.core.tree import Loop, LoopKind, loops
 from polysched.schedule.primitives.shift import Shift
 from polysched.schedule.primitives.split import Split

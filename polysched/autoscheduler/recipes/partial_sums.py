@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.cost import core_cost
-from polysched.autoscheduler.facts import StatementFacts
-from polysched.autoscheduler.legal import applied, keeps_order
-from polysched.autoscheduler.nests import fresh_names
+from polysched.autoscheduler.cost.statement import core_cost
+from polysched.autoscheduler.facts.derive import statement_facts
+from polysched.autoscheduler.facts.statement import StatementFacts
+from polysched.autoscheduler.facts.term_groups import term_groups
+from polysched.autoscheduler.forms.candidate import Proposal, Situation
+from polysched.autoscheduler.forms.legal import applied, keeps_order
+from polysched.autoscheduler.forms.nests import fresh_names
 from polysched.autoscheduler.recipes.plan import Plan
 from polysched.autoscheduler.recipes.steady_start import starts_at_one_value, steady_start
-from polysched.autoscheduler.statement_facts import statement_facts
-from polysched.autoscheduler.term_groups import term_groups
 from polysched.instructions.declaration import Instruction
 from polysched.ir.core.kernel import Order
 from polysched.ir.core.tree import Leaf, LoopKind, Sequence, path

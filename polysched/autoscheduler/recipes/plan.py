@@ -10,12 +10,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from polysched.autoscheduler.body import FARTHEST_INTERLEAVED
-from polysched.autoscheduler.candidate import Situation
-from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts
-from polysched.autoscheduler.nests import fresh_names
-from polysched.autoscheduler.statement_facts import statement_facts
-from polysched.autoscheduler.term_groups import TermGroup
+from polysched.autoscheduler.cost.body import FARTHEST_INTERLEAVED
+from polysched.autoscheduler.facts.derive import statement_facts
+from polysched.autoscheduler.facts.statement import AccessFacts, LoopFacts, StatementFacts
+from polysched.autoscheduler.facts.term_groups import TermGroup
+from polysched.autoscheduler.forms.candidate import Situation
+from polysched.autoscheduler.forms.nests import fresh_names
 from polysched.ir.core.tree import LoopKind
 from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.shift import Shift

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.facts import StatementFacts
-from polysched.autoscheduler.nests import fresh_names
-from polysched.autoscheduler.statement_facts import statement_facts
+from polysched.autoscheduler.facts.derive import statement_facts
+from polysched.autoscheduler.facts.statement import StatementFacts
+from polysched.autoscheduler.forms.candidate import Proposal, Situation
+from polysched.autoscheduler.forms.nests import fresh_names
 from polysched.ir.core.tree import LoopKind, loops
 from polysched.ir.expr.dtypes import boolean
 from polysched.schedule.primitives.shift import Shift

@@ -15,16 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.legal import applied
-from polysched.autoscheduler.nests import fresh_names
-from polysched.autoscheduler.private_arrays import privatized
+from polysched.autoscheduler.facts.derive import statement_facts
+from polysched.autoscheduler.forms.candidate import Proposal, Situation
+from polysched.autoscheduler.forms.legal import applied
+from polysched.autoscheduler.forms.nests import fresh_names
+from polysched.autoscheduler.forms.private_arrays import privatized
 from polysched.autoscheduler.recipes.outer_lanes import (
     from_zero,
     lanes_are_legal,
     vector_lanes,
 )
-from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, loops
 from polysched.schedule.primitives.distribute import Distribute
 from polysched.schedule.primitives.reorder import Reorder

@@ -8,12 +8,12 @@ from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from itertools import chain, combinations, islice, product
 
-from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.cost import Cost, core_cost, with_traffic
-from polysched.autoscheduler.facts import LoopFacts, StatementFacts
-from polysched.autoscheduler.program_cost import shared_facts
+from polysched.autoscheduler.cost.program import shared_facts
+from polysched.autoscheduler.cost.statement import Cost, core_cost, with_traffic
+from polysched.autoscheduler.facts.statement import LoopFacts, StatementFacts
+from polysched.autoscheduler.facts.term_groups import TermGroup, term_groups
+from polysched.autoscheduler.forms.candidate import Proposal, Situation
 from polysched.autoscheduler.recipes.plan import Plan
-from polysched.autoscheduler.term_groups import TermGroup, term_groups
 from polysched.ir.core.tree import LoopKind
 from polysched.schedule.primitives.vectorize import LARGEST_LANES
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.facts import StatementFacts
+from polysched.autoscheduler.facts.derive import statement_facts
+from polysched.autoscheduler.facts.statement import StatementFacts
+from polysched.autoscheduler.forms.candidate import Proposal, Situation
 from polysched.autoscheduler.recipes.outer_lanes import vector_lanes
-from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.tree import Leaf, LoopKind, Sequence
 from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.vectorize import Vectorize

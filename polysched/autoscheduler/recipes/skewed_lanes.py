@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.legal import applied, keeps_order
-from polysched.autoscheduler.statement_facts import statement_facts
+from polysched.autoscheduler.facts.derive import statement_facts
+from polysched.autoscheduler.forms.candidate import Proposal, Situation
+from polysched.autoscheduler.forms.legal import applied, keeps_order
 from polysched.ir.core.tree import Loop, LoopKind
 from polysched.schedule.primitives.shift import Shift
 from polysched.schedule.primitives.skew import Skew

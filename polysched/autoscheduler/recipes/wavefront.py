@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polysched.autoscheduler.alignment import aligned
-from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.cost import statement_cost
-from polysched.autoscheduler.nests import fresh_names
-from polysched.autoscheduler.statement_facts import statement_facts
+from polysched.autoscheduler.cost.statement import statement_cost
+from polysched.autoscheduler.facts.derive import statement_facts
+from polysched.autoscheduler.forms.alignment import aligned
+from polysched.autoscheduler.forms.candidate import Proposal, Situation
+from polysched.autoscheduler.forms.nests import fresh_names
 from polysched.ir.core.tree import LoopKind
 from polysched.legality.checks.order import demanded
 from polysched.schedule.primitives.reorder import Reorder

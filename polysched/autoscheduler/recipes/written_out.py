@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from polysched.autoscheduler.candidate import Proposal, Situation
-from polysched.autoscheduler.legal import applied
-from polysched.autoscheduler.nests import fresh_names, nest_at
-from polysched.autoscheduler.private_arrays import privatized
+from polysched.autoscheduler.facts.derive import statement_facts
+from polysched.autoscheduler.forms.candidate import Proposal, Situation
+from polysched.autoscheduler.forms.legal import applied
+from polysched.autoscheduler.forms.nests import fresh_names, nest_at
+from polysched.autoscheduler.forms.private_arrays import privatized
 from polysched.autoscheduler.recipes.outer_lanes import from_zero, vector_lanes
-from polysched.autoscheduler.statement_facts import statement_facts
 from polysched.ir.core.tree import Loop, LoopKind, Node, Sequence, loops
 from polysched.schedule.core.program import Program, largest_extent
 from polysched.schedule.primitives.collapse import Collapse

@@ -10,8 +10,7 @@ import numpy as np
 
 from polysched.errors import CallError, KernelError
 from polysched.ir.expr.dtypes import as_dtype, bf16, f16, f32, f64
-from polysched.runtime.array_layout import IN_PLACE, fault_of_output
-from polysched.runtime.memory import share_memory
+from polysched.library.outputs import require_output
 from polysched.runtime.threads import number_of_threads, usable_threads
 from polysched.runtime.views import as_array
 
@@ -117,7 +116,7 @@ def checked(
         arrays["mask"] = mask
     if out is not None:
         out = as_array(out, "attention: out")
-    _require_output(out, shape, arrays)
+        require_output("attention", out, shape, arrays["q"].dtype, arrays)
     if not isinstance(causal, bool | np.bool_):
         raise CallError(f"attention: causal={causal!r}; expected True or False")
     count = usable_threads() if threads is None else number_of_threads("attention", threads)
@@ -159,28 +158,6 @@ def _require_mask(mask: NumpyArray, shape: tuple[int, ...], dtype: np.dtype[Any]
             f"attention: 'mask' has shape {mask.shape}; expected one that can be broadcast to "
             f"{shape}, (..., queries, keys)"
         )
-
-
-def _require_output(
-    out: NumpyArray | None, shape: tuple[int, ...], arrays: dict[str, NumpyArray]
-) -> None:
-    if out is None:
-        return
-    dtype = arrays["q"].dtype
-    if out.shape != shape or out.dtype != dtype:
-        raise CallError(
-            f"attention: out has shape {out.shape} and elements of type {out.dtype}; expected "
-            f"{shape} and {dtype}"
-        )
-    if out.flags.num & IN_PLACE != IN_PLACE:
-        fault = fault_of_output(out.flags.num, shape, out.strides, out.itemsize, contiguous=True)
-        raise CallError(f"attention: out {fault}; compute a new array and copy it")
-    for name, array in arrays.items():
-        if share_memory(array, out):
-            raise CallError(
-                f"attention: arrays '{name}' and 'out' overlap in memory, and 'out' is written; "
-                "expected separate memory: pass a copy of one of them"
-            )
 
 
 def _finite(scale: Any) -> float:

@@ -12,10 +12,9 @@ import numpy as np
 from polysched.ir.expr.dtypes import DType, as_dtype, f32, f64
 from polysched.library.attention.arguments import Request, checked
 from polysched.library.attention.kernel import LOG2_E, PARAMETERS, Attention, attention_form
-from polysched.library.matmul.generic.compiled import NativeCode, native_code, object_folder
+from polysched.library.matmul.generic.compiled import native_code
 from polysched.machine.load import load_machine
-from polysched.runtime.bound_call import no_workspace
-from polysched.runtime.memory import addresses, aligned_copy
+from polysched.runtime.memory import addresses, contiguous
 from polysched.runtime.tensors import returns_tensors
 
 if TYPE_CHECKING:
@@ -114,8 +113,8 @@ def _computed(request: Request) -> NumpyArray:
     form = _form(request.width, request.columns, wide, request.causal, request.mask is not None)
     real = wide.numpy()
     missing = -request.queries % form.panel
-    q = _padded(_contiguous(request.q, real), missing)
-    k, v = (_contiguous(array, real) for array in (request.k, request.v))
+    q = _padded(contiguous(request.q, real), missing)
+    k, v = (contiguous(array, real) for array in (request.k, request.v))
     mask = None if request.mask is None else _summands(request, real, missing)
     is_direct = not missing and request.dtype == real
     shape = (*request.shape[:-2], request.queries + missing, request.columns)
@@ -151,19 +150,12 @@ def _run(form: Attention, arrays: list[NumpyArray], threads: int) -> None:
     parallel = None
     if threads > 1 and products >= machine.costs.parallel_products:
         parallel = "head" if heads >= threads else "rows"
-    if _native(form, parallel).run(addresses(arrays), extents, threads):
-        raise no_workspace("attention")
+    native_code(AttentionCode(form, parallel)).run(addresses(arrays), extents, threads)
 
 
 @lru_cache(maxsize=128)
 def _form(width: int, columns: int, dtype: DType, causal: bool, masked: bool) -> Attention:
     return attention_form(width, columns, dtype=dtype, causal=causal, masked=masked)
-
-
-@lru_cache(maxsize=128)
-def _native(form: Attention, parallel: str | None) -> NativeCode:
-    """The machine code for one thread, or for threads that share a loop."""
-    return native_code(AttentionCode(form, parallel), load_machine(None), object_folder())
 
 
 def _first_common(
@@ -188,11 +180,6 @@ def _first_common(
     return split
 
 
-def _contiguous(array: NumpyArray, dtype: np.dtype[Any]) -> NumpyArray:
-    array = np.ascontiguousarray(array, dtype)
-    return array if array.flags.aligned else aligned_copy(array)
-
-
 def _padded(array: NumpyArray, missing: int) -> NumpyArray:
     """Append rows of zeros to each matrix, so that the vectors of queries are full."""
     if not missing:
@@ -208,4 +195,4 @@ def _summands(request: Request, dtype: np.dtype[Any], missing: int) -> NumpyArra
         mask = np.where(mask, dtype.type(0), dtype.type(-np.inf))
     leading = mask.shape[:-2] if mask.ndim > 2 else ()
     whole = np.broadcast_to(mask, (*leading, request.queries, request.keys))
-    return _padded(_contiguous(whole, dtype), missing)
+    return _padded(contiguous(whole, dtype), missing)

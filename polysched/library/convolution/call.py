@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from polysched.library.convolution.arguments import Options
 from polysched.library.convolution.plan import ConvolutionCode, Plan, planned
 from polysched.library.convolution.prepare import LAYOUTS, NumpyArray, PreparedWeight
 from polysched.library.convolution.size import Padding
-from polysched.runtime.memory import share_memory
+from polysched.library.outputs import require_separate
 from polysched.runtime.tensors import returns_tensors
 from polysched.runtime.views import as_array
 
@@ -165,7 +164,7 @@ def _convolved(
         _convolved(dimensions, arrays, weight, view, options)
         return out  # type: ignore[no-any-return]
     if out is not None:
-        _require_separate(dimensions, arrays, out)
+        require_separate(f"conv{dimensions}d", out, arrays)
     plan = planned(dimensions, arrays, weight, out, options)
     order = (0, *range(2, dimensions + 2), 1) if plan.is_first else tuple(range(dimensions + 2))
     target = np.empty(plan.shape, plan.result) if out is None else out.transpose(order)
@@ -222,14 +221,3 @@ def _arrays(
         for name, value in given.items()
         if value is not None or name in ("x", "weight")
     }
-
-
-def _require_separate(dimensions: int, arrays: Mapping[str, NumpyArray], out: NumpyArray) -> None:
-    """Check that ``out`` overlaps no input."""
-    who = f"conv{dimensions}d"
-    for name, array in arrays.items():
-        if share_memory(array, out):
-            raise CallError(
-                f"{who}: arrays '{name}' and 'out' overlap in memory, and 'out' is written; "
-                "expected separate memory: pass a copy of one of them"
-            )

@@ -33,14 +33,12 @@ from polysched.library.matmul.generic.compiled import (
     NativeCode,
     is_stored,
     native_code,
-    object_folder,
 )
 from polysched.library.matmul.generic.specialize import Specializer
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.array_layout import Layout, layout_of
-from polysched.runtime.bound_call import no_workspace
-from polysched.runtime.memory import addresses, aligned_contiguous
+from polysched.runtime.memory import addresses, contiguous
 
 if TYPE_CHECKING:
     from polysched.library.convolution.winograd_plan import WinogradPlan
@@ -135,7 +133,7 @@ class Plan:
         if self.packs:
             ordered[1], _ = stored_weights(ordered[1], self.code.size.groups, load_machine(None))
         inputs = [
-            aligned_contiguous(array if array.ndim else np.full(shape, array)).reshape(shape)
+            contiguous(array if array.ndim else np.full(shape, array)).reshape(shape)
             for array, shape in zip(ordered, self.shapes, strict=False)
         ]
         if self.zeros is not None:
@@ -143,20 +141,19 @@ class Plan:
             inputs[0] = padded.reshape(_image_shape(self.code.size))
         out = result.reshape(self.shapes[-1])
         native, extents = self.specialized if self._is_specialized() else self.for_any_size
-        if native.run(addresses((*inputs, out)), extents, self.threads):
-            raise no_workspace(self.code.name)
+        native.run(addresses((*inputs, out)), extents, self.threads)
 
     @cached_property
     def specialized(self) -> tuple[NativeCode, tuple[int, ...]]:
         """The code for the sizes of this call, which has no parameters."""
-        return native_convolution(self.code), ()
+        return native_code(self.code), ()
 
     @cached_property
     def for_any_size(self) -> tuple[NativeCode, tuple[int, ...]]:
         """The code for any size, and its parameters."""
         size = self.code.size
         pairs = zip(size.pixels, size.image, strict=True)
-        return native_convolution(self.generic), (size.images, *chain.from_iterable(pairs))
+        return native_code(self.generic), (size.images, *chain.from_iterable(pairs))
 
     def _is_specialized(self) -> bool:
         """Count a call; returns whether the code for these sizes is to run.
@@ -168,12 +165,12 @@ class Plan:
             return self.specialize
         at_once = _at_once(self.generic)
         if not at_once:
-            has_generic = is_stored(self.generic, load_machine(None), object_folder())
+            has_generic = is_stored(self.generic)
             at_once.append(None if has_generic else self.code)
         if self.code in at_once:
             return True
         if next(self.calls) == GENERIC_CALLS:
-            SPECIALIZER.submit(self.code, partial(native_convolution, self.code))
+            SPECIALIZER.submit(self.code, partial(native_code, self.code))
         return SPECIALIZER.is_done(self.code)
 
 
@@ -321,9 +318,3 @@ def _at_once(generic: ConvolutionCode) -> list[ConvolutionCode | None]:
     """
     del generic  # only the key
     return []
-
-
-@lru_cache(maxsize=256)
-def native_convolution(code: ConvolutionCode) -> NativeCode:
-    """The machine code of a convolution, which is kept on disk."""
-    return native_code(code, load_machine(None), object_folder())

@@ -2,7 +2,7 @@
 
 The register tile is a block of neighboring pixels by a few vectors of channels. Its sums stay in
 registers for the whole reduction. The choices follow the schedules measured in
-:mod:`polysched.bench.convolution_kernel`.
+:mod:`polysched.bench.conv.kernel`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from itertools import accumulate
 from math import prod
 from typing import Any
@@ -15,10 +15,10 @@ import numpy as np
 from polysched.library.convolution.arguments import Request
 from polysched.library.convolution.winograd import SIDE, TILE, WinogradCode
 from polysched.library.matmul.dispatch.call import matmul
-from polysched.library.matmul.generic.compiled import NativeCode, native_code, object_folder
+from polysched.library.matmul.generic.compiled import NativeCode, native_code
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
-from polysched.runtime.memory import addresses, aligned_contiguous, aligned_empty
+from polysched.runtime.memory import addresses, aligned_empty, contiguous
 
 NumpyArray = np.ndarray[Any, Any]
 
@@ -68,10 +68,10 @@ class WinogradPlan:
         """Compute the result. The groups share buffers for a part of the image and its values."""
         size, weights = self.request.size, arrays["weight"]
         x = arrays["x"].transpose(self.order)
-        finish = [aligned_contiguous(arrays["bias"])] if "bias" in arrays else []
+        finish = [contiguous(arrays["bias"])] if "bias" in arrays else []
         outer = [result]  # with the residual, arrays of which each group has a part
         if "residual" in arrays:
-            outer.insert(0, aligned_contiguous(arrays["residual"].transpose(self.order)))
+            outer.insert(0, contiguous(arrays["residual"].transpose(self.order)))
         vectors, bases = addresses(finish), addresses(outer)
         buffers = _Buffers(self.request, self.groups[0], weights)
         left = size.paddings[1][0]
@@ -82,7 +82,6 @@ class WinogradPlan:
             counts = len(group.images), len(group.rows), columns
             values, sums, at = buffers.of(counts)
             self._copy(x, group, buffers.part)
-            # The transforms have no temporaries, so no workspace could be missing.
             transform.run(at[:2], (*counts, size.channels_in), self.threads)
             matmul(values, weights, sums, threads=self.threads, specialize=self.request.specialize)
             row = TILE * group.rows.start
@@ -110,7 +109,7 @@ class WinogradPlan:
     def _native(self) -> tuple[NativeCode, NativeCode]:
         is_parallel = self.threads > 1
         back = WinogradCode(self.request.finish, is_parallel, self.block)
-        return _native_transform(WinogradCode(None, is_parallel)), _native_transform(back)
+        return native_code(WinogradCode(None, is_parallel)), native_code(back)
 
 
 def winograd_plan(request: Request, machine: Machine, threads: int, block: int) -> WinogradPlan:
@@ -221,8 +220,3 @@ def _kept() -> list[NumpyArray]:
 
 LINE = 16
 """Elements of f32 in a cache line."""
-
-
-@lru_cache(maxsize=64)
-def _native_transform(code: WinogradCode) -> NativeCode:
-    return native_code(code, load_machine(None), object_folder())

@@ -19,13 +19,13 @@ from polysched.library.dynamic_linear.kernel import (
 )
 from polysched.library.dynamic_linear.matrix import NumpyArray, PreparedMatrix
 from polysched.library.dynamic_linear.prepare import in_blocks, vectors_of_panel
-from polysched.library.matmul.generic.compiled import NativeCode, native_code, object_folder
+from polysched.library.matmul.generic.compiled import NativeCode, native_code
 from polysched.library.matmul.kernel.epilogue import ACTIVATIONS
+from polysched.library.outputs import require_output
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.array_layout import IN_PLACE
-from polysched.runtime.bound_call import no_workspace
-from polysched.runtime.memory import addresses, aligned_copy, share_memory
+from polysched.runtime.memory import addresses, aligned_copy
 from polysched.runtime.threads import usable_threads
 from polysched.runtime.views import as_array
 
@@ -113,7 +113,8 @@ def multiplied(
         raise CallError(f"matmul: there is no activation {activation!r}")
     shape = (*x.shape[:-1], count)
     target = None if out is None else as_array(out, "matmul: out")
-    _require_output(target, x, shape, given)
+    if target is not None:
+        require_output("matmul", target, shape, given, {"a": x}, in_place=False)
     summands = None if bias is None else _bias(bias, count, given)
     result = np.empty(shape, given) if target is None else target
     rows = prod(shape[:-1])
@@ -176,8 +177,7 @@ def _run(
             ),
         )
         for native, arrays, extents in steps:
-            if native.run(addresses(arrays), extents, count):
-                raise no_workspace("matmul")
+            native.run(addresses(arrays), extents, count)
         if not is_direct:
             target[...] = whole[: len(target), : out.shape[1]]
 
@@ -208,14 +208,12 @@ def _in_blocks(x: NumpyArray, matrix: PreparedMatrix) -> NumpyArray:
 
 @lru_cache(maxsize=64)
 def _linear(form: LinearForm, *, is_parallel: bool) -> NativeCode:
-    machine = load_machine(None)
-    return native_code(LinearCode(form, is_parallel, machine), machine, object_folder())
+    return native_code(LinearCode(form, is_parallel, load_machine(None)))
 
 
 @lru_cache(maxsize=64)
 def _rounding(block: int, *, is_parallel: bool) -> NativeCode:
-    machine = load_machine(None)
-    return native_code(RoundingCode(block, is_parallel, machine), machine, object_folder())
+    return native_code(RoundingCode(block, is_parallel, load_machine(None)))
 
 
 def _bias(bias: Any, count: int, dtype: np.dtype[Any]) -> NumpyArray:
@@ -226,27 +224,3 @@ def _bias(bias: Any, count: int, dtype: np.dtype[Any]) -> NumpyArray:
             f"{(count,)} and {dtype}, for a prepared 'b'"
         )
     return np.ascontiguousarray(array, as_dtype("f32").numpy())
-
-
-def _require_output(
-    out: NumpyArray | None, x: NumpyArray, shape: tuple[int, ...], dtype: np.dtype[Any]
-) -> None:
-    """Check ``out``.
-
-    Raises:
-        CallError: it has another shape or type, is read-only, or overlaps ``a``.
-    """
-    if out is None:
-        return
-    if out.shape != shape or out.dtype != dtype:
-        raise CallError(
-            f"matmul: out has shape {out.shape} and elements of type {out.dtype}; expected {shape} "
-            f"and {dtype}"
-        )
-    if not out.flags.writeable:
-        raise CallError("matmul: out is read-only; multiply into a new array and copy it")
-    if share_memory(x, out):
-        raise CallError(
-            "matmul: arrays 'a' and 'out' overlap in memory, and 'out' is written; expected "
-            "separate memory: pass a copy of one of them"
-        )

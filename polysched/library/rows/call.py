@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy as np
 from polysched.errors import CallError
 from polysched.integers import as_integer
 from polysched.ir.expr.dtypes import DType, as_dtype
-from polysched.library.matmul.generic.compiled import NativeCode, native_code, object_folder
+from polysched.library.matmul.generic.compiled import NativeCode, native_code
+from polysched.library.outputs import require_output
 from polysched.library.rows.kernels import (
     FAR_BYTES,
     FAR_ROWS,
@@ -23,9 +24,7 @@ from polysched.library.rows.kernels import (
 )
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
-from polysched.runtime.array_layout import IN_PLACE, fault_of_output
-from polysched.runtime.bound_call import no_workspace
-from polysched.runtime.memory import addresses, aligned_contiguous, share_memory
+from polysched.runtime.memory import addresses, contiguous
 from polysched.runtime.tensors import returns_tensors
 from polysched.runtime.threads import number_of_threads, usable_threads
 from polysched.runtime.views import as_array
@@ -63,11 +62,12 @@ def softmax(x: Any, axis: int = -1, *, out: Any = None, threads: int | None = No
     x, dtype = _floats("softmax", x)
     count = _threads("softmax", threads)
     position = _axis("softmax", axis, x.ndim)
-    _require_output("softmax", out, x, {"x": x})
+    if out is not None:
+        require_output("softmax", out, x.shape, x.dtype, {"x": x})
     is_last = position == x.ndim - 1
     moved = x if is_last else np.moveaxis(x, position, -1)
     result = out if is_last and out is not None else np.empty(moved.shape, x.dtype)
-    _run("softmax", dtype, aligned_contiguous(moved), (), result, count)
+    _run("softmax", dtype, contiguous(moved), (), result, count)
     if is_last:
         return result
     turned = np.moveaxis(result, -1, position)
@@ -120,10 +120,11 @@ def layer_norm(
         name: _vector(name, given, columns, x.dtype, default)
         for name, given, default in (("weight", weight, 1), ("bias", bias, 0))
     }
-    _require_output("layer_norm", out, x, {"x": x, **vectors})
+    if out is not None:
+        require_output("layer_norm", out, x.shape, x.dtype, {"x": x, **vectors})
     result = np.empty(x.shape, x.dtype) if out is None else out
     scalars = np.array(number, x.dtype), np.array(1 / max(columns, 1), x.dtype)
-    _run("layer_norm", dtype, aligned_contiguous(x), (*vectors.values(), *scalars), result, count)
+    _run("layer_norm", dtype, contiguous(x), (*vectors.values(), *scalars), result, count)
     return result
 
 
@@ -142,8 +143,7 @@ def _run(
     native, lanes = _chosen(name, dtype, rows, columns, threads)
     at = addresses((x, *further, out))
     first = (at[-1] // dtype.bytes % lanes,) if lanes else ()
-    if native.run(at, (rows, columns, *first), threads):
-        raise no_workspace(name)
+    native.run(at, (rows, columns, *first), threads)
 
 
 @lru_cache(maxsize=512)
@@ -161,7 +161,7 @@ def _chosen(
         and FAR_BYTES <= columns * dtype.bytes <= _longest_far_row(name, machine)
         and not (is_parallel and rows < 2 * FAR_ROWS * threads)
     )
-    native = _native(name, dtype, is_short=is_short, is_parallel=is_parallel, is_far=is_far)
+    native = native_code(RowCode(name, dtype, is_short, is_parallel, is_far, machine))
     return native, lanes if is_far else 0
 
 
@@ -221,15 +221,6 @@ class RowCode:
         return layer_norm_rows_schedule(kernel, self.machine, vectors, parallel=self.is_parallel)
 
 
-@cache
-def _native(
-    name: str, dtype: DType, *, is_short: bool, is_parallel: bool, is_far: bool
-) -> NativeCode:
-    machine = load_machine(None)
-    code = RowCode(name, dtype, is_short, is_parallel, is_far, machine)
-    return native_code(code, machine, object_folder())
-
-
 def _floats(who: str, x: Any) -> tuple[NumpyArray, DType]:
     array = x if type(x) is np.ndarray else as_array(x, f"{who}: array 'x'")
     if array.dtype not in (np.float32, np.float64):
@@ -277,32 +268,4 @@ def _vector(
             f"layer_norm: '{name}' has shape {array.shape} and elements of type {array.dtype}; "
             f"expected {(columns,)} and {dtype}, as 'x' has"
         )
-    return aligned_contiguous(array)
-
-
-def _require_output(
-    who: str, out: NumpyArray | None, x: NumpyArray, inputs: dict[str, NumpyArray]
-) -> None:
-    """Check ``out``.
-
-    Raises:
-        CallError: it has another shape or type, has gaps or is read-only, or overlaps an input.
-    """
-    if out is None:
-        return
-    if out.shape != x.shape or out.dtype != x.dtype:
-        raise CallError(
-            f"{who}: out has shape {out.shape} and elements of type {out.dtype}; expected "
-            f"{x.shape} and {x.dtype}, as 'x' has"
-        )
-    if out.flags.num & IN_PLACE != IN_PLACE:
-        fault = fault_of_output(
-            out.flags.num, out.shape, out.strides, out.itemsize, contiguous=True
-        )
-        raise CallError(f"{who}: out {fault}; compute a new array and copy it")
-    for name, array in inputs.items():
-        if share_memory(array, out):
-            raise CallError(
-                f"{who}: arrays '{name}' and 'out' overlap in memory, and 'out' is written; "
-                "expected separate memory: pass a copy of one of them"
-            )
+    return contiguous(array)

@@ -332,10 +332,16 @@ def by_type(x, k):
 def last_of_a_loop(a, x, k):
     for i in range(1, k):
         change = a[i] - a[i - 1]
-        if i > 1:
-            square = change * change
-        else:
-            square = np.abs(change)
+        square = change * change
         a[i] = square + x
         is_large = square > 2
     return change, square.sum(), is_large
+
+
+def assigned_size(x, k):
+    if x[0] > x[1]:
+        k = k + 1
+    for i in range(3):
+        if x[i] > 0:
+            k -= 1
+    return k

@@ -50,6 +50,28 @@ def halve(u, *, gain=0.5, least=0.2):
     return part
 
 
+def sort(x):
+    changed = True
+    while changed:
+        changed = False
+        for i in range(len(x) - 1):
+            if x[i] > x[i + 1]:
+                x[i], x[i + 1] = x[i + 1], x[i]
+                changed = True
+    return x
+
+
+def search(a, key):
+    low, high = 0, len(a) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if a[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 def common_divisor(a, b):
     while b != 0:
         a, b = b, a % b
@@ -63,6 +85,8 @@ def common_divisor(a, b):
         (converge, (np.linspace(0.0, 1.0, 9) ** 2, 2.0)),
         (repeat, (np.arange(6.0), 1e-2)),
         (halve, (np.linspace(1.0, 2.0, 6),)),
+        (sort, (np.array([3.0, 1.0, 2.0]),)),
+        (search, (np.arange(40), 23)),
         (common_divisor, (84, 36)),
         (common_divisor, (7, 0)),
     ],

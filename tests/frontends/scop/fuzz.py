@@ -19,7 +19,7 @@ import numpy as np
 
 from polysched.errors import FrontendError, KernelError, PolyschedError
 from polysched.frontends.scop import CProgram, load_c
-from polysched.fuzz.steps import random_step
+from polysched.fuzz.generate.steps import random_step
 from polysched.legality.check import check
 from polysched.schedule.primitives.prefetch import Prefetch
 from polysched.schedule.primitives.stream import Stream

@@ -1,7 +1,7 @@
 """Results that are remembered: by identity and by value, and only inside a search."""
 
-from polysched.autoscheduler.legal import applied
-from polysched.autoscheduler.statement_facts import statement_facts
+from polysched.autoscheduler.facts.derive import statement_facts
+from polysched.autoscheduler.forms.legal import applied
 from polysched.ir.isl.shared_results import remembered, shared_results
 from polysched.schedule.primitives.split import Split
 from polysched.schedule.schedule import Schedule

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from polysched.fuzz.enumeration import keeps_order
-from polysched.fuzz.steps import only_reorders
-from polysched.fuzz.subject import LARGEST_SIZE
+from polysched.fuzz.generate.steps import only_reorders
+from polysched.fuzz.judge.enumeration import keeps_order
+from polysched.fuzz.judge.subject import LARGEST_SIZE
 from polysched.ir.core.kernel import Kernel, Order
 from polysched.ir.core.tree import executed
 from polysched.ir.declare.builder import KernelBuilder

@@ -7,8 +7,8 @@ import pytest
 
 from polysched.dependence.relations import DependenceKind, Reference
 from polysched.fuzz.exploring import Judges, judged
-from polysched.fuzz.judgment import Finding, Mode
-from polysched.fuzz.subject import Subject
+from polysched.fuzz.judge.judgment import Finding, Mode
+from polysched.fuzz.judge.subject import Subject
 from polysched.instructions.declaration import Instruction
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.core.tree import Sequence, executed

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from polysched.bench.convolution_kernel import conv2d_relu
+from polysched.bench.conv.kernel import conv2d_relu
 from polysched.errors import KernelError, ScheduleError
 from polysched.inspect.assembly import hot_loop, parse
 from polysched.ir.expr.dtypes import DType, f32, f64

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polysched.autoscheduler.legal import applied
+from polysched.autoscheduler.forms.legal import applied
 from polysched.errors import StepError
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder

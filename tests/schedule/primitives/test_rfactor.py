@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polysched.errors import ScheduleError
-from polysched.fuzz.enumeration import keeps_order
+from polysched.fuzz.judge.enumeration import keeps_order
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.core.tree import executed
 from polysched.ir.declare.builder import KernelBuilder

@@ -158,8 +158,7 @@ def test_a_machine_without_the_feature() -> None:
         ready().tensorize("nv", "vpdpbusd").show("llvm", "skylake-avx512")
     assert str(caught.value) == (
         "tensorize('nv', 'vpdpbusd'): machine 'skylake-avx512' lacks the instruction, which needs "
-        "the feature 'avx512vnni'; compile for a machine that has it, or take the tensorize step "
-        "away"
+        "the feature 'avx512vnni'; compile for a machine that has it, or remove the tensorize step"
     )
 
 

@@ -7,7 +7,7 @@ from functools import cache, partial
 from math import prod
 from operator import mul
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -73,13 +73,8 @@ class _Kind:
     calls: int = 0
 
 
-class _Planned(NamedTuple):
-    """A plan, the bytes of an element, the number of threads, and the result's shape."""
-
-    plan: GenericPlan
-    element_bytes: int
-    threads: int
-    shape: Shape
+_Planned: TypeAlias = tuple[GenericPlan, int, Shape]
+"""A plan, the number of threads, and the result's shape."""
 
 
 class GenericCalls:
@@ -115,12 +110,10 @@ class GenericCalls:
         key = _key(a, b, threads, out)
         kind = self._kinds.get(key)
         if kind is None or (kind.product is None and specialize is not None):
-            planned = _planned(a, b, out, threads)
-            if planned is not None and specialize is None and self._lacks_kernels(planned.plan):
-                planned = None  # later calls of this kind run the specialized code too
-            kind = self._added(key, planned)
-            given = (a, b) if out is None else (a, b, out)
-            kind.is_simple = all(map(is_simple, map(layout_of, given)))
+            kind = self._new_kind(a, b, out, threads, specialize)
+            if len(self._kinds) >= _KINDS:
+                self._kinds.clear()
+            self._kinds[key] = kind
         product = kind.product
         if product is None:
             return None
@@ -140,6 +133,18 @@ class GenericCalls:
             result = out
         product.run(*(simple_addresses if kind.is_simple else addresses)((a, b, result)))
         return result
+
+    def _new_kind(
+        self, a: NumpyArray, b: NumpyArray, out: Any, threads: int | None, specialize: bool | None
+    ) -> _Kind:
+        """Plan a kind of calls; without a product if this and later calls run specialized code."""
+        planned = _planned(a, b, out, threads)
+        if planned is None or (specialize is None and self._lacks_kernels(planned[0])):
+            return _Kind()
+        plan, count, shape = planned
+        product = loaded_product(plan, a.itemsize, count, _kernels())
+        given = (a, b) if out is None else (a, b, out)
+        return _Kind(product, shape, all(map(is_simple, map(layout_of, given))))
 
     def is_served(
         self, a: NumpyArray, b: NumpyArray, out: NumpyArray | None, threads: int | None
@@ -175,16 +180,6 @@ class GenericCalls:
                     self._missed.add(step.block.name)
                     has_new = True
         return has_new
-
-    def _added(self, key: object, planned: _Planned | None) -> _Kind:
-        if len(self._kinds) >= _KINDS:
-            self._kinds.clear()
-        kind = _Kind()
-        if planned is not None:
-            plan, element_bytes, threads, shape = planned
-            kind = _Kind(loaded_product(plan, element_bytes, threads, _kernels()), shape)
-        self._kinds[key] = kind
-        return kind
 
 
 def _key(
@@ -228,7 +223,7 @@ def _planned(
         return None
     count = min(threads or usable_threads(), LARGEST_TEAM)
     plan = planner.plan(product, count)
-    return None if plan is None else _Planned(plan, size, count, shape)
+    return None if plan is None else (plan, count, shape)
 
 
 def _planned_stack(
@@ -263,7 +258,7 @@ def _planned_stack(
     flops = prod((*stack, *sizes))
     is_long = count > 1 and flops >= FEWEST_SHARED
     plan = stacked_plan(plan, starts, 2 * count if is_long else 1)
-    return _Planned(plan, size, count, shape)
+    return plan, count, shape
 
 
 def _fit(a: NumpyArray, b: NumpyArray) -> bool:

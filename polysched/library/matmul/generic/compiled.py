@@ -11,13 +11,15 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from llvmlite import binding
 
 from polysched.library.matmul.generic.steps import step_runner
 from polysched.machine.description import Machine
+from polysched.machine.load import load_machine
+from polysched.runtime.bound_call import no_workspace
 from polysched.runtime.cache import ENVIRONMENT_VARIABLE, ObjectCache, cache_key, default_cache
 from polysched.runtime.collection import collection_paused
 from polysched.runtime.jit import Entry, load_object, new_linker, versions
@@ -120,24 +122,34 @@ class NativeCode:
     the arrays and the number of threads last (:func:`polysched.runtime.threads.run_on_team`).
     """
 
+    name: str
     call: Callable[..., int]
     is_threaded: bool
 
-    def run(self, addresses: Sequence[int], parameters: Sequence[int], threads: int) -> int:
-        """Run the code on at most ``threads`` threads; returns 1 if a workspace has no memory."""
+    def run(self, addresses: Sequence[int], parameters: Sequence[int], threads: int) -> None:
+        """Run the code on at most ``threads`` threads.
+
+        Raises:
+            OutOfMemoryError: there is no memory for its workspace.
+        """
         if self.is_threaded:
-            return run_on_team(self.call, addresses, parameters, threads)
-        return self.call(*addresses, *parameters)
+            status = run_on_team(self.call, addresses, parameters, threads)
+        else:
+            status = self.call(*addresses, *parameters)
+        if status:
+            raise no_workspace(self.name)
 
 
-def native_code(block: Code, machine: Machine, folder: ObjectCache) -> NativeCode:
-    """The machine code of a block: from the disk, or proved, compiled and stored there."""
-    return _loaded(_code(block, machine, folder), block, machine)
+@lru_cache(maxsize=1024)
+def native_code(block: Code) -> NativeCode:
+    """The code of a block for this machine: from the disk, or proved, compiled and stored there."""
+    machine = load_machine(None)
+    return _loaded(_code(block, machine, object_folder()), block, machine)
 
 
-def is_stored(block: Code, machine: Machine, folder: ObjectCache) -> bool:
-    """Whether the machine code of a block is on disk."""
-    return folder.load(_key(block, machine)) is not None
+def is_stored(block: Code) -> bool:
+    """Whether the code of a block for this machine is on disk."""
+    return object_folder().load(_key(block, load_machine(None))) is not None
 
 
 def _code(block: Code, machine: Machine, folder: ObjectCache) -> bytes:
@@ -162,7 +174,7 @@ def _loaded(
 ) -> NativeCode:
     is_threaded = bool(code[0])
     entry = Entry(block.name, block.arrays + is_threaded, len(block.parameters) + is_threaded)
-    return NativeCode(load_object(code[1:], entry, machine, linker).call, is_threaded)
+    return NativeCode(block.name, load_object(code[1:], entry, machine, linker).call, is_threaded)
 
 
 def object_folder() -> ObjectCache:

@@ -133,3 +133,19 @@ def running_mean(xs):
 
 def test_a_count_that_a_function_returns_fits_64_bits() -> None:
     require_same_results(ps.jit(running_mean), running_mean, np.arange(9.0))
+
+
+def means(x):
+    return np.nanmean(x), x[x > 3].mean(), np.linspace(x[0], x[2], 4)
+
+
+def of_narrow_integers(x):
+    return np.gradient(x), np.linalg.norm(x), np.average(x, weights=x), x.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("function", "dtype"),
+    [(means, np.float32), (of_narrow_integers, np.uint8), (of_narrow_integers, np.int8)],
+)
+def test_types_in_which_numpy_computes(function, dtype: type) -> None:
+    require_same_results(ps.jit(function), function, np.array([100, 60, 4, 120], dtype))

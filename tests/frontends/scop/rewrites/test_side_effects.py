@@ -50,3 +50,27 @@ def test_side_effects_in_expressions(body: str, tmp_path: Path) -> None:
 def test_effects_that_depend_on_data_are_refused(body: str) -> None:
     with pytest.raises(FrontendError):
         parse_c(f"void f(int n, const unsigned char *x, int *y) {{ {body} }}")
+
+
+ZERO_COLUMNS = """
+int f(int n, const unsigned char *x, int *y)
+{
+    int block[16], *b = block;
+    for (int i = 0; i < 8; i++, b++) {
+        if (x[i] > 50) {
+            b[0] = b[8] = n;
+        } else {
+            int p = x[i] + x[i + 8];
+            b[8] = p + 1;
+            b[0] = p * n;
+        }
+    }
+    for (int i = 0; i < 16; i++) y[i] = block[i];
+    return 0;
+}
+"""
+
+
+def test_both_sides_of_a_choice_set_a_local_array(tmp_path: Path) -> None:
+    x = np.random.default_rng(5).integers(0, 100, 90).astype(np.uint8)
+    assert_as_gcc(ZERO_COLUMNS, "f", tmp_path, (ctypes.c_int(3), x, np.zeros(130, np.int32)))

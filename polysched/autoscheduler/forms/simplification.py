@@ -1,0 +1,39 @@
+"""Simplify the program before all other stages: what only passes values on stands in every way.
+
+``int with = best[w - 4] + v; best[w] = with > best[w] ? with : best[w];`` becomes one statement, so
+that every recipe for a perfect nest fits: register tiles, time tiles, rows side by side. Otherwise
+distribution stores the temporary and loads it again.
+"""
+
+from __future__ import annotations
+
+from polysched.autoscheduler.forms.candidate import Decision
+from polysched.autoscheduler.forms.legal import applied
+from polysched.schedule.primitives.simplify import Simplify
+from polysched.schedule.schedule import Schedule
+from polysched.simplify.simplified import MOST_ROUNDS
+
+ROUNDS = (MOST_ROUNDS, 2, 1)
+"""Rounds to try in turn: many rounds may need more isl operations than a step has."""
+
+
+def with_simplification(schedule: Schedule) -> tuple[Schedule, tuple[Decision, ...]]:
+    """Simplify the program, if that changes it and no other step comes first."""
+    for rounds in ROUNDS:
+        step = Simplify(rounds)
+        changed = applied(schedule, (step,))
+        if changed is not None:
+            break
+    if changed is None or changed.program is schedule.program:
+        return schedule, ()
+    before, after = schedule.program, changed.program
+    gone = [name for name in before.arrays if name not in after.arrays]
+    reason = (
+        f"{', '.join(gone)}: computed where they are read, without temporaries"
+        if gone
+        else "values that are never read are not computed, and stores of literals come first"
+    )
+    names = tuple(
+        name for name, one in after.statements.items() if one is not before.statements.get(name)
+    )
+    return changed, (Decision((step,), names or tuple(after.statements), reason),)

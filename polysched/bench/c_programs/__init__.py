@@ -1,0 +1,1 @@
+"""Races of C programs with C compilers."""

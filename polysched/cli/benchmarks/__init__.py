@@ -1,0 +1,1 @@
+"""``polysched bench``: one module for each benchmark."""

@@ -1,0 +1,1 @@
+"""Load the TARGET of a command, and the schedule that its options name."""

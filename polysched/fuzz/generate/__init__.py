@@ -1,0 +1,1 @@
+"""Random kernels and schedules, as plain data."""

@@ -1,0 +1,1 @@
+"""Judges of a schedule that do not use the checker's analysis."""
