@@ -62,7 +62,7 @@ class LoopParts:
     Attributes:
         first: the statements before the loop.
         again: one iteration.
-        last: the statements after the loop; None if there are none.
+        last: the statements after the loop; None if the function ends with the loop.
     """
 
     first: _Part

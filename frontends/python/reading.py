@@ -218,7 +218,7 @@ def _copy_numbers(
     for argument in arguments:
         is_array = isinstance(argument, ArrayArgument)
         is_number = isinstance(argument, ArrayArgument) and not argument.shape
-        # A size is copied if what a branch or a loop assigns to it has to be kept in memory.
+        # A size is copied if a branch or a loop assigns to it and its value must be kept in memory.
         is_kept = not is_array and argument.name in assigner.reader.scope.types
         if (is_number or is_kept) and argument.name in changed:
             value = assigner.reader.value(

@@ -42,8 +42,8 @@ def found_regions(
 ) -> Iterator[_Found]:
     """Yield the translations of the regions of a function, in the order of the text.
 
-    A loop that OpenMP shares among threads is none, but its iterations may contain some. Functions
-    with other OpenMP directives have none: several threads would run each region.
+    A loop that OpenMP shares among threads is no region, but its iterations may contain regions.
+    Functions with other OpenMP directives have no regions: several threads would run each of them.
 
     Args:
         function: the function.

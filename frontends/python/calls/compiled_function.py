@@ -166,7 +166,7 @@ class CompiledCall:
 
 
 def _overlaps_itself(view: AnyArray) -> bool:
-    """Whether elements may share memory: a stride is less than what the shorter ones span."""
+    """Whether elements may share memory: a stride is less than its inner dimensions span."""
     strides = zip(map(abs, view.strides), view.shape, strict=True)
     reach = view.itemsize
     for stride, extent in sorted(pair for pair in strides if pair[1] > 1):

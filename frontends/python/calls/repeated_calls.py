@@ -61,7 +61,7 @@ class RepeatedCalls:
 
 
 WORTH_ALIGNING = 16 * 1024
-"""Bytes of an output from which on its alignment is worth 1.3 us.
+"""Smallest output, in bytes, for which aligned memory is worth the 1.3 us that it takes.
 
 A vector that crosses a cache line costs a cycle: 256 vectors take 0.07 us longer.
 """

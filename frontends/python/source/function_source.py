@@ -108,7 +108,7 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
 
 
 def written_source(function: Callable[..., Any]) -> FunctionSource:
-    """Read the definition of a function as it is written; raises as `function_source`."""
+    """Read a function's definition as written; it raises the errors of `function_source`."""
     part = vars(function).get(PART) if isinstance(function, FunctionType) else None
     if part is not None:
         return part  # type: ignore[no-any-return]

@@ -73,7 +73,7 @@ def row_range(scope: Scope, step: str, value: RowStep) -> RowRange:
 
 
 def _range(step: str, value: RowStep, rows: isl.Set) -> RowRange | None:
-    """Return the range that a set of numbers of rows is; None if it is none."""
+    """Return a set of row numbers as a range; None if the set is not a range."""
     first = least(rows, 0)
     position = rows.find_dim_by_name(isl.dim_type.param, step)
     depends = position >= 0 and rows.involves_dims(isl.dim_type.param, position, 1)
