@@ -24,8 +24,10 @@ from polysched.bench.c_programs.gallery import (
 )
 from polysched.bench.measure.contestant import Contestant, Runner
 from polysched.bench.measure.race import Outcome, Progress, Result, Rules, Work, race
-from polysched.errors import BenchError, suggestion
+from polysched.errors import BenchError, CallError, suggestion
 from polysched.frontends.scop import load_c
+from polysched.ir.expr.evaluate import evaluate
+from polysched.ir.semantics.memory import check_parameters
 from polysched.machine.description import Machine
 from polysched.schedule.schedule import Schedule
 
@@ -61,11 +63,33 @@ def programs_of(
         # C compilers contract products and sums unless they are told not to.
         read = load_c(source).with_contraction(True)
         free = read.with_fast_math().kernel
-        given = _given_sizes(source.read_text())
-        sizes = model_sizes(
-            read.kernel, {name: given[name] for name in read.kernel.parameters if name in given}
-        )
-        yield Program(name, source, read.kernel, free, read.c_function(), None), sizes
+        program = Program(name, source, read.kernel, free, read.c_function(), None)
+        if read.translation.has_unknown_extents or program.function.members:
+            raise BenchError(
+                f"'{source}' accesses elements that data decide, or members of structs; expected "
+                "a function whose arrays follow from its sizes"
+            )
+        yield program, _sizes(program, _given_sizes(source.read_text()))
+
+
+def _sizes(program: Program, given: Mapping[str, int]) -> dict[str, int]:
+    """Return the sizes of the calls, for which no access of the C function is out of bounds.
+
+    Raises:
+        BenchError: the accesses of the function may be outside its arrays at these sizes.
+    """
+    kernel, computed = program.kernel, program.function.computed
+    names = set(kernel.parameters) - set(computed)
+    sizes = model_sizes(kernel, {name: given[name] for name in given if name in names})
+    sizes |= {name: evaluate(value, sizes) for name, value in computed.items()}
+    try:
+        check_parameters(kernel.context, sizes)
+    except CallError as error:
+        raise BenchError(
+            f"'{program.source}' at the sizes {error}; give other sizes in a comment such as "
+            "'sizes: n=1000, m=800'"
+        ) from None
+    return sizes
 
 
 def _given_sizes(text: str) -> dict[str, int]:

@@ -6,6 +6,7 @@ import pytest
 
 from polysched.bench.c_programs.code import STRICT_FLAGS, CCompiler, peer_compilers
 from polysched.bench.c_programs.functions import PROGRAMS, Comparison, Contest, programs_of, raced
+from polysched.bench.c_programs.gallery import prepared_calls
 from polysched.bench.measure.race import Rules
 from polysched.errors import BenchError
 from polysched.machine.load import as_machine
@@ -101,3 +102,33 @@ def test_polly_is_clang_with_an_option() -> None:
     assert (gcc.name, clang.name, polly.name) == ("gcc", "clang", "polly")
     assert polly.command == (*clang.command, "-mllvm", "-polly")
     assert gcc.flags == clang.flags == polly.flags == STRICT_FLAGS
+
+
+def test_arrays_hold_what_the_function_accesses(tmp_path: Path) -> None:
+    """Products of sizes are computed from them, not chosen; sizes without an array are refused."""
+    text = "void f(int w, int h, float *x) { for (int i = 0; i < w * h; i++) x[i] = 0; }"
+    (tmp_path / "f.c").write_text(text + " // sizes: w=7, h=5")
+    ((program, sizes),) = programs_of(tmp_path)
+    assert sizes == {"w": 7, "h": 5, "w_h": 35}
+    assert prepared_calls(program, sizes, {}).arrays["x"].shape == (35,)
+
+
+@pytest.mark.parametrize(
+    ("declared", "body", "message"),
+    [
+        (
+            "int w, int h, float x[w]",
+            "i < w * h; i++) x[i] = 0;",
+            "1000000 violates .*w >= w_h",
+        ),
+        ("int n, int *k, float *x", "i < n; i++) x[k[i]] = 0;", "elements that data decide"),
+        ("struct s *p", "i < p->n; i++) p->x[i] = 0;", "members of structs"),
+    ],
+)
+def test_functions_that_may_write_outside_of_arrays_are_refused(
+    declared: str, body: str, message: str, tmp_path: Path
+) -> None:
+    text = f"struct s {{ int n; float *x; }}; void f({declared}) {{ for (int i = 0; {body} }}"
+    (tmp_path / "f.c").write_text(text)
+    with pytest.raises(BenchError, match=message):
+        list(programs_of(tmp_path))
