@@ -48,8 +48,7 @@ def compile_regions(
         PolyschedError: the error `refused`, if no region of the function has a translation.
         ExportError: there is no C compiler, or it fails.
     """
-    is_possible = files.format in (ExportFormat.OBJECT, ExportFormat.LIBRARY)
-    if not is_possible or files.header is not None:
+    if files.format not in (ExportFormat.OBJECT, ExportFormat.LIBRARY):
         raise refused
     path = Path(parted_c_target(target)[0])
     function, regions, programs = scheduled_regions(target, reading, machine, refused)
