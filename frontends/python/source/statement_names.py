@@ -29,7 +29,7 @@ _NAMES: Mapping[type[ast.AST], str] = MappingProxyType(
         ast.List: "a list",
         ast.ListComp: "a list comprehension",
         ast.NamedExpr: "an assignment expression, ':=',",
-        RecordTree: "a record, of which only the values can be used,",
+        RecordTree: "a whole dictionary, tuple or record, not one of its values,",
         ast.Set: "a set",
         ast.SetComp: "a set comprehension",
         ast.Slice: "a slice",
