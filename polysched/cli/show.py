@@ -84,6 +84,7 @@ def show_command(
     lookup           ... after replacing gathers from tables of 256 elements by shuffles
     neighbors        ... after replacing overlapping loads by shuffles
     unmask           ... after dropping masks of registers whose inactive lanes are dead
+    join-guards      ... after running statements with the same guard together
     late-operands    ... after combining operands of integer extrema as they become ready
     chains           ... after moving recurrences of integer extrema to vector registers
     tiles            ... after keeping the tiles of instructions in tile registers
