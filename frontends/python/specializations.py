@@ -24,12 +24,11 @@ from polysched.frontends.python.calls.signatures import (
     call_types,
     names_in,
     sizes_of,
-    spelled,
 )
 from polysched.frontends.python.decorator import read_kernel
 from polysched.frontends.python.reading import Given
 from polysched.frontends.python.scope.inferred_bounds import with_inferred_bounds
-from polysched.frontends.python.source.annotations import Argument
+from polysched.frontends.python.source.annotations import Argument, require_named, spelled
 from polysched.frontends.python.source.function_source import (
     PART,
     FunctionSource,
@@ -80,6 +79,7 @@ class Specializations:
         self.fastmath = fastmath
         self.threads = threads
         self._source: FunctionSource = function_source(function)
+        require_named(self._source)
         self.names = names_in(self._source)
         self._is_part = PART in vars(function)
         self._made: dict[CallTypes, Specialization] = {}
@@ -235,7 +235,7 @@ class Specializations:
         given = Given(arguments, types.static, products, types.shared)
         kernel = read_kernel(self.function, order, given)
         sizes = sizes_of(kernel, arguments, values)
-        restricted = with_inferred_bounds(kernel, self._source, sizes)
+        restricted = with_inferred_bounds(kernel, self._source, sizes, arguments)
         restricted = replace(restricted, fp_contract=self.fastmath)
         self._require(restricted, arguments, values)
         if self.fastmath:

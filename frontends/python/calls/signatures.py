@@ -8,7 +8,6 @@ loops can be unrolled. Code for calls with small arrays only has no literals.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -304,11 +303,6 @@ def arguments_for(source: FunctionSource, types: CallTypes) -> tuple[Argument, .
     for name, value in types.static.items():
         if isinstance(value, Record):
             nodes |= dict.fromkeys(value.names, nodes[name])
-    for extra in (signature.vararg, signature.kwarg):
-        if extra is not None:
-            raise source.error(
-                extra, f"'*{extra.arg}' takes any arguments; expected named arguments"
-            )
     return tuple(
         _argument(nodes[one.name], one)
         for one in types.arguments
@@ -342,24 +336,3 @@ def sizes_of(
             if isinstance(extent, Parameter):
                 sizes[extent.name] = size
     return {name: sizes[name] for name in kernel.parameters}
-
-
-def spelled(text: str, arguments: Iterable[Argument]) -> str:
-    """Spell sizes in a condition as in Python: ``x_n1 == x_n0`` as ``x.shape[1] == s.shape[0]``.
-
-    Dimensions of equal extents share a size; a dimension of an array that the text does not name
-    yet is preferred.
-    """
-    places: dict[str, list[tuple[str, int]]] = {}
-    for argument in arguments:
-        if isinstance(argument, ArrayArgument):
-            for axis, extent in enumerate(argument.shape):
-                if isinstance(extent, Parameter):
-                    places.setdefault(extent.name, []).append((argument.name, axis))
-    named: set[str] = set()
-    for size in dict.fromkeys(re.findall(r"\w+", text)):
-        if size in places:
-            array, axis = min(places[size], key=lambda place: place[0] in named)
-            named.add(array)
-            text = re.sub(rf"\b{size}\b", f"{array}.shape[{axis}]", text)
-    return text

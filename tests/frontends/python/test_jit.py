@@ -374,3 +374,11 @@ def test_errors_of_the_function_have_a_short_traceback() -> None:
         ps.jit(with_list)(np.zeros(5))
     names = [entry.name for entry in caught.traceback]
     assert names[-1] == "read_function"
+
+
+def test_arguments_without_a_name() -> None:
+    def first(*arrays: Any, **options: Any) -> Any:
+        return arrays[0] * options["factor"]
+
+    with pytest.raises(FrontendError, match=r"'\*arrays' takes any arguments; expected named"):
+        ps.jit(first)
