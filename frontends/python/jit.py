@@ -12,8 +12,8 @@ bits, except for the order of ``np.sum`` and similar functions (`reductions.py`)
 that `decorator.py` lists. A function that cannot be compiled raises an error that points at the
 reason; it never runs in Python instead. ``function.python(...)`` is the original.
 
-Numbers, arrays and functions from outside the function are part of the code, as they are when it is
-compiled: code does not see that a global changes later.
+Compilation copies the numbers and arrays that the function reads from outside, and the functions
+that it calls, into the code. If such a variable is assigned later, the code keeps the old value.
 """
 
 from __future__ import annotations

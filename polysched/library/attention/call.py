@@ -11,7 +11,7 @@ import numpy as np
 
 from polysched.ir.expr.dtypes import DType, as_dtype, f32, f64
 from polysched.library.attention.arguments import Request, checked
-from polysched.library.attention.kernel import LOG2_E, PARAMETERS, Attention, attention_form
+from polysched.library.attention.kernel import LOG2_E, Attention, attention_form
 from polysched.library.matmul.generic.compiled import native_code
 from polysched.machine.load import load_machine
 from polysched.runtime.memory import addresses, contiguous
@@ -37,16 +37,6 @@ class AttentionCode:
     def name(self) -> str:
         """The name of the kernel."""
         return self.form.name
-
-    @property
-    def arrays(self) -> int:
-        """The number of arrays of the kernel."""
-        return 5 + self.form.masked
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The parameters of the kernel."""
-        return PARAMETERS
 
     def schedule(self) -> Schedule:
         """The schedule that a call compiles, to be shown, edited or exported."""

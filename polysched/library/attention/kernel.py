@@ -55,8 +55,6 @@ long as those of 64 keys, of 48 keys 1.01 times. Causal kernels have the smalles
 _power_of_two: Any = np.exp2
 """numpy's annotations do not know the expressions of a kernel."""
 
-PARAMETERS = ("heads", "panels", "keys")
-
 _LOWEST = MappingProxyType({f32: -float(2**128 - 2**104), f64: -float(2**1024 - 2**971)})
 """The lowest finite number of each type."""
 
@@ -139,7 +137,7 @@ def attention_kernel(form: Attention) -> Kernel:  # noqa: PLR0915  (one nest, in
     if form.dtype not in (f32, f64):
         raise KernelError(f"attention: elements of type {form.dtype}; expected f32 or f64")
     build = KernelBuilder(form.name)
-    heads, panels, keys = (build.parameter(name, minimum=1) for name in PARAMETERS)
+    heads, panels, keys = (build.parameter(name, minimum=1) for name in ("heads", "panels", "keys"))
     queries = form.panel * panels
     dtype, width, columns = form.dtype, form.width, form.columns
     lowest = _LOWEST[dtype]
