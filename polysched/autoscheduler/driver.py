@@ -60,7 +60,7 @@ NEAR_LEAST = 0.8
 
 Products of matrices as contractions have 0.82 to 0.85, sums over the rows of a matrix 0.96.
 """
-EQUAL = 1.01
+EQUAL = 1.002
 """Candidates are equal if their cycles differ by less than this factor from the least ones."""
 TILED_BOUND = 0.8
 """The part of the lower bound that counts after a stage has made tiles.
@@ -257,10 +257,10 @@ def _better(
     return [candidate for _, candidate in by_cycles], chain(skipped, (one for one, _ in starts))
 
 
-def _rank(predicted: tuple[float, Candidate], least: float) -> tuple[float, int]:
+def _rank(predicted: tuple[float, Candidate], least: float) -> tuple[float, int, float]:
     """Rank a candidate by its cycles; among equals the one with the fewest steps is first."""
     cycles, candidate = predicted
-    return (max(cycles, least * EQUAL), len(candidate.schedule.steps))
+    return max(cycles, least * EQUAL), len(candidate.schedule.steps), cycles
 
 
 def _starts(

@@ -81,7 +81,7 @@ def _moves_with(
 def _loads_newest(facts: StatementFacts, written: AccessFacts, common: int) -> bool:
     """Whether vectors hold the element that the iteration of the common loops before has stored."""
     *outer, loop = facts.loops[:common]
-    step = written.stride(loop.name)
+    step = written.stride(loop.name) or 0
     for access in facts.accesses[1:] if step else ():
         if access.array != written.array or any(
             access.stride(one.name) != written.stride(one.name) for one in outer
