@@ -162,7 +162,7 @@ def _runs(program: Program, occurrence: Occurrence, sizes: Mapping[str, int]) ->
     if statement is None:
         return False
     point = SmallPoint(_in_order(statement.domain, sizes), occurrence.instance)
-    if not _contains(statement.domain, point):
+    if point.restrict(statement.domain).is_empty():
         return False
     enclosing = path(executed(program.tree), occurrence.statement)
     return occurrence.new is None or timestamp(enclosing, statement, point) == occurrence.new
@@ -179,18 +179,11 @@ def _relates(dependence: Dependence, violation: Violation, sizes: Mapping[str, i
     ):
         return False
     pairs = dependence.relation.wrap().flatten()
-    return _contains(pairs, SmallPoint(_in_order(pairs, sizes), (*source.instance, *sink.instance)))
+    point = SmallPoint(_in_order(pairs, sizes), (*source.instance, *sink.instance))
+    return not point.restrict(pairs).is_empty()
 
 
 def _in_order(domain: isl.Set, sizes: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
     count = domain.dim(isl.dim_type.param)
     names = [str(domain.get_dim_name(isl.dim_type.param, position)) for position in range(count)]
     return tuple((name, sizes[name]) for name in names)
-
-
-def _contains(domain: isl.Set, point: SmallPoint) -> bool:
-    for position, (_, value) in enumerate(point.parameters):
-        domain = domain.fix_val(isl.dim_type.param, position, isl.Val(value))
-    for position, value in enumerate(point.values):
-        domain = domain.fix_val(isl.dim_type.set, position, isl.Val(value))
-    return not domain.is_empty()
