@@ -138,7 +138,8 @@ def gallery(
     Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
     """
     contest = _contest((*installed_compilers(), *more), racing, threads, knows_sizes=False)
-    races, speedups = [], []
+    races: list[Raced] = []
+    speedups: list[Speedup] = []
     for race in _races(gallery_programs(folder, names, kind), contest, racing):
         ratios = race.speedups(OWN, PLAIN)
         if as_records:
@@ -192,7 +193,9 @@ def programs(
     compilers = (*peer_compilers(flags), *(CCompiler(c.name, c.command, flags) for c in more))
     contest = _contest(compilers, racing)
     others = [PLAIN, *(compiler.name for compiler in compilers), BEST]
-    races, rows, speedups = [], [], []
+    races: list[Raced] = []
+    rows: list[tuple[str, ...]] = []
+    speedups: list[Speedup] = []
     for race in _races(programs_of(folder, names, fast_math=fast_math), contest, racing):
         ratios = race.speedups(AUTO)
         over = {ratio.over: ratio.ratio for ratio in ratios}
