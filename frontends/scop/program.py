@@ -269,8 +269,10 @@ class CProgram:
         once, as under ``#pragma STDC FP_CONTRACT ON``. ``m = x > m ? x : m``, also written as an
         ``if`` or with ``fmax``, is a maximum in any order: each comparison keeps the semantics of
         C, but which zero of two signs remains, and what a NaN replaces, depends on the order.
-        A divisor that the innermost loop does not change becomes a factor: ``x * (1 / r)``.
-        Apart from that, infinities, signed zeros and divisions keep the semantics of C.
+        A divisor that the innermost loop does not change becomes a factor: ``x * (1 / r)``. For
+        other divisors of single precision vectors use estimates: the reciprocal is within 2 units
+        in the last place, and infinite for divisors below 2**-128. Apart from that, infinities,
+        signed zeros and divisions keep the semantics of C.
         """
         free = with_reciprocals(with_free_extrema(with_order(self.kernel, Order.ANY)))
         return replace(self, kernel=replace(free, fp_contract=True))

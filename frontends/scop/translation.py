@@ -27,7 +27,7 @@ from polysched.frontends.scop.declare.shapes import Shapes
 from polysched.frontends.scop.declare.variables import (
     Outside,
     Variable,
-    is_table,
+    is_small_table,
     own_functions,
     typedefs_of,
     variables_of,
@@ -250,7 +250,7 @@ class _Translator:
         self.usage = replace(usage, used=tuple(dict.fromkeys((*usage.used, *leaves))))
         self.pragmas = pragmas_of(parsed, region.function)
         around = variables_of(parsed, region, typedefs, self.usage.used)
-        tables = [variable.node for variable in around.values() if is_table(variable.node)]
+        tables = [variable.node for variable in around.values() if is_small_table(variable.node)]
         self.variables = {
             name: variable for name, variable in around.items() if variable.node not in tables
         }

@@ -177,6 +177,8 @@ def pays_packing(
     operand_bytes: float,
     panel_bytes: float,
     machine: Machine,
+    *,
+    is_prefetched: bool = False,
 ) -> bool:
     """Whether copying an operand into the order of its reads saves more time than it takes.
 
@@ -194,6 +196,7 @@ def pays_packing(
         operand_bytes: bytes of all panels in one block.
         panel_bytes: bytes of one panel.
         machine: the machine.
+        is_prefetched: whether the panels of an operand that is read in place are prefetched.
     """
     costs = machine.costs
     nearest, conflicts = machine.cache_bytes(1), is_conflicting(step_bytes, machine)
@@ -203,7 +206,7 @@ def pays_packing(
     is_narrow = panel_bytes < terms * costs.narrow_panel < terms * step_bytes
     if is_narrow and operand_bytes > 2 * nearest:
         return rows >= costs.narrow_packing_rows
-    if conflicts or operand_bytes > machine.cache_bytes(2):
+    if conflicts or (operand_bytes > machine.cache_bytes(2) and not is_prefetched):
         return rows >= costs.packing_rows
     pages = terms * min(1.0, step_bytes / machine.page_bytes)
     return pages > costs.near_pages and rows >= costs.page_packing_rows

@@ -88,7 +88,8 @@ class Schedule:
         if not isinstance(self.kernel, Kernel):
             raise ScheduleError(
                 f"Schedule(...) of a {type(self.kernel).__name__}; expected a Kernel, which "
-                "@ps.kernel makes of a function and KernelBuilder.kernel() of a declaration"
+                "@ps.kernel makes of a function and KernelBuilder.kernel() of a declaration; a "
+                "function of ps.jit has a schedule after its first call: function.schedule"
             )
         if not self.programs:
             try:
@@ -129,6 +130,10 @@ class Schedule:
             known = [method for method in dir(type(self)) if not method.startswith("_")]
             hint = "" if name.startswith("_") else replacement(name, known)
             raise AttributeError(f"a schedule has no '{name}'{hint}")
+
+        def __call__(self, *_arguments: object, **_named: object) -> NoReturn:
+            """Tell how to get a function to call."""
+            raise TypeError("a schedule cannot be called; compile() returns the function to call")
 
     @property
     def program(self) -> Program:
@@ -381,5 +386,5 @@ def require_schedule(value: object) -> None:
     if not isinstance(value, Schedule):
         raise ScheduleError(
             f"expected a Schedule; got a {type(value).__name__}: a kernel becomes one by "
-            "Schedule(kernel)"
+            "Schedule(kernel), and a function is compiled by ps.jit(function)"
         )

@@ -5,13 +5,14 @@ Python raises an error at the access outside; a compiled function checks the con
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import islpy as isl
 
 from polysched.errors import FrontendError
+from polysched.frontends.python.source.annotations import Argument, spelled
 from polysched.frontends.python.source.function_source import FunctionSource
 from polysched.ir.core.kernel import Kernel, Statement, access_relation, extent_set
 from polysched.ir.core.limits import limited
@@ -35,7 +36,10 @@ class _Outside:
 
 
 def with_inferred_bounds(
-    kernel: Kernel, source: FunctionSource, sizes: Mapping[str, int] | None
+    kernel: Kernel,
+    source: FunctionSource,
+    sizes: Mapping[str, int] | None,
+    arguments: Iterable[Argument] = (),
 ) -> Kernel:
     """Restrict a kernel to the sizes for which no access lies outside of its array.
 
@@ -43,6 +47,7 @@ def with_inferred_bounds(
         kernel: the kernel.
         source: the function, for errors.
         sizes: the sizes of the call for which it is compiled; None if they are not known.
+        arguments: the arguments of that call, for errors.
 
     Raises:
         FrontendError: an access lies outside for these sizes, or for all.
@@ -58,7 +63,8 @@ def with_inferred_bounds(
                 )
                 context = context.subtract(outside.sizes)
                 if is_given or context.is_empty():
-                    raise _error(source, outside, sizes or {})
+                    where = ", ".join(f"{name} = {size}" for name, size in (sizes or {}).items())
+                    raise _error(source, outside, spelled(where, arguments))
         context = context.coalesce()
         statements = {
             name: replace(one, domain=one.domain.intersect_params(context))
@@ -78,8 +84,7 @@ def _outside(kernel: Kernel, statement: Statement) -> list[_Outside]:
     return found
 
 
-def _error(source: FunctionSource, outside: _Outside, sizes: Mapping[str, int]) -> FrontendError:
-    where = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+def _error(source: FunctionSource, outside: _Outside, where: str) -> FrontendError:
     reason = f"an element outside of '{outside.array}' is accessed here"
     reason += f", with {where}" if where else ", whatever the sizes are"
     if outside.location is None or outside.location.line is None:

@@ -10,9 +10,11 @@ from pathlib import Path
 from polysched.autoscheduler.facts.derive import statement_facts
 from polysched.autoscheduler.facts.sizes import model_sizes
 from polysched.bench.c_programs.works import WORKS, Make
-from polysched.errors import BenchError, suggestion
+from polysched.errors import BenchError, CallError, suggestion
 from polysched.frontends.scop import load_c
 from polysched.ir.core.kernel import Kernel
+from polysched.ir.expr.evaluate import evaluate
+from polysched.ir.semantics.memory import check_parameters
 from polysched.llvm.export.c_function import CFunction
 from polysched.schedule.notation.file import apply_file
 from polysched.schedule.schedule import Schedule
@@ -111,11 +113,16 @@ def programs_of(
         # C compilers contract products and sums unless they are told not to.
         read = load_c(source).with_contraction(True)
         kernel = (read.with_fast_math() if fast_math else read).kernel
-        given = _given_sizes(source.read_text())
-        sizes = model_sizes(kernel, {n: given[n] for n in kernel.parameters if n in given})
+        function = read.c_function()
+        if read.translation.has_unknown_extents or function.members:
+            raise BenchError(
+                f"'{source}' accesses elements that data decide, or members of structs; expected "
+                "a function whose arrays follow from its sizes"
+            )
+        sizes = _sizes(source, kernel, function)
         body = Schedule(kernel).program
         instances = sum(statement_facts(body, name, sizes).instances for name in body.statements)
-        yield Program(source.stem, source, kernel, kernel, read.c_function(), sizes, instances)
+        yield Program(source.stem, source, kernel, kernel, function, sizes, instances)
 
 
 def _chosen(files: Mapping[str, Path], folder: Path, names: Sequence[str]) -> Iterator[Path]:
@@ -123,6 +130,26 @@ def _chosen(files: Mapping[str, Path], folder: Path, names: Sequence[str]) -> It
         if name not in files:
             raise BenchError(f"no program '{name}' in '{folder}'{suggestion(name, files)}")
     return (files[name] for name in names or files)
+
+
+def _sizes(source: Path, kernel: Kernel, function: CFunction) -> dict[str, int]:
+    """Return the sizes of the calls, for which no access of the C function is out of bounds.
+
+    Raises:
+        BenchError: the accesses of the function may be outside its arrays at these sizes.
+    """
+    given = _given_sizes(source.read_text())
+    names = set(kernel.parameters) - set(function.computed)
+    sizes = model_sizes(kernel, {name: given[name] for name in given if name in names})
+    sizes |= {name: evaluate(value, sizes) for name, value in function.computed.items()}
+    try:
+        check_parameters(kernel.context, sizes)
+    except CallError as error:
+        raise BenchError(
+            f"'{source}' at the sizes {error}; give other sizes in a comment such as "
+            "'sizes: n=1000, m=800'"
+        ) from None
+    return sizes
 
 
 def _given_sizes(text: str) -> dict[str, int]:

@@ -231,7 +231,11 @@ def as_dtype(what: DType | str | type | np.dtype[np.generic]) -> DType:
         dtype = None
     if dtype is None:
         known = [dtype.name for dtype in (*ALL_DTYPES, *HALF_DTYPES)]
-        raise KernelError(f"unknown element type {what!r}{suggestion(str(what), known)}")
+        hint = suggestion(str(what), known)
+        if isinstance(what, np.dtype) and what.kind in "iuf":  # another byte order, or longdouble
+            native = what.newbyteorder("=")
+            hint = f"; convert with .astype('{native if native in _BY_NUMPY else np.dtype(float)}')"
+        raise KernelError(f"unknown element type {what!r}{hint}")
     return dtype
 
 

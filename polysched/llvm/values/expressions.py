@@ -34,6 +34,7 @@ from polysched.llvm.math.hyperbolic import (
     hyperbolic_tangent,
 )
 from polysched.llvm.math.logarithms import logarithm, logarithm_2, logarithm_10
+from polysched.llvm.math.reciprocals import reciprocal, reciprocal_square_root
 from polysched.llvm.math.trigonometric import cosine, sine, tangent
 
 CONTRACT = ("contract",)
@@ -132,10 +133,15 @@ def _own(function: Callable[[ir.IRBuilder, Any], Any]) -> Emission:
     return lambda b, v: function(b, v[0])
 
 
-_EXPONENTIALS: Mapping[Operator, Callable[[ir.IRBuilder, Any, Set[str]], Any]] = MappingProxyType(
-    {Operator.EXPONENTIAL: exponential, Operator.EXPONENTIAL_2: exponential_2}
+_BY_FEATURES: Mapping[Operator, Callable[[ir.IRBuilder, Any, Set[str]], Any]] = MappingProxyType(
+    {
+        Operator.EXPONENTIAL: exponential,
+        Operator.EXPONENTIAL_2: exponential_2,
+        Operator.RECIPROCAL: reciprocal,
+        Operator.RECIPROCAL_SQUARE_ROOT: reciprocal_square_root,
+    }
 )
-"""Functions that have instructions of their own on some processors, which give the same bits."""
+"""Functions that have instructions of their own on some processors."""
 
 _OWN: Mapping[Operator, Callable[[ir.IRBuilder, Any], Any]] = MappingProxyType(
     {
@@ -357,9 +363,9 @@ def emit_operator(
     """
     if operator is Operator.SELECT:
         return builder.select(*operands)
-    powers = _EXPONENTIALS.get(operator)
-    if powers is not None and dtype.is_float and (fp_contract or operator not in LIBRARY_UNARY):
-        return powers(builder, operands[0], features)
+    own = _BY_FEATURES.get(operator)
+    if own is not None and dtype.is_float and (fp_contract or operator not in LIBRARY_UNARY):
+        return own(builder, operands[0], features)
     floats = _FLOAT if fp_contract else _UNCONTRACTED
     table = floats if dtype.is_float else _SIGNED if dtype.is_signed else _UNSIGNED
     if operator not in table:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from polysched.bench.c_programs.calls import prepared_calls
 from polysched.bench.c_programs.programs import PROGRAMS, gallery_programs, programs_of
 from polysched.bench.c_programs.works import WORKS
 from polysched.errors import BenchError
@@ -52,3 +53,33 @@ def test_a_program_of_the_gallery_has_a_schedule_and_inputs() -> None:
     assert program.schedule is not None
     assert program.schedule.steps
     assert set(program.inputs) == {"L"}
+
+
+def test_arrays_hold_what_the_function_accesses(tmp_path: Path) -> None:
+    """Products of sizes are computed from them, not chosen; sizes without an array are refused."""
+    text = "void f(int w, int h, float *x) { for (int i = 0; i < w * h; i++) x[i] = 0; }"
+    (tmp_path / "f.c").write_text(text + " // sizes: w=7, h=5")
+    (program,) = programs_of(tmp_path)
+    assert program.sizes == {"w": 7, "h": 5, "w_h": 35}
+    assert prepared_calls(program).arrays["x"].shape == (35,)
+
+
+@pytest.mark.parametrize(
+    ("declared", "body", "message"),
+    [
+        (
+            "int w, int h, float x[w]",
+            "i < w * h; i++) x[i] = 0;",
+            "1000000 violates .*w >= w_h",
+        ),
+        ("int n, int *k, float *x", "i < n; i++) x[k[i]] = 0;", "elements that data decide"),
+        ("struct s *p", "i < p->n; i++) p->x[i] = 0;", "members of structs"),
+    ],
+)
+def test_functions_that_may_write_outside_of_arrays_are_refused(
+    declared: str, body: str, message: str, tmp_path: Path
+) -> None:
+    text = f"struct s {{ int n; float *x; }}; void f({declared}) {{ for (int i = 0; {body} }}"
+    (tmp_path / "f.c").write_text(text)
+    with pytest.raises(BenchError, match=message):
+        list(programs_of(tmp_path))

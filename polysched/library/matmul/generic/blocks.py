@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from polysched.ir.core.cache_lines import LINE_BYTES
 from polysched.ir.core.kernel import Kernel
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     from polysched.user import Schedule
 
 
+PanelAccess: TypeAlias = Literal["near", "far", "packed"]
+"""How a panel of ``b`` is read: in place, in place while the next panel is prefetched, or copied
+before it is used."""
+
+
 @dataclass(frozen=True)
 class TileBlock:
     """A block whose lanes are columns, computed in register tiles.
@@ -39,14 +44,14 @@ class TileBlock:
         lanes: elements of a vector.
         rows: rows of a register tile.
         vectors: vectors of columns of a register tile: the width of a panel.
-        packed: whether each panel of ``b`` is copied before it is used.
+        access: how each panel of ``b`` is read.
     """
 
     dtype: DType
     lanes: int
     rows: int
     vectors: int
-    packed: bool = False
+    access: PanelAccess = "near"
 
     @property
     def columns(self) -> int:
@@ -56,8 +61,7 @@ class TileBlock:
     @cached_property
     def name(self) -> str:
         """The name of the kernel."""
-        form = "_packed" if self.packed else ""
-        return f"matmul_tiles_{self.rows}x{self.columns}_{self.dtype}{form}"
+        return f"matmul_tiles_{self.rows}x{self.columns}_{self.dtype}_{self.access}"
 
     def schedule(self) -> Schedule:
         """The kernel's schedule: panels of columns, in them tiles of rows, in these the terms."""
@@ -69,7 +73,9 @@ class TileBlock:
             .compute_at("init", at="im")
             .promote("out", at="im", lanes=self.lanes)
         )
-        if self.packed:
+        if self.access == "far":
+            schedule = schedule.prefetch("b", "update.k", of="in", level=1)
+        elif self.access == "packed":
             schedule = schedule.pack("b", "update.in", order=("k", "n"))
             schedule = schedule.vectorize("b_packed.n", self.lanes).unroll("b_packed.n")
             if self.columns * self.dtype.bytes <= 2 * LINE_BYTES:

@@ -14,6 +14,7 @@ from polysched.ir.expr.dtypes import DType
 from polysched.library.matmul.generic.blocks import (
     Block,
     DotBlock,
+    PanelAccess,
     StreamBlock,
     TileBlock,
     TransposeBlock,
@@ -114,7 +115,7 @@ class Planner:
         size: bytes of an element.
         near: bytes of the L2 cache.
         tallest: the height of a tile by its vectors and whether the last of them is masked.
-        tiles: the tiles of earlier plans, by rows, vectors and packing: their names are computed.
+        tiles: the tiles of earlier plans, by rows, vectors and access: their names are computed.
     """
 
     def __init__(self, machine: Machine, dtype: DType) -> None:
@@ -126,7 +127,7 @@ class Planner:
             for vectors in range(1, WIDEST + 1)
             for is_masked in (False, True)
         }
-        self.tiles: dict[tuple[int, int, bool], TileBlock] = {}
+        self.tiles: dict[tuple[int, int, PanelAccess], TileBlock] = {}
 
     def plan(self, product: Strided, threads: int) -> GenericPlan | None:
         """Plan a product; None if no generic kernel takes operands with these strides."""
@@ -297,7 +298,7 @@ class Planner:
         """Add the steps of a block of terms."""
         (m, n, k, a_row, a_term, b_term, _, out_row, _), (a, b, out) = product, starts
         arrays, strides = (A, right, OUT), (a_row, a_term, b_term, out_row)
-        is_packed = self._pays_packing(product, width)
+        is_packed, is_far = self._pays_packing(product, width), n * k * self.size > self.near
         for vectors, panels, column, missing in self._widths(n, width):
             heights = _heights(m, self.tallest[vectors, missing > 0])
             columns, most = vectors * self.lanes, panels
@@ -308,18 +309,23 @@ class Planner:
                 lacking = missing if begin + count == panels else 0
                 row, at = 0, column + begin * columns
                 for height, tiles in heights:
-                    block = self._block(height, vectors, is_packed and tiles >= FEWEST_PACKED)
+                    access: PanelAccess = "near"
+                    if is_packed and tiles >= FEWEST_PACKED:
+                        access = "packed"
+                    elif is_far and not row and panels > 1:
+                        access = "far"
+                    block = self._block(height, vectors, access)
                     corner = (a + row * a_row, b + at, out + row * out_row + at)
                     steps.append(
                         Step(block, arrays, corner, (tiles, count, lacking, k, first, *strides))
                     )
                     row += height * tiles
 
-    def _block(self, height: int, vectors: int, packs: bool) -> TileBlock:
-        block = self.tiles.get((height, vectors, packs))
+    def _block(self, height: int, vectors: int, access: PanelAccess) -> TileBlock:
+        block = self.tiles.get((height, vectors, access))
         if block is None:
-            block = TileBlock(self.dtype, self.lanes, height, vectors, packed=packs)
-            self.tiles[height, vectors, packs] = block
+            block = TileBlock(self.dtype, self.lanes, height, vectors, access)
+            self.tiles[height, vectors, access] = block
         return block
 
     def _tallest(self, vectors: int, is_masked: bool) -> int:

@@ -20,9 +20,9 @@ from tests.support.effort import covering
 NumpyArray = np.ndarray[Any, Any]
 
 BLOCKS = (
-    TileBlock(ps.f32, 16, 3, 2),
+    TileBlock(ps.f32, 16, 3, 2, "far"),
     TileBlock(ps.f32, 16, 1, 1),
-    TileBlock(ps.f64, 8, 2, 3, packed=True),
+    TileBlock(ps.f64, 8, 2, 3, "packed"),
     StreamBlock(ps.f32, 16, 2, 2, 4),
     DotBlock(ps.f32, 16, 2, 3),
     DotBlock(ps.f64, 4, 1, 1),

@@ -56,7 +56,8 @@ FIELDS: list[dict[str, Any]] = [
     {"pack_a": True, "k_block": 5},
     {"prefetch_a": True},
     {"prefetch_a": True, "inner_k": 4, **BLOCKS},
-    {"prefetch_a": True, "m_threads": 2, "n_threads": 2},
+    {"prefetch_a": True, "prefetch_b": 1, "pack_b": False, "m_threads": 2, "n_threads": 2},
+    {"prefetch_b": 3, "prefetch_level": 2, "pack_b": False, "k_block": 4, "inner_k": 4},
 ]
 
 ORDERS = [
