@@ -11,7 +11,6 @@ import islpy as isl
 
 from polysched.autoscheduler.facts.instance_count import instance_count
 from polysched.autoscheduler.facts.operations import count_operations, element_bits
-from polysched.autoscheduler.facts.sizes import with_parameters
 from polysched.autoscheduler.facts.statement import AccessFacts, LoopFacts, StatementFacts
 from polysched.autoscheduler.facts.subscripts import (
     Change,
@@ -29,6 +28,7 @@ from polysched.ir.core.tree import Loop, LoopKind, path
 from polysched.ir.isl.extrema import greatest, least
 from polysched.ir.isl.shared_results import remembered
 from polysched.ir.semantics.memory import concrete_shape
+from polysched.ir.semantics.points import with_parameters
 from polysched.schedule.core.program import Program, prefix_map
 from polysched.vector.passes.lookup import is_lookup
 
