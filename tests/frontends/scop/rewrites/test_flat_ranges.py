@@ -25,6 +25,8 @@ BY_ROWS = [
     "for (int c = 0; c < 2 * w; c++) y[2 * r * w + c] = x[r * w + c / 2];",
     "for (int i = 0; i < w * h; i++) y[i] = x[2 * i] + x[2 * i + 1]; "
     "for (int r = 0; r < h; r++) for (int c = 0; c < w; c++) y[r * w + c] -= x[(r * w + c) * 2];",
+    "for (int i = 0; i < w * h * w; i++) y[i] = 2; for (int p = 0; p < w; p++) for (int r = 1; "
+    "r < h; r++) for (int c = 0; c < w; c++) y[(p * h + r) * w + c] = x[r * w + c];",
     "memset(y, 0, 3 * w * h * 4); for (int p = 0; p < 3; p++) for (int r = 0; r < h; r++) "
     "for (int c = 0; c < w; c++) y[(p * h + r) * w + c] = x[r * w + c];",
 ]  # fmt: skip
@@ -69,3 +71,10 @@ def test_negative_sizes_run_as_written(body: str, tmp_path: Path) -> None:
     assert_as_gcc(text, "f", tmp_path, *_calls(sizes))
     (note,) = [one for one in parse_c(text).notes() if one.startswith("assumed: ")]
     assert re.match("assumed: [wh] >= 0, for otherwise '.*' may multiply negative sizes, ", note)
+
+
+def test_unsigned_products_must_not_wrap_around() -> None:
+    text = TEXT.replace("int w, int h", "unsigned w, unsigned h").format(BY_ROWS[0])
+    notes = parse_c(text).notes()
+    assert any("assumed: h <= 32767, for otherwise '" in note for note in notes)
+    assert any("assumed: w <= 32767, for otherwise '" in note for note in notes)
