@@ -92,7 +92,10 @@ def with_parameters(context: isl.Set, values: Mapping[str, int]) -> isl.Set:
     return context
 
 
-def _checked(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, int]:
+def _checked(kernel: Kernel, given: Any) -> dict[str, int]:
+    if not isinstance(given, Mapping):
+        example = dict.fromkeys(kernel.parameters, 1000)
+        raise ScheduleError(f"sizes={given!r}; expected a dictionary such as {example}")
     checked = {}
     for name, value in given.items():
         if name not in kernel.parameters:
