@@ -132,7 +132,6 @@ def _searched(candidate: Candidate, nest: Nest, context: Context) -> Candidate:
             nest,
             context.machine,
             context.sizes,
-            context.threads,
             LEAST_GAIN * (best.cycles - elsewhere),
             least,
         )

@@ -56,7 +56,6 @@ class Situation:
     nest: Nest
     machine: Machine
     sizes: Mapping[str, int]
-    threads: int = 1
     most_cycles: float = math.inf
     least_cycles: float = 0.0
 
