@@ -40,7 +40,7 @@ from polysched.schedule.primitives.privatize import Privatize
 from polysched.schedule.schedule import Schedule
 
 REBUILT = (time_tiled, owner_tiled, column_formed, row_blocked, row_fused)
-"""Stages that rebuild several nests at once; what they yield is searched like the start."""
+"""Stages that rebuild several nests at once; their results are searched like the start."""
 REBUILT_FOR_THREADS = (column_tiled,)
 """More such stages for several threads: their tiles are slower on one."""
 SEARCH_PART = 0.5
@@ -258,7 +258,7 @@ def _better(
 def _starts(
     plain: Candidate, context: Context, tell: Callable[[str], None]
 ) -> Iterator[tuple[Candidate, frozenset[str]]]:
-    """Yield what the search begins with, and the loops that a stage has made around its nests."""
+    """Yield the starts of the search, each with the loops that a stage has made around nests."""
     first = plain.decisions
     schedule, decisions = normalized(plain.schedule, context.sizes)
     schedule, ordered = stride_ordered(schedule, context.sizes)

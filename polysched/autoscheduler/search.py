@@ -38,7 +38,7 @@ KEPT_PROPOSALS = 2
 
 @dataclass(frozen=True)
 class Context:
-    """What all searches of a call share."""
+    """Inputs and cached decisions that all searches of a call share."""
 
     machine: Machine
     sizes: Mapping[str, int]

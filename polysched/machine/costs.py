@@ -109,7 +109,7 @@ class Costs:
     """
 
     shared_cache_part: float = 0.3
-    """The part of a cache shared among cores that holds what one statement needs.
+    """The part of a cache shared among cores that is available to one statement.
 
     Wavefronts are compared with it. On Zen 4 with 32 MB, one thread scales 8 MB at 97 GB/s, 16 MB
     at 68, 32 MB at 39 and 128 MB at 27. A stencil whose diagonals touch 9 MB takes 90 ms on two

@@ -58,9 +58,9 @@ class Linkage:
     """Description of the code, for the header.
 
     Attributes:
-        target: what the code is compiled for, or how it is to be compiled.
-        threads: how many threads run a call.
-        link: what to link with it.
+        target: the processor of the compiled code, or how to compile for it.
+        threads: the number of threads of a call.
+        link: the libraries to link with it.
     """
 
     target: str

@@ -288,7 +288,7 @@ class Schedule:
     def prefetch(
         self, array: str, at: str, ahead: int = 1, level: int = 1, of: str | None = None
     ) -> Self:
-        """Prefetch what is read later: see :func:`.prefetch`."""
+        """Prefetch elements that a later iteration reads: see :func:`.prefetch`."""
         return self.then(Prefetch(array, at, ahead, level, of))
 
     def stream(self, array: str) -> Self:

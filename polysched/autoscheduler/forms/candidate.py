@@ -44,7 +44,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Situation:
-    """What a recipe works on: a nest of a schedule, and the machine to schedule it for.
+    """Input of a recipe: a nest of a schedule, and the machine to schedule it for.
 
     Attributes:
         sizes: a value for each parameter, for which costs are predicted.

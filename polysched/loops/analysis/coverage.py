@@ -25,7 +25,7 @@ from polysched.loops.ir.nodes import Assign, LoopNode
 
 @dataclass(frozen=True)
 class Miscovered:
-    """A statement whose instances the loops do not run exactly once, and what they do instead."""
+    """A statement whose instances do not run exactly once, and the fault of the loops."""
 
     statement: str
     what: str
