@@ -1,11 +1,22 @@
 """Exceptions of polysched. Any other exception that reaches the user is a bug."""
 
+from __future__ import annotations
+
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class PolyschedError(Exception):
     """Base class; the message names the object at fault, the expected input and the remedy."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the message and the attributes: processes of a pool hand on their errors."""
+        return _unpickled, (type(self), self.args), vars(self)
+
+
+def _unpickled(kind: type[PolyschedError], arguments: tuple[Any, ...]) -> PolyschedError:
+    return kind.__new__(kind, *arguments)
 
 
 class KernelError(PolyschedError):

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from operator import itemgetter
 
 from polysched.autoscheduler.cost.bound import least_cycles
 from polysched.autoscheduler.facts.sizes import LONG_SIZES, model_sizes
@@ -61,6 +60,8 @@ NEAR_LEAST = 0.8
 
 Products of matrices as contractions have 0.82 to 0.85, sums over the rows of a matrix 0.96.
 """
+EQUAL = 1.002
+"""Candidates are equal if their cycles differ by less than this factor from the least ones."""
 TILED_BOUND = 0.8
 """The part of the lower bound that counts after a stage has made tiles.
 
@@ -251,8 +252,15 @@ def _better(
                 cheapest = min(cheapest, begin.cycles)
         if most_cycles <= bound / context.threads or is_out_of_time():
             break
-    by_cycles = sorted(predicted, key=itemgetter(0))
+    least_predicted = min((cycles for cycles, _ in predicted), default=0.0)
+    by_cycles = sorted(predicted, key=partial(_rank, least=least_predicted))
     return [candidate for _, candidate in by_cycles], chain(skipped, (one for one, _ in starts))
+
+
+def _rank(predicted: tuple[float, Candidate], least: float) -> tuple[float, int, float]:
+    """Rank a candidate by its cycles; among equals the one with the fewest steps is first."""
+    cycles, candidate = predicted
+    return max(cycles, least * EQUAL), len(candidate.schedule.steps), cycles
 
 
 def _starts(

@@ -15,13 +15,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
-from polysched.autoscheduler.cost.body import FARTHEST_INTERLEAVED, ISSUE_WIDTH
+from polysched.autoscheduler.cost.body import ISSUE_WIDTH
 from polysched.autoscheduler.cost.carried_chains import carried_chain
 from polysched.autoscheduler.cost.statement import Cost, statement_cost
 from polysched.autoscheduler.cost.sum_starts import with_sum_starts
 from polysched.autoscheduler.cost.traffic import footprint
 from polysched.autoscheduler.facts.derive import statement_facts
-from polysched.autoscheduler.facts.statement import AccessFacts, StatementFacts
+from polysched.autoscheduler.facts.statement import (
+    FARTHEST_INTERLEAVED,
+    AccessFacts,
+    StatementFacts,
+)
 from polysched.ir.core.tree import Loop, LoopKind, path
 from polysched.ir.isl.shared_results import remembered
 from polysched.machine.description import Machine
