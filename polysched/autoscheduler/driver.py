@@ -192,7 +192,7 @@ def _threaded(
 ) -> Proved:
     """Share the work of the proved candidate among threads, where that is proved and gains.
 
-    Another candidate replaces it if it has so much more to share that it is faster on all threads.
+    Another candidate replaces it if its larger shared part makes it faster on all threads.
     """
     best = with_threads(proof.candidate, context)
     found = [best] if best is not proof.candidate else []

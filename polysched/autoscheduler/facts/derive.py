@@ -35,7 +35,7 @@ from polysched.vector.passes.lookup import is_lookup
 SAMPLES = 8
 """Iterations at which trip counts are taken where the middle one is not the average."""
 INSTANCES_ALIKE = 1.02
-"""Factor between both within which trip counts stay as they are: they are mostly exact then."""
+"""Largest factor between two estimates at which trip counts stay: they are mostly exact then."""
 INSTANCES_OFF = 1.5
 """Factor between the product of the trip counts and the instances that is still accepted."""
 
