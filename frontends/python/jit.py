@@ -252,7 +252,7 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "error_model": "leave it out: division by zero gives numpy's result",
     }
 )
-"""Options of ``numba.jit``, each with what to write instead."""
+"""Options of ``numba.jit``, each with its replacement."""
 
 
 @overload

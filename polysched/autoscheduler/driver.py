@@ -39,7 +39,7 @@ from polysched.schedule.primitives.privatize import Privatize
 from polysched.schedule.schedule import Schedule
 
 REBUILT = (time_tiled, owner_tiled, column_formed, row_blocked, row_fused)
-"""Stages that rebuild several nests at once; what they yield is searched like the start."""
+"""Stages that rebuild several nests at once; their results are searched like the start."""
 REBUILT_FOR_THREADS = (column_tiled,)
 """More such stages for several threads: their tiles are slower on one."""
 SEARCH_PART = 0.5
@@ -192,7 +192,7 @@ def _threaded(
 ) -> Proved:
     """Share the work of the proved candidate among threads, where that is proved and gains.
 
-    Another candidate replaces it if it has so much more to share that it is faster on all threads.
+    Another candidate replaces it if its larger shared part makes it faster on all threads.
     """
     best = with_threads(proof.candidate, context)
     found = [best] if best is not proof.candidate else []
@@ -266,7 +266,7 @@ def _rank(predicted: tuple[float, Candidate], least: float) -> tuple[float, int,
 def _starts(
     plain: Candidate, context: Context, tell: Callable[[str], None]
 ) -> Iterator[tuple[Candidate, frozenset[str]]]:
-    """Yield what the search begins with, and the loops that a stage has made around its nests."""
+    """Yield the starts of the search, each with the loops that a stage has made around nests."""
     first = plain.decisions
     schedule, decisions = normalized(plain.schedule, context.sizes)
     schedule, ordered = stride_ordered(schedule, context.sizes)

@@ -18,7 +18,7 @@ READABLE = 1_500
 """Limit on the bounding boxes of a part's instances, in points: some 25 x 25 dots with arrows."""
 
 _BESIDE_AXES = 2
-"""Values that remain of an index that is not an axis: two show what a loop over it carries."""
+"""Values that remain of an index that is not an axis: two show the dependences its loop carries."""
 
 
 def readable_part(

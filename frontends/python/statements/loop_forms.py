@@ -193,7 +193,7 @@ def _unpack(
     lengths: list[ast.expr],
     assignments: list[ast.stmt],
 ) -> None:
-    """Collect the lengths of what a loop iterates over, and the assignments of its targets."""
+    """Collect the lengths of the sequences of a loop, and the assignments of its targets."""
     function = _called(reader, source)
     arguments = source.args if isinstance(source, ast.Call) else []
     if function is enumerate and isinstance(source, ast.Call):

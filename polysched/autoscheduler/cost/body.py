@@ -1,4 +1,4 @@
-"""What one iteration of the innermost loop needs of the execution units and ports.
+"""Demand of one iteration of the innermost loop on the execution units and ports.
 
 The *body* of an iteration is all copies that unrolled loops write out, each on the lanes of a
 vector.
@@ -96,7 +96,7 @@ def arithmetic_cycles(operations: Operations, machine: Machine, units: int = 0) 
 
 
 class Body:
-    """What one iteration of the innermost loop needs."""
+    """Demand of one iteration of the innermost loop on each resource."""
 
     def __init__(
         self,

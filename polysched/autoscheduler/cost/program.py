@@ -1,4 +1,4 @@
-"""Costs of the statements of a program: each statement with what others leave in caches for it.
+"""Costs of the statements of a program, each with the data that others leave in caches for it.
 
 Statements that share loops share data. In the same loops, a value is loaded once for all of them.
 In the same iteration of a common outer loop, a later statement finds what an earlier one has used
@@ -101,7 +101,7 @@ def _beside(program: Program, name: str) -> list[str]:
 
 
 def shared_facts(program: Program, name: str, sizes: Mapping[str, int]) -> StatementFacts:
-    """Derive the facts of a statement, with what earlier statements of common loops leave for it.
+    """Derive the facts of a statement, with the data that earlier statements leave in caches.
 
     A read that one of them has already loaded in the same loops is left out.
     """

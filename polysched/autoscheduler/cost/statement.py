@@ -168,7 +168,7 @@ def _newest_cycles(facts: StatementFacts) -> float:
 
 
 def _together(used: dict[str, float], body: Body) -> dict[str, float]:
-    """Return what a body needs of each resource, beside what other statements in it have used."""
+    """Return the demand of a body on each resource, beside that of its other statements."""
     resources = body.resources()
     together = {name: used.get(name, 0.0) + cycles for name, cycles in resources.items()}
     chain = chain_cycles(body, ISSUE_WIDTH * together["issue"])

@@ -154,7 +154,7 @@ def _form(width: int, columns: int, dtype: DType, causal: bool, masked: bool) ->
 def _first_common(
     lead: tuple[int, ...], shapes: list[tuple[int, ...]], mask: NumpyArray | None
 ) -> int:
-    """The first leading dimension from which on all arrays have every index, and one mask serves.
+    """The first leading dimension after which all arrays have every index and share one mask.
 
     Args:
         lead: the leading dimensions of the result.

@@ -21,8 +21,6 @@ from itertools import groupby
 
 from polysched.vector.ir import (
     Assign,
-    Branch,
-    Loop,
     Node,
     Sequence,
     Statement,
@@ -30,7 +28,7 @@ from polysched.vector.ir import (
     VectorProgram,
 )
 from polysched.vector.passes.unmask import has_fixed_lanes
-from polysched.vector.rewrite import map_assigned, map_statements, walk_value
+from polysched.vector.rewrite import map_assigned, map_children, map_statements, walk_value
 from polysched.vector.values import (
     Access,
     Active,
@@ -71,12 +69,7 @@ def _with_shared(node: Node) -> Node:
                 run = list(group)
                 shared += map(_with_shared, run) if lanes is None else _sharing(run)
             return Sequence(tuple(shared))
-        case Loop(body=body):
-            return replace(node, body=_with_shared(body))
-        case Branch(then=then, otherwise=otherwise):
-            second = None if otherwise is None else _with_shared(otherwise)
-            return replace(node, then=_with_shared(then), otherwise=second)
-    return node
+    return map_children(node, _with_shared)
 
 
 def _fixed_lanes(node: Node) -> Lanes | None:
