@@ -40,9 +40,13 @@ def _ends_at_stored_element(kernel: Kernel, statement: Statement) -> bool:
         or statement.reduction.order is not Order.ANY
         or len(around[-1].statements) > 1
         or not isinstance(around[-1].body, Leaf)
-        or around[-1].name != statement.indices[-1]
+        or (around[-2].name, around[-1].name) != statement.indices[-2:]
     ):
         return False
+    last = len(statement.indices) - 1
+    ends = [end for _, end in _rows(statement).dim_max(0).get_pieces()]
+    if not any(end.involves_dims(isl.dim_type.in_, last - 1, 1) for end in ends):
+        return False  # all rows end at the same element
     names = around[-2].statements
     later = names[names.index(statement.name) + 1 :]
     written = {kernel.statements[name].target.array for name in later}
@@ -51,11 +55,8 @@ def _ends_at_stored_element(kernel: Kernel, statement: Statement) -> bool:
 
 def _parts(statement: Statement, terms: int) -> tuple[isl.Set, isl.Set]:
     """Return the instances of the full groups of terms, and the others."""
-    domain = statement.domain
+    domain, rows = statement.domain, _rows(statement)
     last = domain.dim(isl.dim_type.set) - 1
-    rows = isl.Map.from_range(domain.reset_tuple_id()).move_dims(
-        isl.dim_type.in_, 0, isl.dim_type.out, 0, last
-    )
     first = rows.dim_min(0)
     count = rows.dim_max(0).sub(first).add_constant_val(isl.Val(1))
     groups = count.scale_down_val(isl.Val(terms)).floor()
@@ -64,3 +65,10 @@ def _parts(statement: Statement, terms: int) -> tuple[isl.Set, isl.Set]:
     full = rows.intersect(below).move_dims(isl.dim_type.out, 0, isl.dim_type.in_, 0, last).range()
     full = full.set_tuple_id(domain.get_tuple_id()).intersect(domain)
     return full.coalesce(), domain.subtract(full).coalesce()
+
+
+def _rows(statement: Statement) -> isl.Map:
+    """Return the values of the innermost loop in each iteration of the loops around it."""
+    domain = statement.domain.reset_tuple_id()
+    last = domain.dim(isl.dim_type.set) - 1
+    return isl.Map.from_range(domain).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, last)
