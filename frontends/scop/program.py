@@ -120,15 +120,19 @@ class CProgram:
                         is_size=name in sizes,
                     )
                 )
+        fallback = self.fallback
+        all_sizes = dict.fromkeys(self.outside.sizes)
+        if fallback is not None:
+            all_sizes |= dict.fromkeys(self.as_written.outside.sizes)
         return CFunction(
             self.region.name,
             tuple(arguments),
             self.result,
-            self.fallback,
+            fallback,
             self._members(),
             {
                 size.name: size.derived.value
-                for size in self.outside.sizes
+                for size in all_sizes
                 if isinstance(size.derived, DerivedSize)
             },
             {

@@ -166,7 +166,9 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
 
 
 def translated_form(parsed: ParsedSource, form: Region, settings: Settings) -> Translation:
-    """Translate the form of a region that another translation found."""
+    """Translate the form of a region that another translation found, exactly for all sizes."""
+    if form.for_all_sizes is not None:
+        form = replace(form, items=form.for_all_sizes)
     return _without_walks(parsed, form, settings)
 
 

@@ -279,6 +279,11 @@ def _starts(
         other = replace(start(schedule, context), decisions=(*first, *decisions))
         origins.insert(1 if is_expanded else 0, other)
     yield from ((origin, frozenset()) for origin in origins)
+    if len(origins) > 1 and is_expanded:
+        # Some nests are faster with their temporaries in registers, others distributed.
+        kept, parts = normalized(plain.schedule, context.sizes, privatizes=False)
+        if parts:
+            yield replace(start(kept, context), decisions=(*first, *parts)), frozenset()
     tell("aligning loops for tiles")
     for origin in origins:
         for tiles in (*REBUILT, *(REBUILT_FOR_THREADS if context.threads > 1 else ())):

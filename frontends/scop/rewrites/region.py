@@ -51,6 +51,8 @@ class Region:
         ended: the variables of the function whose values after the region nothing reads.
         hoisted: the declarations in C of the pointers that are read before the region.
         leaves_loops: whether a loop may be left before its condition fails.
+        for_all_sizes: the statements in a form that is exact for sizes that `items` exclude; None
+            if there is no other form.
     """
 
     function: c_ast.FuncDef
@@ -65,6 +67,7 @@ class Region:
     ended: frozenset[str] = frozenset()
     hoisted: tuple[str, ...] = ()
     leaves_loops: bool = True
+    for_all_sizes: tuple[c_ast.Node, ...] | None = None
 
     @property
     def is_marked(self) -> bool:

@@ -14,7 +14,7 @@ from polysched.frontends.scop.rewrites.size_values import c_text
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by, pointed_name
 from polysched.frontends.scop.source.trees import names_in, walk
 from polysched.frontends.scop.types.polynomials import Monomial, Polynomial, plus, times
-from polysched.ir.expr.dtypes import DType, u32
+from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Index, Parameter
 
 LONG = frozenset({"long", "size_t", "ptrdiff_t", "ssize_t", "int64_t", "uint64_t"})
@@ -120,10 +120,6 @@ class RowLengths:
                     words = _words(type_.type)
                 case c_ast.ID(name=name) if name in self._values:
                     words, value = self.types[name][0], self._values[name]
-                case c_ast.ID(name=name) if name in self.sizes:
-                    if self.sizes[name] == u32:
-                        return False
-                    continue
                 case _:
                     continue
             if not self.is_exact(value) or not (words & LONG or self._is_int(words, value)):

@@ -84,7 +84,10 @@ def _largest_array(kernel: Kernel, sizes: Mapping[str, int]) -> float:
     )
 
 
-def _checked(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, int]:
+def _checked(kernel: Kernel, given: Any) -> dict[str, int]:
+    if not isinstance(given, Mapping):
+        example = dict.fromkeys(kernel.parameters, 1000)
+        raise ScheduleError(f"sizes={given!r}; expected a dictionary such as {example}")
     checked = {}
     for name, value in given.items():
         if name not in kernel.parameters:

@@ -48,11 +48,26 @@ def iterations_of_use(
     unused = program.statements[producer].domain.subtract(uses.domain())
     if not unused.is_empty():
         raise ScheduleError(
-            f"instances of '{producer}' have no iteration to run in: loop '{at}' does "
-            f"not read what {unused.sample_point()} produces; declare only what is read, or a "
-            "minimum= of the parameters if it is their smallest values at which nothing reads it"
+            f"some instances of '{producer}' have no iteration to run in: no iteration of loop "
+            f"'{at}' reads the value of {_sample(unused, producer)}; declare only values that are "
+            "read, or minimum= of a parameter, if only the smallest sizes have such instances"
         )
     return uses
+
+
+def _sample(instances: isl.Set, statement: str) -> str:
+    """An instance of a statement in a message, ``P[0,1] with h = 1``."""
+    point = instances.sample_point()
+
+    def value(kind: isl.dim_type, position: int) -> str:
+        return str(point.get_coordinate_val(kind, position))
+
+    indices = ",".join(value(isl.dim_type.set, i) for i in range(instances.dim(isl.dim_type.set)))
+    sizes = ", ".join(
+        f"{instances.get_dim_name(isl.dim_type.param, i)} = {value(isl.dim_type.param, i)}"
+        for i in range(instances.dim(isl.dim_type.param))
+    )
+    return f"{statement}[{indices}]{' with ' if sizes else ''}{sizes}"
 
 
 def first_use(

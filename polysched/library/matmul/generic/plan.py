@@ -301,7 +301,9 @@ class Planner:
         """Add the steps of a block of terms."""
         (m, n, k, a_row, a_term, b_term, _, out_row, _), (a, b, out) = product, starts
         arrays, strides = (A, right, OUT), (a_row, a_term, b_term, out_row)
-        is_packed, is_far = self._pays_packing(product, width), n * k * self.size > self.near
+        is_packed = self._pays_packing(product, width)
+        is_narrow = width * self.lanes * self.size < self.machine.costs.narrow_panel
+        is_far = n * k * self.size > self.near and not is_narrow
         for vectors, panels, column, missing in self._widths(n, width):
             heights = _heights(m, self.tallest[vectors, missing > 0])
             columns, most = vectors * self.lanes, panels

@@ -114,7 +114,8 @@ def test_narrow_panels_of_a_streamed_b_are_packed_for_several_tiles_of_rows() ->
         problem = Problem(Sizes(m, 4096, 4096, 1))
         config = plan(problem, machine)
         assert config.pack_b is packs
-        assert config.prefetch_b == 1 if packs else config.prefetch_b > 1
+        # A vector of AVX2 is half a line.
+        assert config.prefetch_b == 1 if packs else (config.prefetch_b > 1) is (machine is wide)
         schedule = matmul_schedule(matmul_kernel(m, 4096, 4096), config, machine)
         assert check(schedule).is_legal
 
