@@ -189,7 +189,7 @@ def numbers_before(region: Region) -> dict[str, c_ast.Node]:
 
 
 def with_values_around(parsed: ParsedSource, region: Region) -> Region:
-    """Compute values before a part of a function, and let it leave others to what follows."""
+    """Compute values before a part of a function, and pass others on to the code after it."""
     typedefs = typedefs_of(parsed.tree, region.before)
 
     layouts = Layouts(parsed, typedefs)

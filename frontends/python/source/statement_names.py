@@ -26,7 +26,7 @@ _NAMES: Mapping[type[ast.AST], str] = MappingProxyType(
         ast.ImportFrom: "'import'",
         ast.JoinedStr: "a formatted string",
         ast.Lambda: "'lambda'",
-        ast.List: "a list (np.empty makes an array to fill)",
+        ast.List: "a list (np.array([...]) makes an array of it, np.empty one to fill)",
         ast.ListComp: "a list comprehension (np.empty makes an array to fill)",
         ast.NamedExpr: "an assignment expression, ':=',",
         RecordTree: "a whole dictionary, tuple or record, not one of its values,",
@@ -35,7 +35,7 @@ _NAMES: Mapping[type[ast.AST], str] = MappingProxyType(
         ast.Slice: "a slice",
         ast.Starred: "an argument with a star",
         ast.TryStar: "'try'",
-        ast.Tuple: "a tuple",
+        ast.Tuple: "a tuple (np.array((...)) makes an array of it)",
         ast.Yield: "'yield'",
         ast.YieldFrom: "'yield'",
     }

@@ -47,7 +47,7 @@ class Region:
             None for a whole function.
         members: the variables that stand for members of structs outside the region, by name.
         derived: the sizes that are computed from others at the entry, by name.
-        results: the variables that hold what the region leaves in counters and pointers.
+        results: the variables that hold the final values of counters and pointers.
         ended: the variables of the function whose values after the region nothing reads.
         hoisted: the declarations in C of the pointers that are read before the region.
         leaves_loops: whether a loop may be left before its condition fails.

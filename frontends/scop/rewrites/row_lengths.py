@@ -1,4 +1,4 @@
-"""How statements subscript arrays: row lengths, as in ``a[y * w + x]``, and what locals hold."""
+"""Row lengths in the subscripts of arrays, as in ``a[y * w + x]``, and values of locals."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class RowLengths:
         return pointer
 
     def polynomial(self, node: c_ast.Node, depth: int = 0) -> Polynomial:
-        """Return an integer as a polynomial; what is not a sum or product of names is an atom."""
+        """Return an integer as a polynomial; any part but a sum or product of names is an atom."""
         match node:
             case c_ast.ID(name=name) if name in self.sizes:
                 return {(Parameter(name),): 1}
