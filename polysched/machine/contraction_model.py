@@ -166,8 +166,7 @@ def exceeds_sets(step_bytes: int, count: float, machine: Machine) -> bool:
     nearest = machine.cache(1)
     if nearest is None or step_bytes % nearest.line:
         return False
-    sets = nearest.bytes // (nearest.associativity * nearest.line)
-    distinct = sets // gcd(sets, step_bytes // nearest.line)
+    distinct = nearest.sets // gcd(nearest.sets, step_bytes // nearest.line)
     return count > distinct * nearest.associativity
 
 

@@ -6,7 +6,7 @@ import click
 
 from polysched.bench.measure.race import Work
 from polysched.bench.measure.speedup import by_peer, over_each
-from polysched.bench.quantized_layers import (
+from polysched.bench.quantized import (
     PEERS,
     SUITE,
     LayerSize,

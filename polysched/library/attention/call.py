@@ -38,16 +38,6 @@ class AttentionCode:
         """The name of the kernel."""
         return self.form.name
 
-    @property
-    def arrays(self) -> int:
-        """The number of arrays of the kernel."""
-        return 5 + self.form.masked
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The parameters of the kernel."""
-        return self.form.parameters
-
     def schedule(self) -> Schedule:
         """The schedule that a call compiles, to be shown, edited or exported."""
         # Imported for a new kernel only, as in :mod:`polysched.library.on_demand`.
@@ -164,7 +154,7 @@ def _form(width: int, columns: int, dtype: DType, causal: bool, masked: bool) ->
 def _first_common(
     lead: tuple[int, ...], shapes: list[tuple[int, ...]], mask: NumpyArray | None
 ) -> int:
-    """The first leading dimension from which on all arrays have every index, and one mask serves.
+    """The first leading dimension after which all arrays have every index and share one mask.
 
     Args:
         lead: the leading dimensions of the result.

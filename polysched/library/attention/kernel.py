@@ -87,11 +87,6 @@ class Attention:
     whole: bool = False
 
     @property
-    def parameters(self) -> tuple[str, ...]:
-        """The parameters of the kernel: heads, blocks of queries, and keys or blocks of them."""
-        return "heads", "panels", "blocks" if self.whole else "keys"
-
-    @property
     def panel(self) -> int:
         """Queries of a block. The number of queries is a multiple: all vectors are full."""
         return VECTORS * self.lanes
@@ -147,7 +142,8 @@ def attention_kernel(form: Attention) -> Kernel:  # noqa: PLR0915  (one nest, in
     if form.dtype not in (f32, f64):
         raise KernelError(f"attention: elements of type {form.dtype}; expected f32 or f64")
     build = KernelBuilder(form.name)
-    heads, panels, length = (build.parameter(name, minimum=1) for name in form.parameters)
+    names = "heads", "panels", "blocks" if form.whole else "keys"
+    heads, panels, length = (build.parameter(name, minimum=1) for name in names)
     keys = form.keys * length if form.whole else length
     blocks = length if form.whole else (keys + form.keys - 1) // form.keys
     queries = form.panel * panels

@@ -37,7 +37,7 @@ _LARGEST = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class Options:
-    """The keyword arguments of a convolution that are no arrays, as they are given."""
+    """The keyword arguments of a convolution other than arrays, unchanged."""
 
     stride: Any = 1
     padding: Any = 0
@@ -219,9 +219,11 @@ def _size(
             f"{who}: groups={groups} does not divide the {number} channels of '{which}'"
         )
     if channels != group_in * groups:
+        of_groups = f" in each of {groups} groups" if groups > 1 else ""
         raise CallError(
-            f"{who}: 'x' has {channels} channels and 'weight' {group_in} input channels in each "
-            f"of {groups} groups; expected {group_in * groups} channels of 'x'"
+            f"{who}: 'x' has {channels} channels and 'weight' {group_in} input channels"
+            f"{of_groups}; expected {group_in * groups} channels of 'x' with "
+            f"layout={options.layout!r}"
         )
     strides, dilations = (
         list(_numbers(who, name, getattr(options, name), dimensions, 1))

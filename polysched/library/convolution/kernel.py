@@ -131,22 +131,17 @@ class Extents:
     image: tuple[Operand, ...]
 
 
-def parameters_of(size: Convolution) -> tuple[str, ...]:
-    """The parameters of a kernel for any size: the images, then pixels and image of each axis."""
-    axes = AXES[-len(size.pixels) :]
-    return ("images", *(name for axis in axes for name in (f"pixels_{axis}", f"image_{axis}")))
-
-
 def _extents(build: KernelBuilder, size: Convolution, *, any_size: bool) -> Extents:
     """The extents, as literals or as parameters of images that are as large as the filter."""
     if not any_size:
         return Extents(size.images, size.pixels, size.image)
-    names = iter(parameters_of(size))
-    images = build.parameter(next(names), minimum=1)
-    pixels, image = [], []
-    for stride, span, padding in zip(size.strides, size.spans, size.paddings, strict=True):
-        count = build.parameter(next(names), minimum=1)
-        extent = build.parameter(next(names), minimum=span)
+    images = build.parameter("images", minimum=1)
+    pixels, image, axes = [], [], AXES[-len(size.pixels) :]
+    for axis, stride, span, padding in zip(
+        axes, size.strides, size.spans, size.paddings, strict=True
+    ):
+        count = build.parameter(f"pixels_{axis}", minimum=1)
+        extent = build.parameter(f"image_{axis}", minimum=span)
         last = count * stride - stride + span
         build.assume(last <= extent + sum(padding))
         build.assume(extent + sum(padding) < last + stride)

@@ -15,7 +15,7 @@ from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.dtypes import as_dtype
 from polysched.library.convolution.arguments import Options, Request, checked
 from polysched.library.convolution.format import Format, multiplied_as, total_of
-from polysched.library.convolution.kernel import convolution_kernel, parameters_of
+from polysched.library.convolution.kernel import convolution_kernel
 from polysched.library.convolution.prepare import (
     NumpyArray,
     Prepared,
@@ -70,16 +70,6 @@ class ConvolutionCode:
     def name(self) -> str:
         """The name of the kernel."""
         return self.size.name
-
-    @property
-    def arrays(self) -> int:
-        """The number of arrays of the kernel."""
-        return 3 + sum((self.finish.scale, self.finish.bias, self.finish.residual))
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The parameters of the kernel."""
-        return parameters_of(self.size) if self.any_size else ()
 
     def kernel(self) -> Kernel:
         """The kernel that a call schedules."""

@@ -88,7 +88,9 @@ def sums_kernel(finish: Finish, block: int) -> Kernel:
     """
     build = KernelBuilder("winograd_sums")
     tiles, channels = _tiles(build)
-    height, width, blocks = (build.parameter(name, minimum=1) for name in _SIZES_OUT)
+    height, width, blocks = (
+        build.parameter(name, minimum=1) for name in ("height", "width", "blocks")
+    )
     steps = (TILE, tiles[1], height), (TILE, tiles[2], width), (block, blocks, channels)
     for step, count, extent in steps:
         build.assume(step * count - step < extent)
@@ -156,16 +158,6 @@ class WinogradCode:
         """The name of the kernel."""
         return "winograd_image" if self.finish is None else "winograd_sums"
 
-    @property
-    def arrays(self) -> int:
-        """The number of arrays of the kernel."""
-        return 2 + (self.finish.bias + self.finish.residual if self.finish else 0)
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The parameters of the kernel."""
-        return (*_SIZES, *(_SIZES_OUT if self.finish else ()))
-
     def kernel(self) -> Kernel:
         """The kernel that a call schedules."""
         return image_kernel() if self.finish is None else sums_kernel(self.finish, self.block)
@@ -175,13 +167,10 @@ class WinogradCode:
         return winograd_schedule(self.kernel(), machine, 2 if self.is_parallel else 1)
 
 
-_SIZES = ("images", "rows", "columns", "channels")
-_SIZES_OUT = ("height", "width", "blocks")
-
-
 def _tiles(build: KernelBuilder) -> tuple[tuple[Expression, ...], Expression]:
     """The extents of the tiles, and the channels, as parameters."""
-    *tiles, channels = (build.parameter(name, minimum=1) for name in _SIZES)
+    names = ("images", "rows", "columns", "channels")
+    *tiles, channels = (build.parameter(name, minimum=1) for name in names)
     return tuple(tiles), channels
 
 

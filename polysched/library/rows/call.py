@@ -200,16 +200,6 @@ class RowCode:
         """The name of the kernel."""
         return f"{self.function}_rows_{self.dtype}"
 
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The parameters of the kernel."""
-        return ("rows", "columns", "first") if self.is_far else ("rows", "columns")
-
-    @property
-    def arrays(self) -> int:
-        """The number of arrays of the kernel."""
-        return 2 if self.function == "softmax" else 6
-
     def schedule(self) -> Schedule:
         """The schedule that a call compiles, to be shown, edited or exported."""
         vectors, lanes = 1 if self.is_short else LONG_VECTORS, self.machine.lanes(self.dtype.bits)

@@ -13,9 +13,10 @@ _SEVERAL: Mapping[str, str] = MappingProxyType(
         "vectorise vectorize_loop simd": "vectorize(loop, lanes)",
         "strip_mine stripmine divide_loop chunk": "split(loop, factor)",
         "block tile_loop tile_using_for": "tile(loops, factors)",
-        "interchange permute swap reorder_loops sink hoist": "reorder(*loops), the outermost first",
-        "fission fiss loop_distribution": "distribute(loop)",
-        "fusion compute_with merge": "fuse(first, second)",
+        "interchange permute swap sink hoist": "reorder(*loops), the outermost first",
+        "loop_interchange reorder_loops": "reorder(*loops), the outermost first",
+        "fission fiss loop_distribution loop_fission": "distribute(loop)",
+        "fusion loop_fusion compute_with merge": "fuse(first, second)",
         "fuse_loops coalesce flatten mult_loops": "collapse(outer, inner, into)",
         "unroll_loop": "unroll(loop)",
         "unroll_and_jam unroll_jam jam": "split(loop, factor), reorder and unroll",
@@ -40,11 +41,15 @@ _SEVERAL: Mapping[str, str] = MappingProxyType(
         "run call execute": "compile(), which returns the function to call",
         "threads num_threads set_num_threads": "compile(), whose function takes threads=",
         "load read from_file": "apply(file)",
-        "print_loop_nest print lower": "show()",
+        "print_loop_nest print lower get_loops loops get_block get_child_blocks": "show()",
+        "autoschedule autotune auto optimize": "ps.optimize(schedule)",
+        "export compile_to_file compile_to_object compile_to_c": "ps.export(schedule, path)",
+        "save dump write to_file": "trace(), the text of a schedule file",
+        "undo pop remove": "no step: a step returns a new schedule and leaves the old one as it is",
         "verify validate prove": "check()",
     }
 )
-"""Names in Halide, TVM, Exo, MLIR and textbooks, each with what to write instead.
+"""Names in Halide, TVM, Exo, MLIR and textbooks, each with its replacement.
 
 Our own names do not belong here.
 """
@@ -57,11 +62,13 @@ MODULE_NAMES: Mapping[str, str] = MappingProxyType(
     {
         "njit": "ps.jit",
         "guvectorize": "ps.jit",
+        "stencil": "ps.jit",
         "prange": "range, and threads=2 of ps.jit or parallel(loop) of a schedule",
         "Func": "ps.KernelBuilder, or polysched.frontends.halide for Halide's notation",
         "Pipeline": "ps.KernelBuilder, or polysched.frontends.halide for Halide's notation",
         "Var": "build.loops(i=n) of a ps.KernelBuilder",
         "RDom": "build.loops(k=n) of a ps.KernelBuilder, with order='any' of the statement",
+        "reduce_axis": "build.loops(k=n) of a ps.KernelBuilder, with order='any' of the statement",
         "Buffer": "build.input, build.output or build.inout of a ps.KernelBuilder",
         "placeholder": "build.input of a ps.KernelBuilder",
         "compute": "build.loops and an assignment, of a ps.KernelBuilder",
@@ -70,6 +77,7 @@ MODULE_NAMES: Mapping[str, str] = MappingProxyType(
         "autoschedule": "ps.optimize(kernel)",
         "autotune": "ps.optimize(kernel)",
         "load_schedule": "ps.Schedule(kernel).apply(file)",
+        "te": "ps.KernelBuilder for the computation, and ps.Schedule(kernel) for its schedule",
         "float32": "ps.f32",
         "float64": "ps.f64",
         "int32": "ps.i32",
@@ -77,7 +85,18 @@ MODULE_NAMES: Mapping[str, str] = MappingProxyType(
         "uint8": "ps.u8",
     }
 )
-"""Names of the modules of numba, Halide, TVM and numpy, each with what to write instead."""
+"""Names of the modules of numba, Halide, TVM and numpy, each with its replacement."""
+
+JIT_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "py_func": "python",
+        "inspect_asm": "schedule.show('asm')",
+        "inspect_types": "report()",
+        "parallel_diagnostics": "report()",
+        "nopython_signatures": "signatures",
+    }
+)
+"""Attributes of numba's compiled functions, each with its replacement."""
 
 
 def replacement(name: str, known: Iterable[str]) -> str:

@@ -30,8 +30,7 @@ def test_the_kernels_and_the_weights_make_a_convolution() -> None:
 def test_schedules_for_threads_and_other_machines_are_legal(finish: Finish | None) -> None:
     code = WinogradCode(finish, True, 32)
     assert check(code.schedule("haswell-avx2")).is_legal
-    assert tuple(code.kernel().parameters) == code.parameters
-    assert len(code.kernel().arrays) == code.arrays
+    assert code.kernel().name == code.name
 
 
 def test_weights_that_are_not_finite_propagate() -> None:

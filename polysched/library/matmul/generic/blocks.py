@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from polysched.ir.core.cache_lines import LINE_BYTES
 from polysched.ir.core.kernel import Kernel
@@ -52,11 +52,6 @@ class TileBlock:
     rows: int
     vectors: int
     access: PanelAccess = "near"
-    arrays: ClassVar[int] = 3
-    parameters: ClassVar[tuple[str, ...]] = (
-        *("tiles", "panels", "missing", "terms", "first"),
-        *("a_row", "a_term", "b_row", "out_row"),
-    )
 
     @property
     def columns(self) -> int:
@@ -112,11 +107,6 @@ class StreamBlock:
     vectors: int
     group: int
     ahead: int
-    arrays: ClassVar[int] = 3
-    parameters: ClassVar[tuple[str, ...]] = (
-        *("panels", "missing", "groups", "first"),
-        *("a_row", "a_term", "b_row", "out_row"),
-    )
 
     @property
     def columns(self) -> int:
@@ -167,11 +157,6 @@ class DotBlock:
     lanes: int
     rows: int
     columns: int
-    arrays: ClassVar[int] = 3
-    parameters: ClassVar[tuple[str, ...]] = (
-        *("tiles", "panels", "terms", "first"),
-        *("a_row", "b_row", "out_row", "out_column"),
-    )
 
     @cached_property
     def name(self) -> str:
@@ -236,8 +221,6 @@ class TransposeBlock:
 
     dtype: DType
     lanes: int
-    arrays: ClassVar[int] = 2
-    parameters: ClassVar[tuple[str, ...]] = ("columns", "terms", "b_row", "out_row")
 
     @cached_property
     def name(self) -> str:

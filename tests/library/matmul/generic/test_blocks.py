@@ -38,8 +38,7 @@ def numbers(shape: tuple[int, ...], dtype: ps.DType, seed: int) -> NumpyArray:
 def test_a_block_is_proved_for_all_sizes(block: Block) -> None:
     schedule = block.schedule()
     assert schedule.check().is_legal
-    assert schedule.kernel.parameters == block.parameters
-    assert len(schedule.kernel.arrays) == block.arrays
+    assert schedule.kernel.name == block.name
 
 
 @covering(1, missing=[0, 5], first=[0, 1], block=BLOCKS[:4])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import polysched as ps
-from polysched.library.matmul.generic.blocks import DotBlock, StreamBlock, TileBlock
+from polysched.library.matmul.generic.blocks import Block, DotBlock, StreamBlock, TileBlock
 from polysched.library.matmul.generic.plan import (
     OUT,
     SCRATCH,
@@ -33,9 +34,14 @@ def run(plan: GenericPlan, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> Non
             _step(step, memories)
 
 
+@cache
+def parameters_of(block: Block) -> tuple[str, ...]:
+    return block.schedule().kernel.parameters
+
+
 def _step(step: Step, memories: Sequence[np.ndarray]) -> None:  # type: ignore[type-arg]
     block = step.block
-    given_parameters = dict(zip(block.parameters, step.parameters, strict=True))
+    given_parameters = dict(zip(parameters_of(block), step.parameters, strict=True))
     views = [memories[at][start:] for at, start in zip(step.arrays, step.starts, strict=True)]
     terms = given_parameters.get("terms", 0)
 
