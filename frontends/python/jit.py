@@ -153,6 +153,10 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
                 self._repeated.add(key, passed, call)
         return as_given(flat.values(), result)  # type: ignore[no-any-return]
 
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """The function, or as an attribute of an instance, a method."""
+        return self if instance is None else functools.partial(self, instance)
+
     def specialized(
         self, values: Mapping[str, Any], shared: Mapping[str, str] | None = None
     ) -> Specialization:
