@@ -236,6 +236,8 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
         subject = f"function '{self.python.__name__}': argument '{name}'"
         if isinstance(value, np.matrix):
             raise CallError(f"{subject} is a matrix, whose * differs; pass np.asarray(...) of it")
+        if isinstance(value, type | np.dtype):
+            raise CallError(f"{subject} is a type; pass its name, '{np.dtype(value).name}'")
         return as_array(value, subject)
 
 

@@ -377,6 +377,17 @@ def test_errors_of_the_function_have_a_short_traceback() -> None:
     assert names[-1] == "read_function"
 
 
+def test_a_type_is_passed_by_its_name() -> None:
+    @ps.jit
+    def converted(x: Any, dtype: Any) -> Any:
+        return x.astype(dtype)
+
+    assert converted(np.ones(2), "float32").dtype == np.float32
+    for dtype in (np.float32, np.dtype("f4")):
+        with pytest.raises(CallError, match="'dtype' is a type; pass its name, 'float32'"):
+            converted(np.ones(2), dtype)
+
+
 def test_a_method() -> None:
     @dataclass
     class Filter:
