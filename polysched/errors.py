@@ -40,14 +40,14 @@ class LoopReferenceError(ScheduleError):
 
     Attributes:
         reference: the loop name as the step spells it.
-        what: the problem with the loop; the first part of the message.
+        problem: the problem with the loop; the first part of the message.
         advice: the default second part of the message; a caller may replace it by better advice.
     """
 
-    def __init__(self, reference: str, what: str, advice: str) -> None:
-        super().__init__(f"{what}{advice}")
+    def __init__(self, reference: str, problem: str, advice: str) -> None:
+        super().__init__(f"{problem}{advice}")
         self.reference = reference
-        self.what = what
+        self.problem = problem
         self.advice = advice
 
 

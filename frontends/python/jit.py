@@ -12,8 +12,8 @@ bits, except for the order of ``np.sum`` and similar functions (`reductions.py`)
 that `decorator.py` lists. A function that cannot be compiled raises an error that points at the
 reason; it never runs in Python instead. ``function.python(...)`` is the original.
 
-Compilation copies the numbers and arrays that the function reads from outside, and the functions
-that it calls, into the code. If such a variable is assigned later, the code keeps the old value.
+The code holds the values that global numbers, arrays and functions have when it is compiled. If a
+global changes later, calls still use the old value, until a call with other types compiles again.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "error_model": "leave it out: division by zero gives numpy's result",
     }
 )
-"""Options of ``numba.jit``, each with what to write instead."""
+"""Options of ``numba.jit``, each with its replacement."""
 
 
 @overload

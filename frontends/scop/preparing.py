@@ -77,14 +77,15 @@ def _with_derived_sizes(parsed: ParsedSource, region: Region) -> Region:
     names = Names(frozenset(taken))
     integers = sizes_of(numbers, region.items)
     sizes = {name: dtype for name, dtype in integers.items() if dtype.is_signed}
-    items = with_counted_steps(region.items, sizes, names)
-    rows = RowLengths(items, integers, _element_bytes(parsed, region, typedefs))
+    flat = with_counted_steps(region.items, sizes, names)
+    rows = RowLengths(flat, integers, _element_bytes(parsed, region, typedefs))
     items = FlatRanges(rows, names).rewritten()
     derived = DerivedSizes(sizes, names, region.leaves_loops, not region.is_function)
-    changed = derived.items(items)
+    changed, exact = derived.items(items), None if items == flat else derived.items(flat)
     if not derived.found and items == region.items:
         return region
-    return replace(region, items=changed, derived={**region.derived, **derived.found})
+    found = {**region.derived, **derived.found}
+    return replace(region, items=changed, derived=found, for_all_sizes=exact)
 
 
 def _element_bytes(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> dict[str, int]:
@@ -188,7 +189,7 @@ def numbers_before(region: Region) -> dict[str, c_ast.Node]:
 
 
 def with_values_around(parsed: ParsedSource, region: Region) -> Region:
-    """Compute values before a part of a function, and let it leave others to what follows."""
+    """Compute values before a part of a function, and pass others on to the code after it."""
     typedefs = typedefs_of(parsed.tree, region.before)
 
     layouts = Layouts(parsed, typedefs)

@@ -46,7 +46,7 @@ class CProgram:
         kernel: the computation of the region, named after the function.
         parsed: the syntax tree of the file.
         region: the translated statements.
-        translation: the variables of the region, and what the kernel relies on.
+        translation: the variables of the region, and the conditions of the kernel.
         promises: what the caller promises beyond the text of the file.
     """
 
@@ -120,15 +120,19 @@ class CProgram:
                         is_size=name in sizes,
                     )
                 )
+        fallback = self.fallback
+        all_sizes = dict.fromkeys(self.outside.sizes)
+        if fallback is not None:
+            all_sizes |= dict.fromkeys(self.as_written.outside.sizes)
         return CFunction(
             self.region.name,
             tuple(arguments),
             self.result,
-            self.fallback,
+            fallback,
             self._members(),
             {
                 size.name: size.derived.value
-                for size in self.outside.sizes
+                for size in all_sizes
                 if isinstance(size.derived, DerivedSize)
             },
             {
@@ -195,7 +199,7 @@ class CProgram:
         )
 
     def notes(self) -> list[str]:
-        """Return what the kernel relies on beyond the text of the file, one line each."""
+        """Return the conditions that the kernel adds to the text of the file, one line each."""
         lines = [
             f"inferred: {name}{''.join(map(_extent_text, shape.extents))}, from its subscripts"
             + ("; only elements that the data selects are accessed" if shape.guarded else "")

@@ -122,7 +122,7 @@ def compile_command(
         output().print(f"{file}: {function} for {machine.name}")
         for region in regions:
             _print_region(region)
-        rest = "except for these loops" if regions else "no schedule is predicted to be faster"
+        rest = "except for these loops" if regions else "no loop has a schedule that pays"
         print_error(f"compiled by the C compiler, {rest}: {error}")
         hint_at_auto(False, reading)
         _write_header(header, text)

@@ -91,7 +91,7 @@ def scheduled_regions(
 
     Returns:
         The function's name, its regions and their loops; no regions if no schedule is predicted to
-        make one faster.
+        make one faster, or if each would always run as written.
 
     Raises:
         PolyschedError: the error `refused`, if no region of the function has a translation.

@@ -57,7 +57,9 @@ def proved_regions(
                 refused.append(Refusal(region.name, location.error(reason), is_slow))
             reasons.add((region.name, reason))
             if region.is_function:
-                left = [*_parts(candidate, [other.symbol for other in (*replaced, *left)]), *left]
+                parts, more = _parts(candidate, [other.symbol for other in (*replaced, *left)])
+                left = [*parts, *left]
+                refused += more
         else:
             replaced.append(candidate)
         finally:
@@ -65,10 +67,10 @@ def proved_regions(
     return replaced, programs
 
 
-def _parts(region: Replacement, taken: list[str]) -> list[Replacement]:
+def _parts(region: Replacement, taken: list[str]) -> tuple[list[Replacement], list[Refusal]]:
     program = region.program
     path = Path(program.parsed.source.path)
-    return list(parts_of(program.parsed, program.region, path, taken, program.promises))
+    return parts_of(program.parsed, program.region, path, taken, program.promises)
 
 
 def file_text(path: Path) -> str:

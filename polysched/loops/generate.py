@@ -84,7 +84,7 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
                 kernel.fp_contract,
                 instructions=program.instructions,
             )
-        reasons.append(f"statement '{wrong.statement}': the loops {wrong.what}, an error in isl")
+        reasons.append(f"statement '{wrong.statement}': the loops {wrong.fault}, an error in isl")
     raise LoweringError(
         f"kernel '{kernel.name}': no loops could be generated and proved for this schedule. "
         f"Full and partial tiles apart: {reasons[0]}. Conditions in simple loops: {reasons[-1]}. "

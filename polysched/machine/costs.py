@@ -72,7 +72,7 @@ class Costs:
     """
 
     shared_loop: int = 80_000
-    """Share a loop among threads if each of its runs takes at least so many cycles: 20 us.
+    """Least cycles of one run of a loop that threads share: 20 us.
 
     Measured in the same loop, two threads over one: 0.73 for a region of 1.2 us, 1.0 for 2.4 us,
     1.4 for 6 us and 1.7 for 26 us.
@@ -109,7 +109,7 @@ class Costs:
     """
 
     shared_cache_part: float = 0.3
-    """The part of a cache shared among cores that holds what one statement needs.
+    """The part of a cache shared among cores that is available to one statement.
 
     Wavefronts are compared with it. On Zen 4 with 32 MB, one thread scales 8 MB at 97 GB/s, 16 MB
     at 68, 32 MB at 39 and 128 MB at 27. A stencil whose diagonals touch 9 MB takes 90 ms on two
@@ -117,7 +117,7 @@ class Costs:
     """
 
     threaded_program: int = 400_000
-    """Give threads to programs of at least so many cycles: a tenth of a millisecond.
+    """Least cycles of a program that gets threads: a tenth of a millisecond.
 
     Waking a thread takes 15 to 60 us, so the team wakes none for shorter work. Calls of 98 us, one
     after the other, run at 0.96 of the speed of one thread.
@@ -145,7 +145,7 @@ class Costs:
     """The same, when the steps of a panel share one cache set and the packed panel fits L1."""
 
     narrow_panel: int = 128
-    """Bytes of a step from which on the hardware prefetches the next lines of a panel in place."""
+    """Least bytes of a step at which the hardware prefetches the next lines of a panel in place."""
 
     narrow_packing_rows: int = 32
     """Pack narrower panels of an operand that exceeds L1 twice when this many rows read it.
@@ -293,7 +293,7 @@ class Costs:
     """
 
     wide_row: int = 16
-    """Vectors of a single row of sums from which on the other operand is streamed.
+    """Least vectors of a single row of sums for which the other operand is streamed.
 
     A few of its rows are then read side by side, each from its beginning to its end, and the sums
     are loaded from and stored to L1 for each block.

@@ -58,9 +58,9 @@ class Linkage:
     """Description of the code, for the header.
 
     Attributes:
-        target: what the code is compiled for, or how it is to be compiled.
-        threads: how many threads run a call.
-        link: what to link with it.
+        target: the processor of the compiled code, or how to compile for it.
+        threads: the number of threads of a call.
+        link: the libraries to link with it.
     """
 
     target: str
@@ -78,15 +78,15 @@ def require_c_names(signature: Signature) -> None:
     named = [("kernel", signature.name)]
     named += [("array", name) for name in signature.array_names]
     named += [("parameter", name) for name in signature.parameters]
-    for what, name in named:
+    for kind, name in named:
         if not _IDENTIFIER.fullmatch(name):
             raise ExportError(
-                f"{what} '{name}' has a name that C cannot write; expected the letters A to Z and "
+                f"{kind} '{name}' has a name that C cannot write; expected the letters A to Z and "
                 "a to z, digits and '_': choose another name"
             )
         if name in KEYWORDS | CPP_KEYWORDS or _STANDARD_INTEGERS.fullmatch(name):
             raise ExportError(
-                f"{what} '{name}' has the name of a keyword or a standard type of C or C++; choose "
+                f"{kind} '{name}' has the name of a keyword or a standard type of C or C++; choose "
                 "another name"
             )
     if signature.name == "main" or hasattr(ctypes.CDLL(None), signature.name):

@@ -40,7 +40,7 @@ def compile_c(source: Path, objects: Path, options: Sequence[str]) -> None:
 def link_function(
     objects: Sequence[Path], whole: Path, function: str, shared: Sequence[str] = ()
 ) -> None:
-    """Link object files to one that defines a single function, and what the function needs.
+    """Link object files to one that defines a single function and its dependencies.
 
     Args:
         objects: the object files.

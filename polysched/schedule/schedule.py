@@ -159,7 +159,7 @@ class Schedule:
                 program = transform(self.program, step)
         except LoopReferenceError as error:
             history = loop_history(error.reference, self.steps, self.locations, self.programs)
-            reason = error.what + (history or error.advice)
+            reason = error.problem + (history or error.advice)
             raise StepError(format_step(step), reason, error.reference) from None
         except isl.Error as error:
             reason = f"isl gave up; take other factors or another order of steps ({error})"
@@ -288,7 +288,7 @@ class Schedule:
     def prefetch(
         self, array: str, at: str, ahead: int = 1, level: int = 1, of: str | None = None
     ) -> Self:
-        """Prefetch what is read later: see :func:`.prefetch`."""
+        """Prefetch elements that a later iteration reads: see :func:`.prefetch`."""
         return self.then(Prefetch(array, at, ahead, level, of))
 
     def stream(self, array: str) -> Self:

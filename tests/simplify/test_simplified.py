@@ -95,6 +95,19 @@ def test_an_expensive_value_of_two_readers_is_computed_once() -> None:
     assert "t" in same_values(build.kernel()).arrays
 
 
+def test_branches_that_use_different_values_repeat_nothing() -> None:
+    build, n = _build()
+    x, y = build.input("x", "f32", (n,)), build.output("y", "f32", (n,))
+    t = build.temporary("t", "f32", (n,))
+    with build.loops(i=n) as i:
+        t[i] = np.sqrt(x[i])
+        with build.where(i < 1):
+            y[i] = t[i]
+        with build.where(i >= 1):
+            y[i] = t[i] + y[i - 1]
+    assert "t" not in same_values(build.kernel()).arrays
+
+
 def test_the_signs_of_zeros_stay_apart() -> None:
     build, n = _build()
     y = build.output("y", "f32", (n, 2))

@@ -368,8 +368,3 @@ class Subscripting:
 
 def _is_ellipsis(part: ast.expr) -> bool:
     return isinstance(part, ast.Constant) and part.value is Ellipsis
-
-
-def element_of(array: ArrayValue) -> Value:
-    """The only element of an array without dimensions."""
-    return array.at(())

@@ -17,6 +17,7 @@ from polysched.frontends.python.source.function_source import FunctionSource
 from polysched.ir.core.kernel import Kernel, Statement, access_relation, extent_set
 from polysched.ir.core.limits import limited
 from polysched.ir.expr.source import SourceLocation
+from polysched.ir.semantics.points import with_parameters
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,9 @@ def with_inferred_bounds(
             for outside in _outside(kernel, statement):
                 if outside.sizes.intersect(context).is_empty():
                     continue
-                is_given = sizes is not None and not _point(outside.sizes, sizes).is_empty()
+                is_given = (
+                    sizes is not None and not with_parameters(outside.sizes, sizes).is_empty()
+                )
                 context = context.subtract(outside.sizes)
                 if is_given or context.is_empty():
                     where = ", ".join(f"{name} = {size}" for name, size in (sizes or {}).items())
@@ -79,15 +82,6 @@ def _outside(kernel: Kernel, statement: Statement) -> list[_Outside]:
             location = access.location or statement.location
             found.append(_Outside(access.array, location, outside.domain().params()))
     return found
-
-
-def _point(domain: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
-    """The part of a set of parameters with these values."""
-    for name, size in sizes.items():
-        position = domain.find_dim_by_name(isl.dim_type.param, name)
-        if position >= 0:
-            domain = domain.fix_val(isl.dim_type.param, position, isl.Val(size))
-    return domain
 
 
 def _error(source: FunctionSource, outside: _Outside, where: str) -> FrontendError:

@@ -300,13 +300,16 @@ def _cast(scope: Scope, node: c_ast.Cast, type_: c_ast.Node, operand: c_ast.Node
 def _factor(scope: Scope, node: Factor) -> Integer:
     factor = affine(scope, node.expr)
     shown = f"'{scope.source_map.text(node.product)}'"
-    if not expects(scope, node.product, factor.value >= 0, f"{shown} may multiply negative sizes"):
-        raise unproved(
-            scope,
-            node.product,
-            f"{shown} may be the product of negative sizes; promise what holds with '#pragma "
-            "polysched assume ...'",
-        )
+    needed = [(factor.value >= 0, f"{shown} may multiply negative sizes")]
+    if node.greatest is not None:
+        needed.append((factor.value <= node.greatest, f"{shown} may wrap around"))
+    for condition, otherwise in needed:
+        if not expects(scope, node.product, condition, otherwise):
+            raise unproved(
+                scope,
+                node.product,
+                f"{otherwise}; promise what holds with '#pragma polysched assume ...'",
+            )
     return factor
 
 

@@ -26,6 +26,7 @@ from polysched.frontends.scop.rewrites.usage import FILLS, base_name, changed_by
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import Factor, StandIn, loop_start, mapped, walk
 from polysched.frontends.scop.types.polynomials import Polynomial, divided, times
+from polysched.ir.expr.dtypes import u32
 from polysched.ir.expr.expressions import Index, Parameter
 
 _LEAVING = (c_ast.Break, c_ast.Return, c_ast.Goto, c_ast.Label)
@@ -77,7 +78,8 @@ class FlatRanges:
             count, rest = divided(count, (), bytes_)
             if rest:
                 return None
-        nest = self._nest(count, [self.rows.strides(name) for name in arrays], size)
+        strides = [self.rows.strides(name) for name in arrays]
+        nest = self._nest(count, strides, size, scale=bytes_)
         if nest is None:
             return None
         moved = [_moved(one, nest.row) for one in pointers]
@@ -120,7 +122,9 @@ class FlatRanges:
             found = self.rows.strides(array)
             if factor > 0 and all(number % factor == 0 for _, number in found):
                 strides.append([(monomial, number // factor) for monomial, number in found])
-        nest = self._nest(self.rows.polynomial(end), strides, end, bool(words & _UNSIGNED))
+        nest = self._nest(
+            self.rows.polynomial(end), strides, end, is_unsigned=bool(words & _UNSIGNED)
+        )
         if nest is None:
             return None
         place = c_ast.ID(self.names.fresh("column"), node.coord)
@@ -134,7 +138,9 @@ class FlatRanges:
         count: Polynomial,
         candidates: Iterable[Strides],
         at: c_ast.Node,
+        *,
         is_unsigned: bool = False,
+        scale: int = 1,
     ) -> _Nest | None:
         """Divide a number of elements by the strides of an array."""
         ((monomial, number), *others) = count.items() or [((), 0)]
@@ -145,6 +151,14 @@ class FlatRanges:
             or not all(isinstance(one, Parameter) for one in monomial)
         ):
             return None
+        has_32_bits = any(self.rows.sizes[str(one)] == u32 for one in monomial)
+        greatest = int(((2**32 - 1) / (number * scale)) ** (1 / len(monomial)))
+
+        def factor_of(extent: Polynomial) -> Factor:
+            ((own, by),) = extent.items()
+            limit = greatest ** len(own) * by if has_32_bits else None
+            return Factor(_product(extent, at), at, limit)
+
         for found in candidates:
             strides = [one for one in found if one != (monomial, number)]
             extents = []
@@ -158,11 +172,13 @@ class FlatRanges:
             else:
                 if strides:
                     rows = [c_ast.ID(self.names.fresh("row"), at.coord) for _ in extents]
-                    last = _product(rest, at)
-                    if is_unsigned:
-                        last = Factor(last, at)
-                    bounds = [Factor(_product(extent, at), at) for extent in extents]
-                    distances = [_product({stride: by}, at) for stride, by in strides]
+                    is_checked = is_unsigned or has_32_bits
+                    last = factor_of(rest) if is_checked else _product(rest, at)
+                    bounds = list(map(factor_of, extents))
+                    distances = [
+                        _product({stride: by}, at, row)
+                        for row, (stride, by) in zip(rows, strides, strict=True)
+                    ]
                     return _Nest(rows, bounds, distances, last)
         return None
 
@@ -187,7 +203,7 @@ class _Nest:
     Attributes:
         rows: the variables of the loops.
         bounds: their bounds.
-        distances: the distance of the rows along each loop, in elements.
+        distances: the elements that each loop has passed.
         length: the number of elements of a row.
     """
 
@@ -199,11 +215,7 @@ class _Nest:
     @property
     def row(self) -> c_ast.Node:
         """The first element of a row."""
-        terms = [
-            c_ast.BinaryOp("*", row, by, row.coord)
-            for row, by in zip(self.rows, self.distances, strict=True)
-        ]
-        return reduce(lambda one, other: c_ast.BinaryOp("+", one, other, one.coord), terms)
+        return reduce(lambda one, other: c_ast.BinaryOp("+", one, other, one.coord), self.distances)
 
     def around(self, node: c_ast.Node) -> c_ast.Node:
         """Put the loops around a statement."""
@@ -212,10 +224,10 @@ class _Nest:
         return node
 
 
-def _product(polynomial: Polynomial, at: c_ast.Node) -> c_ast.Node:
-    """Return a product of sizes as a node."""
+def _product(polynomial: Polynomial, at: c_ast.Node, *first: c_ast.Node) -> c_ast.Node:
+    """Return a product of sizes, and of a first factor, as a node."""
     ((monomial, factor),) = polynomial.items()
-    factors: list[c_ast.Node] = [c_ast.ID(str(atom), at.coord) for atom in monomial]
+    factors = [*first, *(c_ast.ID(str(atom), at.coord) for atom in monomial)]
     if factor != 1 or not factors:
         factors.append(c_ast.Constant("int", str(factor), at.coord))
     return reduce(lambda one, other: c_ast.BinaryOp("*", one, other, at.coord), factors)

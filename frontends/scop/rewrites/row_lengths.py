@@ -1,4 +1,4 @@
-"""How statements subscript arrays: row lengths, as in ``a[y * w + x]``, and what locals hold."""
+"""Row lengths in the subscripts of arrays, as in ``a[y * w + x]``, and values of locals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polysched.frontends.scop.rewrites.size_values import c_text
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by, pointed_name
 from polysched.frontends.scop.source.trees import names_in, walk
 from polysched.frontends.scop.types.polynomials import Monomial, Polynomial, plus, times
-from polysched.ir.expr.dtypes import DType, u32
+from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Index, Parameter
 
 LONG = frozenset({"long", "size_t", "ptrdiff_t", "ssize_t", "int64_t", "uint64_t"})
@@ -91,7 +91,7 @@ class RowLengths:
         return pointer
 
     def polynomial(self, node: c_ast.Node, depth: int = 0) -> Polynomial:
-        """Return an integer as a polynomial; what is not a sum or product of names is an atom."""
+        """Return an integer as a polynomial; any part but a sum or product of names is an atom."""
         match node:
             case c_ast.ID(name=name) if name in self.sizes:
                 return {(Parameter(name),): 1}
@@ -120,10 +120,6 @@ class RowLengths:
                     words = _words(type_.type)
                 case c_ast.ID(name=name) if name in self._values:
                     words, value = self.types[name][0], self._values[name]
-                case c_ast.ID(name=name) if name in self.sizes:
-                    if self.sizes[name] == u32:
-                        return False
-                    continue
                 case _:
                     continue
             if not self.is_exact(value) or not (words & LONG or self._is_int(words, value)):

@@ -24,12 +24,16 @@ class Distance(c_ast.ID):  # type: ignore[misc]  # pycparser is untyped
 
 
 class Factor(c_ast.Node):  # type: ignore[misc]  # pycparser is untyped
-    """Factor of a product of sizes; sizes are excluded for which it is negative."""
+    """Factor of a product of sizes; sizes are excluded for which it is negative, or too large.
 
-    __slots__ = ("__weakref__", "coord", "expr", "product")
+    The product of factors up to `greatest` does not wrap around; None for a signed product.
+    """
 
-    def __init__(self, expr: c_ast.Node, product: c_ast.Node) -> None:
+    __slots__ = ("__weakref__", "coord", "expr", "greatest", "product")
+
+    def __init__(self, expr: c_ast.Node, product: c_ast.Node, greatest: int | None) -> None:
         self.expr, self.product, self.coord = expr, product, product.coord
+        self.greatest = greatest
 
     def children(self) -> tuple[tuple[str, c_ast.Node], ...]:
         """Return the factor."""

@@ -49,7 +49,7 @@ def inferred_assumptions(scope: Scope) -> tuple[tuple[Assumption, ...], bool]:
                     context = context.intersect(gist)
             except (KernelError, ValueError, isl.Error):
                 undecided.append(access)
-        # What the others imply may make the condition of an access simple.
+        # The other conditions may simplify the condition of an access.
         if not undecided or len(undecided) == len(pending):
             return tuple(found), not undecided
         pending = undecided

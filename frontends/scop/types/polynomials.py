@@ -17,7 +17,7 @@ atoms, sorted by their text; the empty product is the constant term.
 
 
 def polynomial_of(expression: Expression) -> Polynomial:
-    """Expand an integer expression to a polynomial; what is not a sum or product is an atom."""
+    """Expand an integer expression to a polynomial; any part but a sum or product is an atom."""
     match expression:
         case Constant(value=value):
             return {(): int(value)} if value else {}

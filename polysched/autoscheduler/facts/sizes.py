@@ -15,6 +15,7 @@ from polysched.ir.core.printing import format_expression
 from polysched.ir.expr.affine import from_set
 from polysched.ir.isl.extrema import greatest, least
 from polysched.ir.semantics.memory import concrete_shape
+from polysched.ir.semantics.points import with_parameters
 
 ASSUMED_SIZES = (1000, 250, 120, 60)
 """The value of the parameters that the caller does not give: the first with moderate arrays.
@@ -114,15 +115,6 @@ def _largest_array(kernel: Kernel, sizes: Mapping[str, int]) -> float:
         ),
         default=0.0,
     )
-
-
-def with_parameters(context: isl.Set, values: Mapping[str, int]) -> isl.Set:
-    """Fix some parameters of a parameter set; names that it does not have are ignored."""
-    for name, value in values.items():
-        position = context.find_dim_by_name(isl.dim_type.param, name)
-        if position >= 0:
-            context = context.fix_val(isl.dim_type.param, position, isl.Val(value))
-    return context
 
 
 def _checked(kernel: Kernel, given: Any) -> dict[str, int]:

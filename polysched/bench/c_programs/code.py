@@ -23,7 +23,7 @@ from polysched.schedule.schedule import Schedule
 STRICT_FLAGS = ("-O3", "-march=native")
 """Flags of C compilers that keep the floating-point semantics of the program."""
 C_FLAGS = (*STRICT_FLAGS, "-ffast-math")
-"""What C compilers may do: as much as they can for this processor, sums in any order."""
+"""Options of C compilers: all optimizations for this processor, sums in any order."""
 
 _CLANGS = ("clang-22", "clang")
 _MACROS = {"__AVX512F__": 512, "__AVX__": 256, "__SSE2__": 128}

@@ -139,9 +139,10 @@ def _sizes(source: Path, kernel: Kernel, function: CFunction) -> dict[str, int]:
         BenchError: the accesses of the function may be outside its arrays at these sizes.
     """
     given = _given_sizes(source.read_text())
-    names = set(kernel.parameters) - set(function.computed)
+    computed = set(function.computed) & set(kernel.parameters)
+    names = set(kernel.parameters) - computed
     sizes = model_sizes(kernel, {name: given[name] for name in given if name in names})
-    sizes |= {name: evaluate(value, sizes) for name, value in function.computed.items()}
+    sizes |= {name: evaluate(function.computed[name], sizes) for name in computed}
     try:
         check_parameters(kernel.context, sizes)
     except CallError as error:

@@ -28,7 +28,7 @@ AUTO = "auto"
 THREADED = "auto_on_threads"
 """The autoscheduler's schedule for several threads; its name is also that of a library."""
 ONE_THREAD = "auto on one thread"
-"""What the schedule for several threads is compared with."""
+"""Baselines of the schedule for several threads."""
 
 
 @dataclass(frozen=True)

@@ -206,7 +206,7 @@ class Kernel:
         return hash(self.fingerprint)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the declaration; what a frontend has added, such as a function, stays behind."""
+        """Pickle the declaration without the additions of a frontend, such as its function."""
         whole = Kernel(
             self.name,
             self.parameters,

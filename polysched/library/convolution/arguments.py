@@ -37,7 +37,7 @@ _LARGEST = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class Options:
-    """The keyword arguments of a convolution that are no arrays, as they are given."""
+    """The keyword arguments of a convolution other than arrays, unchanged."""
 
     stride: Any = 1
     padding: Any = 0

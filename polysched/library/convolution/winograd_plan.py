@@ -129,7 +129,7 @@ Measured on Zen 4, times as fast as the direct sum with 1, 2 and 4 caches: 64 ch
 
 
 def tile_groups(request: Request, most_bytes: int) -> tuple[TileGroup, ...]:
-    """Divide the tiles into nearly equal groups with at most so many bytes, or one row of tiles."""
+    """Divide the tiles into nearly equal groups of limited size, or of one row of tiles."""
     size = request.size
     rows, columns = (-(-extent // TILE) for extent in size.pixels)
     row_bytes = SIDE * SIDE * columns * (size.channels_in + size.channels_out) * 4
@@ -172,7 +172,7 @@ class _Buffers:
         self._views: dict[tuple[int, ...], tuple[NumpyArray, NumpyArray, list[int]]] = {}
 
     def of(self, counts: tuple[int, ...]) -> tuple[NumpyArray, NumpyArray, list[int]]:
-        """For so many images, rows and columns of tiles: values, sums, addresses of all three."""
+        """Values, sums and addresses for numbers of images, rows and columns of tiles."""
         if counts not in self._views:
             tiles = prod(counts)
             values, sums = (

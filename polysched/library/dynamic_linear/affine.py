@@ -41,7 +41,7 @@ class AffineCodes:
 
 
 def affine_codes(matrix: Computed) -> AffineCodes:
-    """The codes of a computed right operand, and what the other inputs make of them.
+    """The codes of a computed right operand, and their scales and offsets by the other inputs.
 
     Raises:
         CallError: an element is not linear in one code of at most 8 bits, or the other inputs are

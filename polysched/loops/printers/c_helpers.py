@@ -299,7 +299,7 @@ def _shift_left(dtype: DType) -> list[str]:
 def _shift_right(dtype: DType) -> list[str]:
     if not dtype.is_signed:
         return [f"return b < {dtype.bits} ? ({c_type(dtype)})(a >> b) : 0;"]
-    # C leaves it to the compiler what a negative number shifted to the right is.
+    # In C, the result of a right shift of a negative number depends on the compiler.
     return [
         f"int amount = b >= 0 && b < {dtype.bits} ? (int)b : {dtype.bits - 1};",
         f"return ({c_type(dtype)})(a < 0 ? ~(~a >> amount) : a >> amount);",

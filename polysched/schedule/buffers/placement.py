@@ -10,7 +10,7 @@ import islpy as isl
 
 from polysched.dependence.relations import Dependence, DependenceKind
 from polysched.errors import ScheduleError
-from polysched.ir.core.tree import Leaf, Loop, Node, Sequence, sequence, statements
+from polysched.ir.core.tree import Leaf, Loop, Node, Sequence, map_children, sequence, statements
 from polysched.schedule.core.program import (
     Program,
     is_always_zero,
@@ -152,20 +152,15 @@ def _rebased(program: Program, node: Node, iterations: Mapping[str, isl.PwMultiA
     A loop that the iteration fixes is dropped. A loop with one value in the whole program stays, so
     that a schedule written for all sizes finds it at size 1 too.
     """
-    match node:
-        case Leaf():
-            return node
-        case Sequence(children=children):
-            return sequence([_rebased(program, child, iterations) for child in children])
-        case Loop(values=values):
-            body = _rebased(program, node.body, iterations)
-            lowest = _lowest(program, values, iterations)
-            from_zero = _counted_from(program, values, lowest, iterations)
-            counted = replace(node, values=from_zero, body=body)
-            if is_always_zero(program, counted) and not _is_constant(program, node):
-                return body
-            # isl would lose iterations of a loop rebased to a floor or to several pieces.
-            return counted if _is_linear(lowest) else replace(node, body=body)
+    node = map_children(node, lambda child: _rebased(program, child, iterations))
+    if not isinstance(node, Loop):
+        return node
+    lowest = _lowest(program, node.values, iterations)
+    counted = replace(node, values=_counted_from(program, node.values, lowest, iterations))
+    if is_always_zero(program, counted) and not _is_constant(program, node):
+        return node.body
+    # isl would lose iterations of a loop rebased to a floor or to several pieces.
+    return counted if _is_linear(lowest) else node
 
 
 def _is_constant(program: Program, loop: Loop) -> bool:
@@ -212,15 +207,12 @@ def _is_linear(function: isl.PwAff) -> bool:
 
 
 def _renamed(node: Node, taken: frozenset[str]) -> Node:
-    match node:
-        case Leaf():
-            return node
-        case Sequence(children=children):
-            return sequence([_renamed(child, taken) for child in children])
-        case Loop(name=name):
-            while name in taken:
-                name += "_inner"
-            return replace(node, name=name, body=_renamed(node.body, taken | {name}))
+    if isinstance(node, Loop):
+        name = node.name
+        while name in taken:
+            name += "_inner"
+        node, taken = replace(node, name=name), taken | {name}
+    return map_children(node, lambda child: _renamed(child, taken))
 
 
 def _inserted(node: Node, consumer: str, columns: list[dict[str, isl.PwAff]], inner: Node) -> Node:

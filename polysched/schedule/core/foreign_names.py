@@ -49,7 +49,7 @@ _SEVERAL: Mapping[str, str] = MappingProxyType(
         "verify validate prove": "check()",
     }
 )
-"""Names in Halide, TVM, Exo, MLIR and textbooks, each with what to write instead.
+"""Names in Halide, TVM, Exo, MLIR and textbooks, each with its replacement.
 
 Our own names do not belong here.
 """
@@ -85,7 +85,7 @@ MODULE_NAMES: Mapping[str, str] = MappingProxyType(
         "uint8": "ps.u8",
     }
 )
-"""Names of the modules of numba, Halide, TVM and numpy, each with what to write instead."""
+"""Names of the modules of numba, Halide, TVM and numpy, each with its replacement."""
 
 JIT_NAMES: Mapping[str, str] = MappingProxyType(
     {
@@ -96,7 +96,7 @@ JIT_NAMES: Mapping[str, str] = MappingProxyType(
         "nopython_signatures": "signatures",
     }
 )
-"""Attributes of numba's compiled functions, each with what to write instead."""
+"""Attributes of numba's compiled functions, each with its replacement."""
 
 
 def replacement(name: str, known: Iterable[str]) -> str:

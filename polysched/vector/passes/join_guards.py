@@ -24,16 +24,14 @@ from polysched.vector.ir import (
     Assign,
     Branch,
     Keep,
-    Loop,
     Node,
     Sequence,
     Store,
-    Tiles,
     VectorProgram,
     walk,
 )
 from polysched.vector.passes.unmask import has_fixed_lanes, is_fixed, lane_ends
-from polysched.vector.rewrite import statement_values, walk_value
+from polysched.vector.rewrite import map_children, statement_values, walk_value
 from polysched.vector.values import Lanes, Load, Register, Unpack, Value
 
 _Guard = Value | Lanes | None
@@ -52,12 +50,7 @@ def _joined(node: Node) -> Node:
                 run = list(group)
                 joined += _with_shared_guards(run) if is_movable else run
             return Sequence(tuple(joined))
-        case Loop(body=body) | Tiles(body=body):
-            return replace(node, body=_joined(body))
-        case Branch(then=then, otherwise=otherwise):
-            other = None if otherwise is None else _joined(otherwise)
-            return replace(node, then=_joined(then), otherwise=other)
-    return node
+    return map_children(node, _joined)
 
 
 def _is_movable(node: Node) -> bool:

@@ -97,7 +97,8 @@ class TileBlock:
 class StreamBlock:
     """A block of a few rows that reads ``b`` once, a few whole rows at a time.
 
-    The sums stay in the L1 cache. The terms are whole groups of ``group`` terms.
+    The sums stay in the L1 cache, or in L2. The terms are whole groups of ``group`` terms. Each
+    panel prefetches the one that is ``ahead`` panels further.
     """
 
     dtype: DType
@@ -105,6 +106,7 @@ class StreamBlock:
     rows: int
     vectors: int
     group: int
+    ahead: int
 
     @property
     def columns(self) -> int:
@@ -124,6 +126,7 @@ class StreamBlock:
             .split("update.n", self.columns, into=("in", "rn"))
             .reorder("ok", "in", "rk", "update.m", "rn")
             .promote("out", at="update.in", lanes=self.lanes)
+            .prefetch("b", "update.in", ahead=self.ahead, level=2)
             .vectorize("init.n", self.lanes)
             .vectorize("update.rn", self.lanes)
         )

@@ -49,6 +49,7 @@ class Config:
         prefetch_b: how many panels ahead ``b`` is prefetched, row by row; 0 for no prefetch. The
             copy of a packed panel prefetches, else each register tile.
         prefetch_level: the cache level that ``b`` is prefetched into.
+        prefetch_products: whether ``prefetch_b`` counts products of a stack instead of panels.
         tiles: whether a matrix unit computes the register tile. See
             :mod:`polysched.library.matmul.schedule.tiles`.
         dot_form: whether lanes are terms of a sum instead of columns; the vector of partial sums is
@@ -74,6 +75,7 @@ class Config:
     prefetch_a: bool = False
     prefetch_b: int = 0
     prefetch_level: int = 1
+    prefetch_products: bool = False
     tiles: bool = False
     dot_form: bool = False
     split_accumulators: int = 1

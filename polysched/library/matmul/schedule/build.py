@@ -283,9 +283,15 @@ def _with_prefetch_of_a(schedule: Schedule, config: Config) -> Schedule:
 
 
 def _with_prefetch_of_b(schedule: Schedule, config: Config, at: str) -> Schedule:
-    """Prefetch the rows of a later panel of ``b``, in the loop ``at`` over the terms."""
-    ahead, level = config.prefetch_b, config.prefetch_level
-    return schedule.prefetch("b", at, ahead=ahead, of="in", level=level)
+    """Prefetch the rows of a later panel or product of ``b``, in the loop ``at`` over the terms."""
+    of = "update.in"
+    if config.prefetch_products:
+        stored = schedule.kernel.arrays["b"].dimensions
+        varying = [f"update.{loop}" for loop in stack_loops(schedule.kernel) if loop in stored]
+        if not varying:
+            return schedule
+        of = varying[-1]
+    return schedule.prefetch("b", at, config.prefetch_b, config.prefetch_level, of)
 
 
 def _is_by_columns(schedule: Schedule) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from polysched.frontends.scop import load_c, parse_c
-from tests.frontends.scop.calling import assert_as_gcc, assert_rewritten_prints_the_same, needs_gcc
+from polysched.frontends.scop import parse_c
+from tests.frontends.scop.calling import assert_as_gcc, needs_gcc
 
 ROWS = "for (int r = 0; r < h; r++) for (int c = 0; c < w; c++) y[r * w + c] += x[r * w + c];"
 BY_ROWS = [
@@ -24,6 +25,8 @@ BY_ROWS = [
     "for (int c = 0; c < 2 * w; c++) y[2 * r * w + c] = x[r * w + c / 2];",
     "for (int i = 0; i < w * h; i++) y[i] = x[2 * i] + x[2 * i + 1]; "
     "for (int r = 0; r < h; r++) for (int c = 0; c < w; c++) y[r * w + c] -= x[(r * w + c) * 2];",
+    "for (int i = 0; i < w * h * w; i++) y[i] = 2; for (int p = 0; p < w; p++) for (int r = 1; "
+    "r < h; r++) for (int c = 0; c < w; c++) y[(p * h + r) * w + c] = x[r * w + c];",
     "memset(y, 0, 3 * w * h * 4); for (int p = 0; p < 3; p++) for (int r = 0; r < h; r++) "
     "for (int c = 0; c < w; c++) y[(p * h + r) * w + c] = x[r * w + c];",
 ]  # fmt: skip
@@ -60,14 +63,18 @@ def test_other_ranges_stay_exact(body: str, tmp_path: Path) -> None:
 
 
 @needs_gcc
-def test_negative_sizes_run_as_written(tmp_path: Path) -> None:
+@pytest.mark.parametrize("body", [BY_ROWS[0], BY_ROWS[2]])
+def test_negative_sizes_run_as_written(body: str, tmp_path: Path) -> None:
     """Their product is positive, so C fills; they are excluded with the reason."""
-    text = TEXT.format(f"for (int i = 0; i < w * h; i++) y[i] = 3; {ROWS}")
-    calls = "".join(f"f({w}, {h}, x, y);" for w, h in [(-3, -5), (-1, 4), (4, -1), (2, 3)])
-    show = 'for (int i = 0; i < 20; i++) printf("%d ", y[i] += x[i]++);'
-    text = f"#include <stdio.h>\n{text}\nint main(void) {{ int x[20] = {{0}}, y[20] = {{0}};"
-    text += f"{calls} {show} return 0; }}"
-    assert_rewritten_prints_the_same(text, tmp_path, {"f": 1})
-    source = tmp_path / "program.c"
-    notes = load_c(source, function="f").notes()
-    assert "assumed: h >= 0, for otherwise 'w * h' may multiply negative sizes, line 3" in notes
+    text = TEXT.format(body)
+    sizes = [(-3, -5), (2, 3), *([] if "memset" in body else [(-1, 4), (4, -1)])]
+    assert_as_gcc(text, "f", tmp_path, *_calls(sizes))
+    (note,) = [one for one in parse_c(text).notes() if one.startswith("assumed: ")]
+    assert re.match("assumed: [wh] >= 0, for otherwise '.*' may multiply negative sizes, ", note)
+
+
+def test_unsigned_products_must_not_wrap_around() -> None:
+    text = TEXT.replace("int w, int h", "unsigned w, unsigned h").format(BY_ROWS[0])
+    notes = parse_c(text).notes()
+    assert any("assumed: h <= 32767, for otherwise '" in note for note in notes)
+    assert any("assumed: w <= 32767, for otherwise '" in note for note in notes)

@@ -23,7 +23,7 @@ BLOCKS = (
     TileBlock(ps.f32, 16, 3, 2, "far"),
     TileBlock(ps.f32, 16, 1, 1),
     TileBlock(ps.f64, 8, 2, 3, "packed"),
-    StreamBlock(ps.f32, 16, 2, 2, 4),
+    StreamBlock(ps.f32, 16, 2, 2, 4, 3),
     DotBlock(ps.f32, 16, 2, 3),
     DotBlock(ps.f64, 4, 1, 1),
     TransposeBlock(ps.f64, 8),

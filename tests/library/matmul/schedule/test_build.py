@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -177,6 +178,13 @@ def _instance(statement: Statement, dimension: str, at: int) -> isl.Point:
 def test_batch_in_parallel() -> None:
     config = Config(**{**vars(SMALL), "parallel_batch": True})
     assert_product(matmul_kernel(*SIZES[:3], batch=3), config, threads=2)
+
+
+def test_each_product_of_a_batch_prefetches_the_next() -> None:
+    config = replace(SMALL, pack_b=False, prefetch_b=1, prefetch_products=True)
+    schedule = scheduled(matmul_kernel(*SIZES[:3], batch=3), config)
+    assert "at='update.ik', of='update.batch'" in schedule.trace()
+    assert_product(matmul_kernel(*SIZES[:3], batch=3), config)
 
 
 def test_batch_of_parts() -> None:
