@@ -153,6 +153,10 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
                 self._repeated.add(key, passed, call)
         return as_given(flat.values(), result)  # type: ignore[no-any-return]
 
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """The function, or as an attribute of an instance, a method."""
+        return self if instance is None else functools.partial(self, instance)
+
     def specialized(
         self, values: Mapping[str, Any], shared: Mapping[str, str] | None = None
     ) -> Specialization:
@@ -232,6 +236,8 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
         subject = f"function '{self.python.__name__}': argument '{name}'"
         if isinstance(value, np.matrix):
             raise CallError(f"{subject} is a matrix, whose * differs; pass np.asarray(...) of it")
+        if isinstance(value, type | np.dtype):
+            raise CallError(f"{subject} is a type; pass its name, '{np.dtype(value).name}'")
         return as_array(value, subject)
 
 

@@ -152,7 +152,9 @@ class Subscripting:
         if given > array.rank or len(ellipses) > 1:
             name = "array" if array.base is None else f"array '{array.base.array.name}'"
             raise self.source.error(
-                node, f"{name} has {array.rank} dimensions; it is subscripted with {given}"
+                node,
+                f"{name} has {array.rank} dimension{'s' * (array.rank != 1)}; it is subscripted "
+                f"with {given}",
             )
         missing = [everything] * (array.rank - given)
         if not ellipses:

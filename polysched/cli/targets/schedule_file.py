@@ -81,7 +81,7 @@ def auto_option(command: _Command) -> _Command:
     return click.option(
         "--auto",
         is_flag=True,
-        help="Let the autoscheduler continue TARGET's schedule, as 'polysched optimize' does.",
+        help="Find a fast schedule, as 'polysched optimize' does; it continues TARGET's steps.",
     )(
         threads_option(
             "With --auto: the number of threads that the schedule may use. For 'run': the number "

@@ -3,6 +3,7 @@
 import inspect
 import math
 import pickle
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -374,6 +375,34 @@ def test_errors_of_the_function_have_a_short_traceback() -> None:
         ps.jit(with_list)(np.zeros(5))
     names = [entry.name for entry in caught.traceback]
     assert names[-1] == "read_function"
+
+
+def test_a_type_is_passed_by_its_name() -> None:
+    @ps.jit
+    def converted(x: Any, dtype: Any) -> Any:
+        return x.astype(dtype)
+
+    assert converted(np.ones(2), "float32").dtype == np.float32
+    for dtype in (np.float32, np.dtype("f4")):
+        with pytest.raises(CallError, match="'dtype' is a type; pass its name, 'float32'"):
+            converted(np.ones(2), dtype)
+
+
+def test_a_method() -> None:
+    @dataclass
+    class Filter:
+        gain: float
+
+        @ps.jit
+        def amplified(self, x: Any) -> Any:
+            return x * self.gain
+
+    class Plain:
+        amplified = Filter.amplified
+
+    assert Filter(3.0).amplified(np.ones(2)).tolist() == [3, 3]
+    with pytest.raises(CallError, match="'amplified': argument 'self' is of type Plain"):
+        Plain().amplified(np.ones(2))
 
 
 def test_arguments_without_a_name() -> None:
