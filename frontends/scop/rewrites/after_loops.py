@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.usage import base_name, changed_by
+from polysched.frontends.scop.rewrites.usage import changed_by, changed_names
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import (
     StandIn,
@@ -117,7 +117,7 @@ def value_after(loop: c_ast.For, types: Mapping[str, c_ast.Node]) -> tuple[str, 
     if end is None:
         return None
     bounds = [*walk(first), *walk(end)]
-    changed = {base_name(changed_by(node) or loop) for node in (*walk(loop.stmt), *bounds)}
+    changed = changed_names(loop.stmt, first, end)
     if not all(map(_may_be_affine, bounds)) or changed & {name, *names_in(first), *names_in(end)}:
         return None
     return name, _value(operands.exact(first), end, step[1], loop)

@@ -18,7 +18,12 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.after_loops import AfterLoops, step_of
 from polysched.frontends.scop.rewrites.loop_forms import with_known_form
-from polysched.frontends.scop.rewrites.usage import base_name, changed_by
+from polysched.frontends.scop.rewrites.usage import (
+    base_name,
+    changed_by,
+    changed_names,
+    declared_names,
+)
 from polysched.frontends.scop.source.trees import names_in, walk
 
 _STEPS = {"++": "+", "p++": "+", "--": "-", "p--": "-", "+=": "+", "-=": "-"}
@@ -178,11 +183,8 @@ def _counted(
         return None
     if name not in names_in(loop.cond):
         return None
-    inside = [node for item in body for node in walk(item)]
-    changed = {base_name(changed_by(node) or loop) for node in inside}
-    declared = {node.name for node in inside if isinstance(node, c_ast.Decl)}
     by = [] if step is None else names_in(step)
-    if name in changed or declared.intersection(by):
+    if name in changed_names(*body) or declared_names(*body).intersection(by):
         return None
     position = _initialization(before, name)
     if position is None:
@@ -264,8 +266,7 @@ def _peeled(
 ) -> list[c_ast.Node] | None:
     """Return the first iteration of a ``do`` loop, which always runs, and the others."""
     by = _by(step)
-    changed = {base_name(changed_by(node) or loop) for node in walk(block)}
-    if by is None or changed & set(names_in(start.rvalue)):
+    if by is None or changed_names(block) & set(names_in(start.rvalue)):
         return None
     name = start.lvalue
     relation = "<=" if by.op == "+" else ">="
@@ -304,8 +305,7 @@ def _initialization(before: Sequence[c_ast.Node], name: str) -> int | None:
                 return None if changed & set(names_in(init)) else position
         if name in names_in(item):
             return None
-        changed |= {base_name(changed_by(node) or item) for node in walk(item)} - {""}
-        changed |= {node.name for node in walk(item) if isinstance(node, c_ast.Decl)}
+        changed |= changed_names(item) | declared_names(item)
     return None
 
 

@@ -19,7 +19,7 @@ from functools import reduce
 from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.size_values import COMPARISONS, DerivedSize, c_text
-from polysched.frontends.scop.rewrites.usage import FILLS, base_name, changed_by
+from polysched.frontends.scop.rewrites.usage import FILLS, changed_names, declared_names
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import (
     StandIn,
@@ -74,7 +74,7 @@ class DerivedSizes:
     def _constants(self, items: Sequence[c_ast.Node]) -> Iterator[tuple[str, c_ast.Node]]:
         """Yield the local constants that are functions of sizes, with their values."""
         nodes = [node for item in items for node in walk(item)]
-        changed = {base_name(changed_by(node) or node) for node in nodes if changed_by(node)}
+        changed = changed_names(*items)
         declared = [node for node in nodes if isinstance(node, c_ast.Decl)]
         counts: dict[str, int] = {}
         for node in declared:
@@ -375,11 +375,7 @@ def _is_divisor(node: c_ast.Node, operator: str) -> bool:
 
 def sizes_of(numbers: Mapping[str, DType], items: Sequence[c_ast.Node]) -> Mapping[str, DType]:
     """Return the integers that statements do not change."""
-    nodes = [node for item in items for node in walk(item)]
-    changed = {base_name(changed_by(node) or node) for node in nodes if changed_by(node)}
-    hidden = {node.name for node in nodes if isinstance(node, c_ast.Decl)}
+    changed = changed_names(*items) | declared_names(*items)
     return {
-        name: dtype
-        for name, dtype in numbers.items()
-        if dtype.is_integer and name not in changed | hidden
+        name: dtype for name, dtype in numbers.items() if dtype.is_integer and name not in changed
     }

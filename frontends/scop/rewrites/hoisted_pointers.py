@@ -21,7 +21,7 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.region import Region
 from polysched.frontends.scop.rewrites.size_values import c_text
-from polysched.frontends.scop.rewrites.usage import base_name, changed_by
+from polysched.frontends.scop.rewrites.usage import base_name, changed_by, changed_names
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import (
     StandIn,
@@ -202,7 +202,7 @@ def _guards(loops: tuple[c_ast.Node | None, ...]) -> list[c_ast.Node] | None:
         if inside or base_name(first) == name:
             return None
         guards.append(substituted(loop.cond, {name: first}))
-        outer |= {name, *(base_name(changed_by(node) or loop) for node in walk(loop.stmt))} - {""}
+        outer |= {name, *changed_names(loop.stmt)}
     return guards or None
 
 

@@ -22,7 +22,7 @@ from enum import Enum, auto
 from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.region import LiveOut, Region
-from polysched.frontends.scop.rewrites.usage import base_name, changed_by
+from polysched.frontends.scop.rewrites.usage import base_name, changed_by, declared_names
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import (
     LOOPS,
@@ -50,7 +50,7 @@ def with_values_after(region: Region, original: Region) -> Region:
     changed = {base_name(target) for target in _targets(region) if isinstance(target, c_ast.ID)}
     counters = set(_counters(region))
     taken = {*names_in(region.function.body), *declared}
-    taken |= {node.name for node in walk(region.function.body) if isinstance(node, c_ast.Decl)}
+    taken |= declared_names(region.function.body)
     names = Names(frozenset(taken))
     ended = frozenset(name for name in declared if not leaves_value(original, name))
     region = replace(region, ended=ended)

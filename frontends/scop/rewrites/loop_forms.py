@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.after_loops import step_of
-from polysched.frontends.scop.rewrites.usage import base_name, changed_by
+from polysched.frontends.scop.rewrites.usage import changed_by, changed_names, declared_names
 from polysched.frontends.scop.source.trees import names_in, substituted, walk
 
 _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
@@ -81,7 +81,7 @@ def _with_one_start(node: c_ast.For) -> tuple[list[c_ast.Node], c_ast.For]:
         case c_ast.ExprList(exprs=[*before]):
             init = None
         case c_ast.DeclList(decls=declared) if node.next is not None:
-            moved = {base_name(changed_by(one) or node) for one in walk(node.next)}
+            moved = changed_names(node.next)
             before = [one for one in declared if one.name not in moved]
             kept = [one for one in declared if one.name in moved]
             if len(kept) > 1 or any({one.name for one in before} & {*names_in(k)} for k in kept):
@@ -139,10 +139,7 @@ def _moved_last(items: Sequence[c_ast.Node], position: int) -> list[c_ast.Node] 
         return None
     name, by = step
     others = [*items[:position], *items[position + 1 :]]
-    nodes = [node for item in others for node in walk(item)]
-    if any(base_name(changed_by(node) or node) == name for node in nodes if changed_by(node)):
-        return None
-    if any(isinstance(node, c_ast.Decl) and node.name == name for node in nodes):
+    if name in changed_names(*others) | declared_names(*others):
         return None
     coord = items[position].coord
     number = c_ast.Constant("int", str(abs(by)), coord)

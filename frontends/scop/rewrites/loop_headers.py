@@ -22,7 +22,12 @@ from collections.abc import Collection, Iterator, Sequence
 from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.counting import replaced_name
-from polysched.frontends.scop.rewrites.usage import base_name, changed_by
+from polysched.frontends.scop.rewrites.usage import (
+    base_name,
+    changed_by,
+    changed_names,
+    declared_names,
+)
 from polysched.frontends.scop.source.trees import names_in, substituted, walk
 
 _STEPS = {"p++": 1, "++": 1, "p--": -1, "--": -1}
@@ -87,7 +92,7 @@ def _without_data(node: c_ast.For) -> c_ast.For:
     They read arrays, or variables that the body changes.
     """
     operands = _operands(node.cond)
-    changed = {base_name(changed_by(inner) or node) for inner in walk(node.stmt)} - {""}
+    changed = changed_names(node.stmt)
     moved = [one for one in operands if _reads_elements(one) or changed & set(names_in(one))]
     kept = [one for one in operands if one not in moved]
     if not moved or not kept:
@@ -125,19 +130,18 @@ def _with_one_variable(node: c_ast.For) -> c_ast.For:
     if not (isinstance(node.init, c_ast.DeclList) and isinstance(node.next, c_ast.ExprList)):
         return node
     first, *others = node.init.decls
-    changed = {base_name(changed_by(inner) or node) for inner in walk(node.stmt)}
-    declared = {inner.name for inner in walk(node.stmt) if isinstance(inner, c_ast.Decl)}
+    changed = changed_names(node.stmt) | declared_names(node.stmt)
     names = {one.name for one in node.init.decls}
     steps = {base_name(changed_by(step) or node): step for step in node.next.exprs}
     is_counted = steps.keys() == names and _distance(steps[first.name]) in ("1", "-1")
-    if not is_counted or len(node.next.exprs) != len(names) or (changed | declared) & names:
+    if not is_counted or len(node.next.exprs) != len(names) or changed & names:
         return node
     values: dict[str, c_ast.Node] = {}
     for one in others:
         by = _distance(steps[one.name])
         used = {*names_in(one.init), *names_in(first.init)} if one.init and first.init else names
         is_number = isinstance(one.type, c_ast.TypeDecl)
-        if by is None or not is_number or used & (names | changed | declared):
+        if by is None or not is_number or used & (names | changed):
             return node
         passed = c_ast.BinaryOp("-", c_ast.ID(first.name, one.coord), first.init, one.coord)
         factor = int(by) * int(_distance(steps[first.name]) or 1)
@@ -224,7 +228,7 @@ def _without_followers(node: c_ast.For) -> c_ast.For:
             pass
         case _:
             return node
-    changed = {base_name(changed_by(inner) or node) for inner in walk(node.stmt)}
+    changed = changed_names(node.stmt)
     if changed & {name, follower, *names_in(first), *names_in(before)} or name in names_in(before):
         return node
     if follower in names_in(node.cond) or not isinstance(declared.type, c_ast.TypeDecl):

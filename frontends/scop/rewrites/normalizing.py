@@ -30,7 +30,7 @@ from polysched.frontends.scop.rewrites.after_loops import AfterLoops, integers_o
 from polysched.frontends.scop.rewrites.counting import with_for_loops
 from polysched.frontends.scop.rewrites.loop_headers import counters_of, with_plain_header
 from polysched.frontends.scop.rewrites.side_effects import with_steps_apart
-from polysched.frontends.scop.rewrites.usage import base_name, changed_by
+from polysched.frontends.scop.rewrites.usage import changed_by, changed_names
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import cast_to, mapped, names_in, walk
 
@@ -138,8 +138,7 @@ def _as_ifs(node: c_ast.Switch) -> c_ast.Node | None:
     """Turn a switch into ifs; None if a case falls through or changes what is switched on."""
     if not isinstance(node.stmt, c_ast.Compound) or not node.stmt.block_items:
         return None
-    changed = {base_name(changed_by(inner) or node) for inner in walk(node.stmt)} - {""}
-    if changed & set(names_in(node.cond)) or _has_effect(node.cond):
+    if changed_names(node.stmt) & set(names_in(node.cond)) or _has_effect(node.cond):
         return None
     values: list[c_ast.Node] = []
     is_default = False

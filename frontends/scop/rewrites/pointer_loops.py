@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.usage import base_name, changed_by
+from polysched.frontends.scop.rewrites.usage import changed_by, changed_names, declared_names
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import mapped, names_in, substituted, walk
 
@@ -126,7 +126,7 @@ class _Rewriting:
             steps = step.exprs if isinstance(step, c_ast.ExprList) else [step] if step else []
             by = _moved(c_ast.Compound([node.stmt, *steps]), name)
             distance = _distance(at.get(name, ()), _positions(end, at))
-            changed = {base_name(changed_by(inner) or node) for inner in walk(node)}
+            changed = changed_names(node)
             if before is None or by is None or distance is None:
                 continue
             if set(names_in(distance)) & changed:
@@ -212,8 +212,7 @@ def _loops_setting(items: Sequence[c_ast.Node], name: str) -> Iterator[c_ast.For
 
 def _after(item: c_ast.Node, at: Positions) -> Positions:
     """Return the positions that a statement leaves known."""
-    changed = {base_name(changed_by(node) or item) for node in walk(item)} - {""}
-    changed |= {node.name for node in walk(item) if isinstance(node, c_ast.Decl)}
+    changed = changed_names(item) | declared_names(item)
     kept = {
         name: tuple(
             one

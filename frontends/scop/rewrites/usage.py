@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.source.trees import LOOPS
+from polysched.frontends.scop.source.trees import LOOPS, walk
 
 FILLS = frozenset({"memset", "memcpy", "memmove"})
 """Functions of string.h that write to their first argument."""
@@ -105,6 +105,18 @@ def changed_by(node: c_ast.Node) -> c_ast.Node | None:
             pointer = target.expr if isinstance(target, c_ast.Cast) else target
             return c_ast.UnaryOp("*", c_ast.ID(pointed_name(pointer), target.coord), target.coord)
     return None
+
+
+def changed_names(*blocks: c_ast.Node) -> set[str]:
+    """Return the variables, arrays and pointers that code assigns to, also to their elements."""
+    targets = [changed_by(node) for block in blocks for node in walk(block)]
+    return {base_name(target) for target in targets if target is not None} - {""}
+
+
+def declared_names(*blocks: c_ast.Node) -> set[str]:
+    """Return the names that code declares."""
+    nodes = [node for block in blocks for node in walk(block)]
+    return {node.name for node in nodes if isinstance(node, c_ast.Decl)}
 
 
 def base_name(node: c_ast.Node) -> str:

@@ -31,7 +31,12 @@ from polysched.frontends.scop.rewrites.loop_ranges import (
 )
 from polysched.frontends.scop.rewrites.pointer_counters import with_counter
 from polysched.frontends.scop.rewrites.size_values import c_text
-from polysched.frontends.scop.rewrites.usage import base_name, changed_by
+from polysched.frontends.scop.rewrites.usage import (
+    base_name,
+    changed_by,
+    changed_names,
+    declared_names,
+)
 from polysched.frontends.scop.source.trees import (
     Distance,
     cast_to,
@@ -329,11 +334,11 @@ class _Walk:
         others = [step for step in steps if step not in own]
         variable, done, count = counted(node, others)
         block = c_ast.Compound([body, *own], body.coord)
-        changed = {base_name(changed_by(inner) or node) for inner in walk(block)} - {""}
+        changed = changed_names(block)
         inner_loops = tuple(id(inner) for inner in walk(node) if isinstance(inner, c_ast.For))
         _, passed = self.statement(block, _Offset(ZERO), loops + inner_loops)
         used = {*names_in(passed.value), *names_in(count)}
-        declared = {inner.name for inner in walk(block) if isinstance(inner, c_ast.Decl)}
+        declared = declared_names(block)
         if used & (changed | declared | {variable}):
             raise NotUnderstoodError
         entered = offset.plus(times(passed.value, done), passed.inside, times(passed.exact, done))

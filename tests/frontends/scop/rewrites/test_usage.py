@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from polysched.frontends.scop.rewrites.usage import usage_of
+from polysched.frontends.scop.rewrites.usage import changed_names, declared_names, usage_of
 from polysched.frontends.scop.source.parse import parse
 from polysched.frontends.scop.source.text import source_text
 
@@ -12,7 +12,10 @@ BODY = """
 
 def test_what_a_region_does_with_names() -> None:
     parsed = parse(source_text(f"void f(void) {{ {BODY} }}", "a.c"))
-    usage = usage_of(tuple(parsed.tree.ext[-1].body.block_items))
+    items = parsed.tree.ext[-1].body.block_items
+    assert changed_names(*items) == {"i", "x", "p", "j", "k"}
+    assert declared_names(*items) == {"j"}
+    usage = usage_of(tuple(items))
     assert usage.used == ("i", "n", "x", "p", "q", "r", "j", "k")
     assert usage.assigned == {"x", "p", "k"}
     assert usage.loop_variables == {"i"}
