@@ -56,7 +56,7 @@ def test_a_refused_schedule_does_not_compile() -> None:
 
 def test_the_picture() -> None:
     pytest.importorskip("matplotlib")
-    schedule = ps.Schedule(kernels.seidel()).tile(("s", "i"), (4, 8))
+    schedule = ps.Schedule(kernels.scale()).split("i", 8)
     assert schedule.plot().axes
     assert "<svg" in schedule._repr_html_()
 

@@ -80,10 +80,8 @@ def replacements_of(
     refused = [Refusal(name, error) for name, error in parsed.refused.items()]
     replaced: list[Replacement] = []
 
-    def parts(region: Region) -> list[Replacement]:
-        found, left = parts_of(parsed, region, path, [one.symbol for one in replaced], promises)
-        refused.extend(left)
-        return found
+    def parts(region: Region) -> tuple[list[Replacement], list[Refusal]]:
+        return parts_of(parsed, region, path, [one.symbol for one in replaced], promises)
 
     for name, region in _chosen(parsed, functions, function):
         symbol = _symbol(path, name, [one.symbol for one in replaced])
@@ -91,10 +89,14 @@ def replacements_of(
             replacement = _replacement(parsed, region, symbol, promises)
         except FrontendError as error:
             refused.append(Refusal(name, error))
-            replaced += parts(region) if region.is_function else []
+            if region.is_function:
+                found, left = parts(region)
+                replaced += found
+                refused += left
             continue
         as_written = region.is_function and replacement.program.unlimited
-        replaced += (parts(region) if as_written else []) or [replacement]
+        found = parts(region)[0] if as_written else []
+        replaced += found or [replacement]
     return replaced, refused
 
 

@@ -18,7 +18,7 @@ from polysched.autoscheduler.forms.owner_tiles import owner_tiled
 from polysched.autoscheduler.forms.row_blocks import row_blocked
 from polysched.autoscheduler.forms.row_fusion import row_fused
 from polysched.autoscheduler.forms.shared_sums import with_shared_sums
-from polysched.autoscheduler.forms.simplification import with_simplification
+from polysched.autoscheduler.forms.simplification import with_simplification, with_tails
 from polysched.autoscheduler.forms.stride_order import stride_ordered
 from polysched.autoscheduler.forms.time_tiles import time_tiled
 from polysched.autoscheduler.proof import Proved, proved
@@ -273,17 +273,22 @@ def _starts(
     schedule, shared = with_shared_sums(schedule, context.sizes)
     decisions += ordered + shared
     origins = [plain]
+    distributed: Candidate | None = None
     if decisions:
         # Temporaries that normalization puts in memory are registers of the program as written.
         is_expanded = any(isinstance(s, Privatize) for one in decisions for s in one.steps)
-        other = replace(start(schedule, context), decisions=(*first, *decisions))
-        origins.insert(1 if is_expanded else 0, other)
+        distributed = replace(start(schedule, context), decisions=(*first, *decisions))
+        origins.insert(1 if is_expanded else 0, distributed)
     yield from ((origin, frozenset()) for origin in origins)
-    if len(origins) > 1 and is_expanded:
+    if distributed is not None and is_expanded:
         # Some nests are faster with their temporaries in registers, others distributed.
         kept, parts = normalized(plain.schedule, context.sizes, privatizes=False)
         if parts:
             yield replace(start(kept, context), decisions=(*first, *parts)), frozenset()
+    tailed, tails = with_tails(plain.schedule, context.machine)
+    if tails:
+        origins.append(replace(start(tailed, context), decisions=(*first, *tails)))
+        yield origins[-1], frozenset()
     tell("aligning loops for tiles")
     for origin in origins:
         for tiles in (*REBUILT, *(REBUILT_FOR_THREADS if context.threads > 1 else ())):

@@ -196,9 +196,12 @@ def pays_packing(
         operand_bytes: bytes of all panels in one block.
         panel_bytes: bytes of one panel.
         machine: the machine.
-        is_prefetched: whether the panels of an operand that is read in place are prefetched.
+        is_prefetched: whether the panels are prefetched where the operand is read in place. Then
+            only its pages count.
     """
     costs = machine.costs
+    if is_prefetched:
+        return rows >= costs.page_packing_rows
     nearest, conflicts = machine.cache_bytes(1), is_conflicting(step_bytes, machine)
     exceeds = panel_bytes <= nearest // 2 and exceeds_sets(step_bytes, terms, machine)
     if exceeds or (conflicts and panel_bytes <= nearest):
@@ -206,7 +209,7 @@ def pays_packing(
     is_narrow = panel_bytes < terms * costs.narrow_panel < terms * step_bytes
     if is_narrow and operand_bytes > 2 * nearest:
         return rows >= costs.narrow_packing_rows
-    if conflicts or (operand_bytes > machine.cache_bytes(2) and not is_prefetched):
+    if conflicts or operand_bytes > machine.cache_bytes(2):
         return rows >= costs.packing_rows
     pages = terms * min(1.0, step_bytes / machine.page_bytes)
     return pages > costs.near_pages and rows >= costs.page_packing_rows

@@ -136,9 +136,9 @@ class Costs:
     """Pack an operand that exceeds L2 when at least this many rows read each element.
 
     Packing costs about 6 cycles a vector, which fewer rows do not save. An operand whose panels are
-    prefetched in place, without conflicts, is packed for its pages only. GFLOP/s of f64 on Zen 4,
-    packed and prefetched: 128 x 1000 x 1000 48.7 and 54.6, 256 x 1000 x 1000 53.2 and 56.0, 1000^3
-    55.6 and 55.9.
+    prefetched in place is packed for its pages only. GFLOP/s of f64 on Zen 4, packed and
+    prefetched: 64 x 512 x 4096 36 and 46, 128 x 1000 x 1000 48.7 and 54.6, 256 x 1000 x 1000 53.2
+    and 56.0, 300 x 1024 x 512 52.5 and 55.8, 800 x 512 x 1024 53.3 and 54.3, 1000^3 55.6 and 55.9.
     """
 
     conflicting_packing_rows: int = 64

@@ -224,9 +224,9 @@ class Schedule:
         """Inline a temporary array: see :func:`.inline`."""
         return self.then(Inline(array))
 
-    def simplify(self, rounds: int = 8) -> Self:
+    def simplify(self, rounds: int = 8, tails: int = 0) -> Self:
         """Remove temporaries and dead writes: see :func:`.simplify`."""
-        return self.then(Simplify(rounds))
+        return self.then(Simplify(rounds, tails))
 
     def distribute(self, loop: str, after: str | None = None) -> Self:
         """Distribute a loop over its body: see :func:`.distribute`."""

@@ -119,7 +119,7 @@ def test_what_was_found_before_the_time_limit_is_proved(monkeypatch: pytest.Monk
         return found
 
     monkeypatch.setattr(driver, "searched", slow)
-    schedule = ps.optimize(kernels.scale(), AVX512, seconds=2)
+    schedule = ps.optimize(kernels.scale(), AVX512, seconds=1)
     report = schedule.report()
     assert "vectorize" in schedule.trace()
     assert report.stopped is not None

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heappush
 from itertools import chain, combinations, product
 from typing import TypeVar, cast
 
@@ -60,18 +61,23 @@ def _cover(rows: list[tuple[int, ...]], together: int) -> list[tuple[int, ...]]:
     """Choose rows greedily, each time one with most combinations that are still missing.
 
     Among them it is a row whose values were chosen least often, so that long axes share short ones.
+    No choice improves the rank of another row, so a row whose rank is up to date is the best one
+    if it is no worse than the earlier ranks of the others.
     """
-    parts = {row: set(combinations(enumerate(row), together)) for row in rows}
-    missing = set().union(*parts.values())
+    parts = [set(combinations(enumerate(row), together)) for row in rows]
+    missing = set().union(*parts)
     used: Counter[tuple[int, int]] = Counter()
-
-    def gain(row: tuple[int, ...]) -> tuple[int, int]:
-        return len(parts[row] & missing), -sum(used[value] for value in enumerate(row))
-
+    ranks = [(-len(part), 0, at) for at, part in enumerate(parts)]
+    heapify(ranks)
     chosen = []
     while missing:
-        best = max(rows, key=gain)
-        used.update(enumerate(best))
-        chosen.append(best)
-        missing -= parts[best]
+        at = heappop(ranks)[2]
+        row = rows[at]
+        rank = (-len(parts[at] & missing), sum(used[value] for value in enumerate(row)), at)
+        if ranks and rank > ranks[0]:
+            heappush(ranks, rank)
+            continue
+        used.update(enumerate(row))
+        chosen.append(row)
+        missing -= parts[at]
     return chosen

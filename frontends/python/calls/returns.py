@@ -293,7 +293,7 @@ def with_results(kernel: Kernel, returned: Returned) -> Kernel:
         if role in (Role.OUTPUT, Role.TEMPORARY):
             role = Role.OUTPUT if array.name in names else Role.TEMPORARY
         arrays[array.name] = replace(array, role=role)
-    outputs = iter([arrays[name] for name in names])
+    outputs = iter([arrays[name] for name in names if arrays[name].role is Role.OUTPUT])
     ordered = [next(outputs) if one.role is Role.OUTPUT else one for one in arrays.values()]
     named: Mapping[str, object] = {array.name: array for array in ordered}
     return replace(kernel, arrays=MappingProxyType(named))  # type: ignore[arg-type]

@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Set
 from copy import copy
 
 import numpy as np
@@ -315,8 +316,8 @@ def _counting(reader: Reader, node: ast.While) -> list[ast.stmt]:
     if not isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE):
         raise source.error(node.test, _COUNTING)
     *body, last = node.body
-    step = _step(reader, last, name)
     changed = rebound(body)
+    step = _step(reader, last, name, {name, *changed})
     names = {part.id for part in ast.walk(bound) if isinstance(part, ast.Name)}
     is_left = any(
         isinstance(part, ast.Continue | ast.Break) for one in body for part in ast.walk(one)
@@ -353,8 +354,12 @@ def _counting(reader: Reader, node: ast.While) -> list[ast.stmt]:
     ]
 
 
-def _step(reader: Reader, node: ast.stmt, name: str) -> int | None:
-    """The literal that a statement adds to a name; None if it does something else."""
+def _step(reader: Reader, node: ast.stmt, name: str, changed: Set[str]) -> int | None:
+    """The literal that a statement adds to a name; None if it does something else.
+
+    Args:
+        changed: names whose values before the loop are not those of later iterations.
+    """
     match node:
         case ast.AugAssign(target=ast.Name(id=target), op=ast.Add() | ast.Sub() as op, value=value):
             pass
@@ -365,7 +370,8 @@ def _step(reader: Reader, node: ast.stmt, name: str) -> int | None:
             pass
         case _:
             return None
-    literal = reader.value(value).literal
+    used = {part.id for part in ast.walk(value) if isinstance(part, ast.Name)}
+    literal = None if used & changed else reader.value(value).literal
     if target != name or not isinstance(literal, int):
         return None
     return literal if isinstance(op, ast.Add) else -literal

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 _TOKEN = re.compile(
     r"^[ \t]*\#[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|[A-Za-z_]\w*|[(){}\[\];=,]",
@@ -58,9 +58,10 @@ class Item:
         return "scop" in self.text and _REGION.search(self.text) is not None
 
 
-def items_of(text: str) -> list[Item]:
-    """Cut a text without comments into its top-level items."""
-    return list(_items(text))
+@lru_cache(maxsize=4)
+def items_of(text: str) -> tuple[Item, ...]:
+    """Cut a text without comments into top-level items, once for all functions of a file."""
+    return tuple(_items(text))
 
 
 def _items(text: str) -> Iterator[Item]:

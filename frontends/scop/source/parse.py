@@ -98,7 +98,7 @@ def parse(
     text = "\n".join(source.lines)
     items = items_of(text)
     roots = roots_of(items, function)
-    wanted = needed(items, roots) if roots else items
+    wanted = needed(items, roots) if roots else list(items)
     refused: dict[str, FrontendError] = {}
     while True:
         try:

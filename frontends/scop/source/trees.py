@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 
 from pycparser import c_ast
 
@@ -58,8 +59,8 @@ def substituted(node: c_ast.Node, values: Mapping[str, c_ast.Node]) -> c_ast.Nod
 def mapped(node: c_ast.Node, function: Callable[[c_ast.Node], c_ast.Node]) -> c_ast.Node:
     """Apply `function` to the children of a node; the node itself if no child changes."""
     changed = {}
-    for slot in node.__slots__:
-        value = None if slot in ("coord", "__weakref__") else getattr(node, slot)
+    for slot in _slots_of_nodes(type(node)):  # type: ignore[arg-type]  # pycparser is untyped
+        value = getattr(node, slot)
         if isinstance(value, c_ast.Node):
             child: object = function(value)
             if child is not value:
@@ -76,13 +77,23 @@ def mapped(node: c_ast.Node, function: Callable[[c_ast.Node], c_ast.Node]) -> c_
     return result
 
 
+@cache
+def _slots_of_nodes(kind: type[c_ast.Node]) -> tuple[str, ...]:
+    """Return the slots of a kind of node that may hold nodes, or lists of them."""
+    # pycparser lists `align` among the attributes, but it holds nodes.
+    others = {"coord", "__weakref__", *kind.attr_names} - {"align"}
+    return tuple(slot for slot in kind.__slots__ if slot not in others)
+
+
 def walk(node: c_ast.Node) -> Iterator[c_ast.Node]:
     """Yield a node and all below, in preorder."""
     open_nodes = [node]
     while open_nodes:
         node = open_nodes.pop()
         yield node
-        open_nodes.extend([child for _, child in reversed(node.children())])
+        children = node.children()
+        if children:
+            open_nodes += [child for _, child in children[::-1]]
 
 
 def names_in(node: c_ast.Node) -> list[str]:

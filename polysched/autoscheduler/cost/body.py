@@ -228,10 +228,10 @@ class Body:
         if self.lanes == 1 or stride == 0:
             return 1.0 / SCALAR_LOADS
         if stride is not None and abs(stride) == access.bytes:
-            turned = 0.0 if stride > 0 else 1.0
+            reversal = 0.0 if stride > 0 else 1.0
             # One full vector a cycle for each FMA unit, as on the processors that were measured.
             split = 1.0 + SPLIT_LOAD_CYCLES * self._split_lines(access)
-            return self.width * (split / self.machine.fma_units + turned)
+            return self.width * (split / self.machine.fma_units + reversal)
         if stride is not None and access.is_joined and stride > 0:
             return self.width * (1.0 / self.machine.fma_units + JOIN_CYCLES * stride / access.bytes)
         if stride is not None and abs(stride) <= access.farthest:

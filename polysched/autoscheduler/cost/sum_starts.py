@@ -89,9 +89,10 @@ def _loads_newest(facts: StatementFacts, written: AccessFacts, common: int) -> b
             continue
         steps = {one: access.stride(one.name) or 0 for one in facts.loops[common:]}
         inner = [one for one, stride in steps.items() if stride]
-        vector = sum(abs(steps[one]) * one.lanes for one in inner if one.kind is LoopKind.VECTOR)
+        vectors = [one for one in inner if one.kind is LoopKind.VECTOR]
+        vector = sum(abs(steps[one]) * one.lanes for one in vectors)
         moved = access.stride(loop.name)
-        if vector and moved == 0 and any(loop.name in one.bounded_by for one in inner):
+        if moved == 0 and any(loop.name in one.bounded_by for one in vectors):
             return True
         # Offsets leave out parameters: the element may be on either side.
         apart = abs(written.offset - step - access.offset)

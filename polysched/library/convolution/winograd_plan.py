@@ -68,11 +68,11 @@ class WinogradPlan:
         """Compute the result. The groups share buffers for a part of the image and its values."""
         size, weights = self.request.size, arrays["weight"]
         x = arrays["x"].transpose(self.order)
-        finish = [contiguous(arrays["bias"])] if "bias" in arrays else []
+        epilogue = [contiguous(arrays["bias"])] if "bias" in arrays else []
         outer = [result]  # with the residual, arrays of which each group has a part
         if "residual" in arrays:
             outer.insert(0, contiguous(arrays["residual"].transpose(self.order)))
-        vectors, bases = addresses(finish), addresses(outer)
+        vectors, bases = addresses(epilogue), addresses(outer)
         buffers = _Buffers(self.request, self.groups[0], weights)
         left = size.paddings[1][0]
         buffers.part[:, :, :left] = buffers.part[:, :, left + x.shape[2] :] = 0
@@ -108,7 +108,7 @@ class WinogradPlan:
     @cached_property
     def _native(self) -> tuple[NativeCode, NativeCode]:
         is_parallel = self.threads > 1
-        back = WinogradCode(self.request.finish, is_parallel, self.block)
+        back = WinogradCode(self.request.epilogue, is_parallel, self.block)
         return native_code(WinogradCode(None, is_parallel)), native_code(back)
 
 

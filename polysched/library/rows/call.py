@@ -70,10 +70,10 @@ def softmax(x: Any, axis: int = -1, *, out: Any = None, threads: int | None = No
     _run("softmax", dtype, contiguous(moved), (), result, count)
     if is_last:
         return result
-    turned = np.moveaxis(result, -1, position)
+    restored = np.moveaxis(result, -1, position)
     if out is None:
-        return turned
-    out[...] = turned
+        return restored
+    out[...] = restored
     return out
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -44,19 +45,22 @@ from polysched.loops.ir.nodes import (
 LARGEST = 2**61
 """A quarter of the signed 64-bit range: room for sums and differences in generated code."""
 
+Rational: TypeAlias = int | Fraction
+"""An exact number; few are fractions, and computing with integers takes a fifth of the time."""
+
 
 @dataclass(frozen=True)
 class Growth:
     """A bound ``slope * size + offset``, if all used parameters are at most ``size``."""
 
-    slope: Fraction
-    offset: Fraction
+    slope: Rational
+    offset: Rational
 
     def plus(self, other: Growth) -> Growth:
         """The bound of a sum or a difference."""
         return Growth(self.slope + other.slope, self.offset + other.offset)
 
-    def times(self, factor: Fraction) -> Growth:
+    def times(self, factor: Rational) -> Growth:
         """The bound of a multiple."""
         return Growth(self.slope * factor, self.offset * factor)
 
@@ -66,11 +70,11 @@ class Growth:
 
 
 def _literal(value: int) -> Growth:
-    return Growth(Fraction(0), Fraction(abs(value)))
+    return Growth(0, abs(value))
 
 
 NOTHING = _literal(0)
-_SIZE = Growth(Fraction(1), Fraction(0))
+_SIZE = Growth(1, 0)
 
 Variables = Mapping[str, Growth]
 
@@ -89,7 +93,7 @@ def with_limited_sizes(program: LoopProgram) -> LoopProgram:
         survey.every(array.stored_shape, MappingProxyType({}))
     if not survey.used or not survey.largest.slope:
         return program
-    limit = max((LARGEST - survey.largest.offset) / survey.largest.slope, Fraction(0))
+    limit = max(Fraction(LARGEST - survey.largest.offset) / survey.largest.slope, Fraction(0))
     size = 1 << max(int(limit).bit_length() - 1, 0)
     context = program.context.params()
     # In a fixed order, because the order of constraints shows in reports and in the code.
@@ -190,7 +194,7 @@ class _Survey:
                     raise LoweringError("a subscript, bound or condition multiplies two sizes")
                 return other.times(factor.offset)
             case ((Operator.FLOOR_DIVIDE | Operator.QUOTIENT), [left, right]) if not right.slope:
-                return left.times(1 / max(right.offset, Fraction(1))).plus(_literal(1))
+                return left.times(Fraction(1) / max(right.offset, 1)).plus(_literal(1))
             case ((Operator.MODULO | Operator.REMAINDER), [_, right]):
                 return right
             case Operator.SELECT, [_, if_true, if_false]:

@@ -78,6 +78,14 @@ def common_divisor(a, b):
     return a
 
 
+def doubling(x, k):
+    total = 0.0
+    while k < len(x):
+        total += x[k]
+        k += k  # not a step of the first k
+    return total, k
+
+
 @pytest.mark.parametrize(
     ("function", "arguments"),
     [
@@ -89,6 +97,8 @@ def common_divisor(a, b):
         (search, (np.arange(40), 23)),
         (common_divisor, (84, 36)),
         (common_divisor, (7, 0)),
+        (doubling, (np.arange(9.0), 1)),
+        (doubling, (np.arange(9.0), 20)),
     ],
 )
 def test_results_and_arguments_are_pythons(function: Function, arguments: tuple[Any, ...]) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from polysched.frontends.scop import load_c
+from polysched.frontends.scop import CProgram, load_c
 from polysched.ir.core.kernel import Role
 from polysched.ir.semantics.reference import run_reference
 from polysched.schedule.schedule import Schedule
@@ -38,13 +39,18 @@ def by_gcc(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     return compiled_by_gcc(FEATURES, tmp_path_factory.mktemp("gcc"))
 
 
+@cache
+def read(name: str) -> CProgram:
+    return load_c(FEATURES, name)
+
+
 def test_there_are_many_functions() -> None:
     assert len(FUNCTIONS) >= 20
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_object_gives_the_bits_of_gcc(name: str, by_gcc: ctypes.CDLL, tmp_path: Path) -> None:
-    program = load_c(FEATURES, name)
+    program = read(name)
     function = program.c_function()
     library = compiled_by_polysched(Schedule(program.kernel), function, tmp_path)
     result = None if program.result is None else program.kernel.arrays[program.result].dtype
@@ -56,7 +62,7 @@ def test_object_gives_the_bits_of_gcc(name: str, by_gcc: ctypes.CDLL, tmp_path: 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_reference_gives_the_bits_of_gcc(name: str, by_gcc: ctypes.CDLL) -> None:
-    program = load_c(FEATURES, name)
+    program = read(name)
     function = program.c_function()
     result = None if program.result is None else program.kernel.arrays[program.result].dtype
     given = random_arguments(program, function, SIZES[0], 7)

@@ -279,6 +279,12 @@ def _with_blocks(config: Config, part: Sizes, problem: Problem, machine: Machine
             config = replace(config, order=K_BLOCKS_OUTERMOST, k_block=fitting)
     tiles = -(-part.m // config.inner_m)
     terms = config.k_block or part.k
+    b_bytes = part.k * part.n * element
+    is_readable = not (problem.transpose_b or problem.gaps_b)
+    is_narrow = config.inner_n * element < costs.narrow_panel
+    # Narrow panels have few FMAs for each prefetch: with AVX2, 20 x 600 x 900 in f64 took 1.2 times
+    # as long.
+    in_place = is_readable and part.n > config.inner_n and not is_narrow and b_bytes > near // 2
     pays = pays_packing(
         part.m,
         problem.leading_b * element,
@@ -286,7 +292,7 @@ def _with_blocks(config: Config, part: Sizes, problem: Problem, machine: Machine
         terms * part.n * element,
         terms * config.inner_n * element,
         machine,
-        is_prefetched=True,
+        is_prefetched=in_place,
     )
     # A b with gaps is read element by element: pack it if it is read more than once.
     pays |= problem.gaps_b and tiles > 1
@@ -295,16 +301,10 @@ def _with_blocks(config: Config, part: Sizes, problem: Problem, machine: Machine
     in_rows = not (problem.transpose_a or problem.gaps_a)
     in_rows = in_rows and not (config.pack_a or config.k_threads > 1)
     is_far = in_rows and part.m * terms * element > near
-    is_narrow = config.inner_n * element < costs.narrow_panel
-    b_bytes = part.k * part.n * element
-    is_readable = not (problem.transpose_b or problem.gaps_b)
     # 128 products of 16 x 64 x 512 in f32 on Zen 4: 83 GFLOP/s, 96 with the next b prefetched.
     in_stack = is_readable and problem.sizes.batch > 1 and not (config.parallel_batch or pays)
     in_stack &= b_bytes * problem.sizes.batch > near // 2
     in_stack &= machine.cache_bytes(1) < b_bytes <= near // 4
-    # Narrow panels have few FMAs for each prefetch: with AVX2, 20 x 600 x 900 in f64 took 1.2 times
-    # as long.
-    in_place = b_bytes > near // 2 and part.n > config.inner_n and not is_narrow
     panels = config.prefetch_b or int(is_narrow if pays else in_place)
     # Lines of rows that conflict evict each other from L1 before they are read.
     conflicts = not pays and _rows_conflict(problem, problem.leading_b, machine)
