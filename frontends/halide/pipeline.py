@@ -82,6 +82,9 @@ class Pipeline:
 
 
 def _extents(extents: Sequence[Extent]) -> list[Any]:
-    if isinstance(extents, str):
-        raise FrontendError(f"extents {extents!r}; expected a list, one for each dimension")
+    if isinstance(extents, str) or not isinstance(extents, Sequence):
+        shown = repr(extents) if isinstance(extents, str) else f"of type {type(extents).__name__}"
+        raise FrontendError(
+            f"extents {shown}; expected a list, one for each dimension, before the images"
+        )
     return [as_extent(extent) for extent in extents]

@@ -175,7 +175,8 @@ def _applied(schedule: Schedule, loops: _Loops, located: directives.LocatedDirec
         for step in _APPLY[type(directive)](schedule, loops, directive):
             schedule = _stepped(schedule, step, f"{loops.label}.{name}", location)
     except FrontendError as error:
-        raise FrontendError(f"{error}{_where(location)}", error.reason, location) from None
+        where = "" if error.location else _where(location)
+        raise FrontendError(f"{error}{where}", error.reason, error.location or location) from None
     return schedule
 
 
@@ -185,9 +186,11 @@ def _stepped(
     try:
         return schedule.then(step, location)
     except StepError as error:
-        raise FrontendError(f"{label}: {error.reason}{_where(location)}", error.reason) from None
+        raise FrontendError(
+            f"{label}: {error.reason}{_where(location)}", error.reason, location
+        ) from None
     except ScheduleError as error:
-        raise FrontendError(f"{label}: {error}{_where(location)}", str(error)) from None
+        raise FrontendError(f"{label}: {error}{_where(location)}", str(error), location) from None
 
 
 def _where(location: SourceLocation | None) -> str:

@@ -341,6 +341,12 @@ def wrong_extents() -> Any:
     return Pipeline(blur()[1]).kernel([8])
 
 
+def an_image_for_extents() -> object:
+    f = Func("f")
+    f[x] = 1.0
+    return Pipeline(f).schedule(np.ones(3))  # type: ignore[arg-type]
+
+
 def extents_as_text() -> Any:
     return Pipeline(blur()[1]).kernel("ab")
 
@@ -376,6 +382,7 @@ def unknown_policy() -> Any:
         (same_names, "two images have the name 'image'"),
         (wrong_extents, "the output 'down' has 2 dimensions; its region is given by 1"),
         (extents_as_text, "expected a list, one for each dimension"),
+        (an_image_for_extents, "extents of type ndarray; expected a list, one for each dimension"),
         (fractional_extent, "extent 1.5; expected a number"),
         (mixed_types, "mixes f32 and f64"),
         (not_defined, "Func 'f' has no definition"),
@@ -387,3 +394,12 @@ def test_algorithms_that_cannot_be_had(make: Callable[[], Any], message: str) ->
     with pytest.raises(ps.PolyschedError) as raised:
         make()
     assert message in str(raised.value)
+
+
+def test_a_message_has_one_place() -> None:
+    f = Func("f")
+    f[x] = 1.0
+    f.vectorize(x, 3)
+    with pytest.raises(ps.FrontendError, match="expected a power of two up to 64") as raised:
+        Pipeline(f).schedule([16])
+    assert str(raised.value).count(__file__) == 1
