@@ -1,9 +1,12 @@
-"""Divisions by a value that an inner loop does not change, as products with its reciprocal.
+"""Divisions as products with reciprocals, which cost less.
 
-::
+A divisor that an inner loop does not change is divided once. For other divisors of single precision
+some processors have estimates, which one step of Newton's iteration makes as good::
 
     for i: r = norm(i)                     for i: r = norm(i)
            for j: y[i, j] = x[i, j] / r  ->       for j: y[i, j] = x[i, j] * (1 / r)
+
+    for i: y[i] = 1 / sqrt(x[i])          ->  for i: y[i] = rsqrt(x[i])
 """
 
 from __future__ import annotations
@@ -14,17 +17,19 @@ from types import MappingProxyType
 
 from polysched.ir.core.kernel import Kernel, Statement
 from polysched.ir.core.tree import path
-from polysched.ir.expr.expressions import Expression, Index, Load, Operation, operation
+from polysched.ir.expr.dtypes import f32
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Operation, operation
 from polysched.ir.expr.operators import Operator
-from polysched.ir.expr.traversal import transform, walk
+from polysched.ir.expr.traversal import loads, transform, walk
 
 
 def with_reciprocals(kernel: Kernel) -> Kernel:
-    """Return the kernel with ``x / d`` as ``x * (1 / d)`` where ``d`` is the same along a row.
+    """Return the kernel with ``x / d`` as a product of ``x`` and the reciprocal of ``d``.
 
-    A row is the innermost loop of the statement as declared. The code computes the reciprocal once
-    for each row. The product is rounded twice, so this is for callers that allow the like of
-    ``-freciprocal-math``.
+    If ``d`` is the same along a row, the factor is ``1 / d``; a row is the innermost loop of the
+    statement as declared. The code computes it once for each row. If ``d`` varies and is an f32,
+    the factor is ``reciprocal(d)``, or ``rsqrt(s)`` for ``d = sqrt(s)``. The product is rounded
+    twice, so this is for callers that allow the like of ``-freciprocal-math``.
     """
     statements = {name: _with_reciprocals(kernel, each) for name, each in kernel.statements.items()}
     return replace(kernel, statements=MappingProxyType(statements))
@@ -45,11 +50,23 @@ def _product(value: Expression, last: str, written: frozenset[str]) -> Expressio
         case Operation(operator=Operator.DIVIDE, operands=(dividend, divisor), dtype=dtype) if (
             dtype is not None and dtype.is_float
         ):
-            kept, varies = _is_kept(divisor, last, written), not _is_kept(dividend, last, written)
-            if kept and varies:
-                reciprocal = operation(Operator.DIVIDE, 1.0, divisor)
-                return operation(Operator.MULTIPLY, dividend, reciprocal)
+            if _is_kept(divisor, last, written):
+                if not _is_kept(dividend, last, written):
+                    factor = operation(Operator.DIVIDE, 1.0, divisor)
+                    return operation(Operator.MULTIPLY, dividend, factor)
+            elif dtype == f32 and loads(divisor):
+                factor = _reciprocal(divisor)
+                is_one = isinstance(dividend, Constant) and dividend.value == 1
+                return factor if is_one else operation(Operator.MULTIPLY, dividend, factor)
     return None
+
+
+def _reciprocal(divisor: Expression) -> Expression:
+    match divisor:
+        case Operation(operator=Operator.SQUARE_ROOT, operands=(square,)):
+            return operation(Operator.RECIPROCAL_SQUARE_ROOT, square)
+        case _:
+            return operation(Operator.RECIPROCAL, divisor)
 
 
 def _is_kept(value: Expression, last: str, written: frozenset[str]) -> bool:

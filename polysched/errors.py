@@ -1,11 +1,22 @@
 """Exceptions of polysched. Any other exception that reaches the user is a bug."""
 
+from __future__ import annotations
+
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class PolyschedError(Exception):
     """Base class; the message names the object at fault, the expected input and the remedy."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the message and the attributes: processes of a pool hand on their errors."""
+        return _unpickled, (type(self), self.args), vars(self)
+
+
+def _unpickled(kind: type[PolyschedError], arguments: tuple[Any, ...]) -> PolyschedError:
+    return kind.__new__(kind, *arguments)
 
 
 class KernelError(PolyschedError):
@@ -29,14 +40,14 @@ class LoopReferenceError(ScheduleError):
 
     Attributes:
         reference: the loop name as the step spells it.
-        what: the problem with the loop; the first part of the message.
+        problem: the problem with the loop; the first part of the message.
         advice: the default second part of the message; a caller may replace it by better advice.
     """
 
-    def __init__(self, reference: str, what: str, advice: str) -> None:
-        super().__init__(f"{what}{advice}")
+    def __init__(self, reference: str, problem: str, advice: str) -> None:
+        super().__init__(f"{problem}{advice}")
         self.reference = reference
-        self.what = what
+        self.problem = problem
         self.advice = advice
 
 

@@ -1,4 +1,4 @@
-"""Errors of calls whose arguments do not fit a function's signature, with what it expects."""
+"""Errors of calls whose arguments do not fit a function's signature, with the expected ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def with_signature_errors(
     """Return the function with a message that shows its parameters if arguments do not fit them.
 
     Args:
-        words: arguments of other systems, each with what to write instead.
+        words: arguments of other systems, each with its replacement.
     """
 
     @wraps(function)

@@ -242,6 +242,6 @@ def as_user_schedule(value: Kernel | BareSchedule) -> Schedule:
         case Kernel():
             return Schedule(value)
     raise ScheduleError(
-        f"expected a Kernel or a Schedule; got a {type(value).__name__}: a function becomes a "
-        "kernel by @ps.kernel"
+        f"expected a Kernel or a Schedule; got a {type(value).__name__}: @ps.kernel makes a kernel "
+        "of a function with annotations; ps.jit(function) needs none, and finds a schedule itself"
     )

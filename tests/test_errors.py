@@ -1,6 +1,10 @@
+import pickle
+
 import pytest
 
+import polysched as ps
 from polysched.errors import AssemblyError, MachineError, PolyschedError, suggestion
+from tests.support import kernels
 
 
 @pytest.mark.parametrize(
@@ -20,3 +24,14 @@ def test_suggestion(name: str, known: list[str], expected: str) -> None:
 def test_all_errors_have_one_base() -> None:
     assert issubclass(MachineError, PolyschedError)
     assert issubclass(AssemblyError, PolyschedError)
+
+
+def test_errors_can_be_pickled() -> None:
+    """A process of a pool hands an error on."""
+    schedule = ps.Schedule(kernels.prefix())
+    for raising in (lambda: schedule.split("k", 4), lambda: schedule.reverse("i").compile()):
+        with pytest.raises(ps.ScheduleError) as raised:
+            raising()
+        again = pickle.loads(pickle.dumps(raised.value))
+        assert (type(again), str(again)) == (type(raised.value), str(raised.value))
+        assert vars(again) == vars(raised.value)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from polysched.errors import FrontendError
 from polysched.frontends.halide.place import user_location
 from polysched.integers import as_integer
 from polysched.ir.expr.expressions import Index
 from polysched.ir.expr.source import SourceLocation
+from polysched.schedule.core.foreign_names import FOREIGN_NAMES
+from polysched.schedule.schedule import Schedule
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,9 @@ class Parallel:
     variable: str
 
 
+_PIPELINE = "Pipeline(func).schedule(extents)"
+_OF_PIPELINES = ("kernel", "schedule", "compile", "realize")
+
 Directive = Split | Reorder | Fuse | Vectorize | Unroll | Parallel
 SHAPING = (Split, Reorder, Fuse)
 """The directives that create or reorder loops; the others set how a loop runs."""
@@ -84,6 +89,11 @@ class Stage:
     def __init__(self, label: str) -> None:
         self.label = label
         self.directives: list[LocatedDirective] = []
+
+    if not TYPE_CHECKING:  # type checkers report misspelled names themselves
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(f"a Func has no '{name}'{_hint(name)}")
 
     def split(self, old: Index, outer: Index, inner: Index, factor: int) -> Self:
         """Split a loop into chunks of ``factor`` iterations; the last may be shorter."""
@@ -152,3 +162,16 @@ class Stage:
                 "integer"
             )
         return factor
+
+
+def _hint(name: str) -> str:
+    """What to write instead of a name that a Func lacks."""
+    if name in _OF_PIPELINES:
+        return f"; write Pipeline(func).{name}(extents)"
+    if not name.startswith("_") and hasattr(Schedule, name):
+        return f"; write {_PIPELINE}.{name}(...)"
+    ours = FOREIGN_NAMES.get(name)
+    if ours is None:
+        return ""
+    is_step = not ours.startswith(("no step", "ps."))
+    return f"; write {ours}{f' of {_PIPELINE}' if is_step else ''}"

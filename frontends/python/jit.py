@@ -12,8 +12,8 @@ bits, except for the order of ``np.sum`` and similar functions (`reductions.py`)
 that `decorator.py` lists. A function that cannot be compiled raises an error that points at the
 reason; it never runs in Python instead. ``function.python(...)`` is the original.
 
-Numbers, arrays and functions from outside the function are part of the code, as they are when it is
-compiled: code does not see that a global changes later.
+The code holds the values that global numbers, arrays and functions have when it is compiled. If a
+global changes later, calls still use the old value, until a call with other types compiles again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, TypeVar, overload
 
 import islpy as isl
 import numpy as np
@@ -41,7 +41,9 @@ from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.affine import instance_space, to_set
 from polysched.ir.expr.expressions import Parameter
 from polysched.runtime.tensors import as_given
+from polysched.runtime.threads import number_of_threads
 from polysched.runtime.views import as_array
+from polysched.schedule.core.foreign_names import JIT_NAMES
 from polysched.signature_errors import with_signature_errors
 from polysched.user import Schedule
 
@@ -91,7 +93,7 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
     ) -> None:
         self.python = function
         self.fastmath = fastmath
-        self.threads = threads
+        self.threads = None if threads is None else number_of_threads("jit", threads)
         self._code = Specializations(function, fastmath=fastmath, threads=threads)
         self._signature = inspect.signature(function)
         self._positional = function.__code__.co_varnames[: function.__code__.co_argcount]
@@ -151,6 +153,10 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
                 self._repeated.add(key, passed, call)
         return as_given(flat.values(), result)  # type: ignore[no-any-return]
 
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """The function, or as an attribute of an instance, a method."""
+        return self if instance is None else functools.partial(self, instance)
+
     def specialized(
         self, values: Mapping[str, Any], shared: Mapping[str, str] | None = None
     ) -> Specialization:
@@ -199,6 +205,17 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
             return name
         return _jit_again, (self.python, self.fastmath, self.threads)
 
+    if not TYPE_CHECKING:  # type checkers report misspelled names themselves
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name in JIT_NAMES:
+                hint = f"; write {JIT_NAMES[name]}"
+            elif not name.startswith("_") and hasattr(Schedule, name):
+                hint = f"; its schedule has it: schedule.{name}"
+            else:
+                hint = ""
+            raise AttributeError(f"a function of ps.jit has no '{name}'{hint}")
+
     def __repr__(self) -> str:
         return f"<jit {self.python.__name__}{self._signature}>"
 
@@ -219,6 +236,8 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
         subject = f"function '{self.python.__name__}': argument '{name}'"
         if isinstance(value, np.matrix):
             raise CallError(f"{subject} is a matrix, whose * differs; pass np.asarray(...) of it")
+        if isinstance(value, type | np.dtype):
+            raise CallError(f"{subject} is a type; pass its name, '{np.dtype(value).name}'")
         return as_array(value, subject)
 
 
@@ -234,10 +253,12 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "parallel": "write threads=2 for two threads",
         "nogil": "leave it out: calls release the GIL",
         "cache": "leave it out: machine code is kept on disk",
+        "boundscheck": "leave it out: each call checks the bounds of arrays",
+        "inline": "leave it out: functions that are called are inlined",
         "error_model": "leave it out: division by zero gives numpy's result",
     }
 )
-"""Options of ``numba.jit``, each with what to write instead."""
+"""Options of ``numba.jit``, each with its replacement."""
 
 
 @overload
@@ -273,11 +294,16 @@ def jit(
 
     Raises:
         FrontendError: it is not a function whose source is available.
+        CallError: ``threads`` is not a positive integer or None.
     """
     if function is None:
         return lambda decorated: JitFunction(decorated, fastmath=fastmath, threads=threads)
     if isinstance(function, JitFunction):
         raise FrontendError(f"{function!r} is compiled by jit already; leave out one of the two")
+    if isinstance(function, str | list | tuple):
+        raise FrontendError(
+            f"{function!r} is not a function; leave out types: calls give the types of arguments"
+        )
     if not callable(function):
         raise FrontendError(f"{function!r} is not a function; expected '@jit' or '@jit(...)'")
     return JitFunction(function, fastmath=fastmath, threads=threads)

@@ -54,7 +54,7 @@ from polysched.ir.expr.expressions import Constant, Expression, Parameter
 
 @dataclass(frozen=True)
 class Given:
-    """What is known of the arguments of a function without annotations.
+    """Types and shapes of the arguments of a function without annotations.
 
     Attributes:
         arguments: the arguments, in the order of the definition.
@@ -77,7 +77,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a function before it is read.
+    """Facts of a function before it is read.
 
     Attributes:
         order: the order policy of its reductions.

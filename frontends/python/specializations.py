@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from polysched.errors import CallError, FrontendError, PolyschedError
 from polysched.frontends.python.calls.chosen_schedule import (
     WORTH_CYCLES,
@@ -26,7 +28,7 @@ from polysched.frontends.python.calls.signatures import (
 from polysched.frontends.python.decorator import read_kernel
 from polysched.frontends.python.reading import Given
 from polysched.frontends.python.scope.inferred_bounds import with_inferred_bounds
-from polysched.frontends.python.source.annotations import Argument
+from polysched.frontends.python.source.annotations import Argument, require_named, spelled
 from polysched.frontends.python.source.function_source import (
     PART,
     FunctionSource,
@@ -77,6 +79,7 @@ class Specializations:
         self.fastmath = fastmath
         self.threads = threads
         self._source: FunctionSource = function_source(function)
+        require_named(self._source)
         self.names = names_in(self._source)
         self._is_part = PART in vars(function)
         self._made: dict[CallTypes, Specialization] = {}
@@ -103,7 +106,7 @@ class Specializations:
             return self._for_all(values, shared)
         try:
             found = self._for_types(values, shared)
-            self._require(found.kernel, sizes_of(found.kernel, found.arguments, values))
+            self._require(found.kernel, found.arguments, values)
         except PolyschedError as error:
             exact = call_types(self._source, self.names, values, shared=shared, exact=True)
             found = self._exactly(exact, values, error)
@@ -122,7 +125,7 @@ class Specializations:
                 except FrontendError:
                     found = self._compiled(types, values, products=True)
                 self._made[types] = found
-        self._require(found.kernel, sizes_of(found.kernel, found.arguments, values))
+        self._require(found.kernel, found.arguments, values)
         return found
 
     def _for_types(
@@ -159,15 +162,22 @@ class Specializations:
                     raise error from None
             return self._made[types]
 
-    def _require(self, kernel: Kernel, sizes: Mapping[str, int]) -> None:
+    def _require(
+        self, kernel: Kernel, arguments: tuple[Argument, ...], values: Mapping[str, Any]
+    ) -> None:
         """Check that the sizes of a call fit the function, before its schedule is searched."""
+        sizes = sizes_of(kernel, arguments, values)
         for condition in conditions_of(kernel.context):
             if not evaluate(condition.expression, sizes):
-                shown = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+                given = (
+                    f"{name}.shape = {np.shape(value)}" if np.ndim(value) else f"{name} = {value!r}"
+                    for name, value in values.items()
+                    if isinstance(value, np.ndarray | int)
+                )
                 named = f"{self.function.__name__}{inspect.signature(self.function)}"
                 raise CallError(
-                    f"function '{named}' requires "
-                    f"{condition.text}; got {shown} (x_n1 is x.shape[1])"
+                    f"function '{named}' requires {spelled(condition.text, arguments)}; "
+                    f"got {', '.join(given)}"
                 )
 
     def _specialized(self, types: CallTypes, values: Mapping[str, Any]) -> Specialization:
@@ -225,9 +235,9 @@ class Specializations:
         given = Given(arguments, types.static, products, types.shared)
         kernel = read_kernel(self.function, order, given)
         sizes = sizes_of(kernel, arguments, values)
-        restricted = with_inferred_bounds(kernel, self._source, sizes)
+        restricted = with_inferred_bounds(kernel, self._source, sizes, arguments)
         restricted = replace(restricted, fp_contract=self.fastmath)
-        self._require(restricted, sizes)
+        self._require(restricted, arguments, values)
         if self.fastmath:
             restricted = with_reciprocals(restricted)
         is_short = set(sizes) <= set(types.few)

@@ -19,6 +19,7 @@ from polysched.frontends.scop.rewrites.counting import with_countdowns
 from polysched.frontends.scop.rewrites.derived import DerivedSizes, sizes_of
 from polysched.frontends.scop.rewrites.entry_values import with_entry_values
 from polysched.frontends.scop.rewrites.exits import without_exits
+from polysched.frontends.scop.rewrites.flat_ranges import FlatRanges
 from polysched.frontends.scop.rewrites.hoisted_pointers import with_hoisted_pointers
 from polysched.frontends.scop.rewrites.live_out import with_values_after
 from polysched.frontends.scop.rewrites.normalizing import normalized
@@ -27,6 +28,7 @@ from polysched.frontends.scop.rewrites.pointed_sizes import with_pointed_sizes
 from polysched.frontends.scop.rewrites.pointer_tests import with_pointer_tests
 from polysched.frontends.scop.rewrites.pointer_values import with_pointer_values
 from polysched.frontends.scop.rewrites.region import Region
+from polysched.frontends.scop.rewrites.row_lengths import RowLengths
 from polysched.frontends.scop.rewrites.row_tables import with_row_tables
 from polysched.frontends.scop.rewrites.settled import with_settled_integers
 from polysched.frontends.scop.rewrites.static_variables import with_own_statics
@@ -58,7 +60,7 @@ def without_calls_and_structs(parsed: ParsedSource, region: Region) -> Region:
 def with_names_for_sizes(parsed: ParsedSource, region: Region) -> list[Region]:
     """Return the region as it stands, and with names for functions of sizes."""
     named = _with_derived_sizes(parsed, region)
-    return [region, named] if len(named.derived) > len(region.derived) else [region]
+    return [region] if named is region else [region, named]
 
 
 def _with_derived_sizes(parsed: ParsedSource, region: Region) -> Region:
@@ -73,10 +75,31 @@ def _with_derived_sizes(parsed: ParsedSource, region: Region) -> Region:
     taken = {name for item in region.items for name in names_in(item)}
     taken |= set(_local_names(region)) | set(region.members) | set(region.derived)
     names = Names(frozenset(taken))
-    sizes = sizes_of(numbers, region.items)
+    integers = sizes_of(numbers, region.items)
+    sizes = {name: dtype for name, dtype in integers.items() if dtype.is_signed}
+    flat = with_counted_steps(region.items, sizes, names)
+    rows = RowLengths(flat, integers, _element_bytes(parsed, region, typedefs))
+    items = FlatRanges(rows, names).rewritten()
     derived = DerivedSizes(sizes, names, region.leaves_loops, not region.is_function)
-    items = derived.items(with_counted_steps(region.items, sizes, names))
-    return replace(region, items=items, derived={**region.derived, **derived.found})
+    changed, exact = derived.items(items), None if items == flat else derived.items(flat)
+    if not derived.found and items == region.items:
+        return region
+    found = {**region.derived, **derived.found}
+    return replace(region, items=changed, derived=found, for_all_sizes=exact)
+
+
+def _element_bytes(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> dict[str, int]:
+    """Return the sizes of the elements of arrays of one dimension, by name."""
+    declared = {node.name: node for node in (*region.around, *region.nodes)
+                if isinstance(node, c_ast.Decl)}  # fmt: skip
+    declared |= {name: one.declaration for name, one in region.members.items()}
+    found: dict[str, int] = {}
+    for name, node in declared.items():
+        with contextlib.suppress(FrontendError):
+            type_ = declared_type(node.type, typedefs, parsed.source_map, node)
+            if len(type_.dims) == 1 and type_.dtype is not None:
+                found[name] = type_.dtype.bytes
+    return found
 
 
 def _leaves_loops(items: tuple[c_ast.Node, ...]) -> bool:
@@ -166,7 +189,7 @@ def numbers_before(region: Region) -> dict[str, c_ast.Node]:
 
 
 def with_values_around(parsed: ParsedSource, region: Region) -> Region:
-    """Compute values before a part of a function, and let it leave others to what follows."""
+    """Compute values before a part of a function, and pass others on to the code after it."""
     typedefs = typedefs_of(parsed.tree, region.before)
 
     layouts = Layouts(parsed, typedefs)

@@ -46,7 +46,7 @@ class CProgram:
         kernel: the computation of the region, named after the function.
         parsed: the syntax tree of the file.
         region: the translated statements.
-        translation: the variables of the region, and what the kernel relies on.
+        translation: the variables of the region, and the conditions of the kernel.
         promises: what the caller promises beyond the text of the file.
     """
 
@@ -120,15 +120,19 @@ class CProgram:
                         is_size=name in sizes,
                     )
                 )
+        fallback = self.fallback
+        all_sizes = dict.fromkeys(self.outside.sizes)
+        if fallback is not None:
+            all_sizes |= dict.fromkeys(self.as_written.outside.sizes)
         return CFunction(
             self.region.name,
             tuple(arguments),
             self.result,
-            self.fallback,
+            fallback,
             self._members(),
             {
                 size.name: size.derived.value
-                for size in self.outside.sizes
+                for size in all_sizes
                 if isinstance(size.derived, DerivedSize)
             },
             {
@@ -195,7 +199,7 @@ class CProgram:
         )
 
     def notes(self) -> list[str]:
-        """Return what the kernel relies on beyond the text of the file, one line each."""
+        """Return the conditions that the kernel adds to the text of the file, one line each."""
         lines = [
             f"inferred: {name}{''.join(map(_extent_text, shape.extents))}, from its subscripts"
             + ("; only elements that the data selects are accessed" if shape.guarded else "")
@@ -269,8 +273,10 @@ class CProgram:
         once, as under ``#pragma STDC FP_CONTRACT ON``. ``m = x > m ? x : m``, also written as an
         ``if`` or with ``fmax``, is a maximum in any order: each comparison keeps the semantics of
         C, but which zero of two signs remains, and what a NaN replaces, depends on the order.
-        A divisor that the innermost loop does not change becomes a factor: ``x * (1 / r)``.
-        Apart from that, infinities, signed zeros and divisions keep the semantics of C.
+        A divisor that the innermost loop does not change becomes a factor: ``x * (1 / r)``. For
+        other divisors of single precision vectors use estimates: the reciprocal is within 2 units
+        in the last place, and infinite for divisors below 2**-128. Apart from that, infinities,
+        signed zeros and divisions keep the semantics of C.
         """
         free = with_reciprocals(with_free_extrema(with_order(self.kernel, Order.ANY)))
         return replace(self, kernel=replace(free, fp_contract=True))

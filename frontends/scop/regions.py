@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,7 +47,8 @@ class Refusal:
     Attributes:
         function: the name of its function.
         error: why it stays.
-        has_translation: whether it has a translation, but no schedule that pays.
+        has_translation: whether it has a translation, but no schedule that pays, or arrays whose
+            overlap cannot be checked.
     """
 
     function: str
@@ -78,27 +79,33 @@ def replacements_of(
         )
     refused = [Refusal(name, error) for name, error in parsed.refused.items()]
     replaced: list[Replacement] = []
+
+    def parts(region: Region) -> tuple[list[Replacement], list[Refusal]]:
+        return parts_of(parsed, region, path, [one.symbol for one in replaced], promises)
+
     for name, region in _chosen(parsed, functions, function):
         symbol = _symbol(path, name, [one.symbol for one in replaced])
-        taken = [one.symbol for one in replaced]
         try:
             replacement = _replacement(parsed, region, symbol, promises)
         except FrontendError as error:
             refused.append(Refusal(name, error))
             if region.is_function:
-                replaced += list(parts_of(parsed, region, path, taken, promises))
+                found, left = parts(region)
+                replaced += found
+                refused += left
             continue
-        parts: list[Replacement] = []
-        if region.is_function and replacement.program.unlimited:  # it would run as written
-            parts = list(parts_of(parsed, region, path, taken, promises))
-        replaced += parts or [replacement]
+        as_written = region.is_function and replacement.program.unlimited
+        found = parts(region)[0] if as_written else []
+        replaced += found or [replacement]
     return replaced, refused
 
 
 def parts_of(
     parsed: ParsedSource, whole: Region, path: Path, taken: list[str], promises: Promises
-) -> Iterator[Replacement]:
+) -> tuple[list[Replacement], list[Refusal]]:
     """Translate the loops of a function that has no translation as a whole, or no proof.
+
+    If no loop can be replaced, loops that would always run as written are refused with the reason.
 
     Args:
         parsed: the file.
@@ -108,10 +115,13 @@ def parts_of(
         promises: what the callers promise beyond the text of the file.
     """
 
+    refused: list[Refusal] = []
+
     def translate(region: Region) -> CProgram:
         program = program_of(parsed, region, promises)
         if program.unlimited:
-            raise parsed.source_map.error(region.node, "the region would always run as written")
+            refused.append(Refusal(whole.name, program.as_written_error(), has_translation=True))
+            raise refused[-1].error
         if not program.translation.keeps_bounds:  # no proof: a loop inside may have one
             raise parsed.source_map.error(region.node, "an access may lie outside its array")
         require_replaceable(program)
@@ -119,10 +129,12 @@ def parts_of(
         return program
 
     used = [*taken]
+    found: list[Replacement] = []
     for program in found_regions(whole.function, translate):
         symbol = _symbol(path, whole.name, used)
         used.append(symbol)
-        yield Replacement(program, symbol, edits_of(program, symbol))
+        found.append(Replacement(program, symbol, edits_of(program, symbol)))
+    return found, [] if found else refused
 
 
 def _chosen(

@@ -27,7 +27,7 @@ from polysched.frontends.scop.declare.shapes import Shapes
 from polysched.frontends.scop.declare.variables import (
     Outside,
     Variable,
-    is_table,
+    is_small_table,
     own_functions,
     typedefs_of,
     variables_of,
@@ -73,7 +73,7 @@ _RETURN = "return"
 
 @dataclass(frozen=True)
 class Settings:
-    """What a translation relies on.
+    """Conditions that a translation relies on.
 
     Attributes:
         infers_sizes: whether sizes are excluded for which an access lies outside its array.
@@ -161,12 +161,14 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
                 not one.keeps_bounds, one.has_unknown_extents, len(one.assumptions)
             ),
         )  # fmt: skip
-    # The messages of the region as it stands say what the file has.
+    # The messages of the unchanged region quote the text of the file.
     return _without_walks(parsed, plain, settings)
 
 
 def translated_form(parsed: ParsedSource, form: Region, settings: Settings) -> Translation:
-    """Translate the form of a region that another translation found."""
+    """Translate the form of a region that another translation found, exactly for all sizes."""
+    if form.for_all_sizes is not None:
+        form = replace(form, items=form.for_all_sizes)
     return _without_walks(parsed, form, settings)
 
 
@@ -194,7 +196,7 @@ def _without_walks(parsed: ParsedSource, region: Region, settings: Settings) -> 
             raise
         if not isinstance(error.location, SourceLocation) or error.location.line not in lines:
             raise
-    found = _translated(parsed, replace(region, items=items), settings)  # says what the file has
+    found = _translated(parsed, replace(region, items=items), settings)  # messages quote the file
     return replace(found, form=region)
 
 
@@ -250,7 +252,7 @@ class _Translator:
         self.usage = replace(usage, used=tuple(dict.fromkeys((*usage.used, *leaves))))
         self.pragmas = pragmas_of(parsed, region.function)
         around = variables_of(parsed, region, typedefs, self.usage.used)
-        tables = [variable.node for variable in around.values() if is_table(variable.node)]
+        tables = [variable.node for variable in around.values() if is_small_table(variable.node)]
         self.variables = {
             name: variable for name, variable in around.items() if variable.node not in tables
         }

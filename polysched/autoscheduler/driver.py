@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from operator import itemgetter
 
 from polysched.autoscheduler.cost.bound import least_cycles
 from polysched.autoscheduler.facts.sizes import LONG_SIZES, model_sizes
@@ -19,7 +18,7 @@ from polysched.autoscheduler.forms.owner_tiles import owner_tiled
 from polysched.autoscheduler.forms.row_blocks import row_blocked
 from polysched.autoscheduler.forms.row_fusion import row_fused
 from polysched.autoscheduler.forms.shared_sums import with_shared_sums
-from polysched.autoscheduler.forms.simplification import with_simplification
+from polysched.autoscheduler.forms.simplification import with_simplification, with_tails
 from polysched.autoscheduler.forms.stride_order import stride_ordered
 from polysched.autoscheduler.forms.time_tiles import time_tiled
 from polysched.autoscheduler.proof import Proved, proved
@@ -40,7 +39,7 @@ from polysched.schedule.primitives.privatize import Privatize
 from polysched.schedule.schedule import Schedule
 
 REBUILT = (time_tiled, owner_tiled, column_formed, row_blocked, row_fused)
-"""Stages that rebuild several nests at once; what they yield is searched like the start."""
+"""Stages that rebuild several nests at once; their results are searched like the start."""
 REBUILT_FOR_THREADS = (column_tiled,)
 """More such stages for several threads: their tiles are slower on one."""
 SEARCH_PART = 0.5
@@ -61,6 +60,8 @@ NEAR_LEAST = 0.8
 
 Products of matrices as contractions have 0.82 to 0.85, sums over the rows of a matrix 0.96.
 """
+EQUAL = 1.002
+"""Candidates are equal if their cycles differ by less than this factor from the least ones."""
 TILED_BOUND = 0.8
 """The part of the lower bound that counts after a stage has made tiles.
 
@@ -191,7 +192,7 @@ def _threaded(
 ) -> Proved:
     """Share the work of the proved candidate among threads, where that is proved and gains.
 
-    Another candidate replaces it if it has so much more to share that it is faster on all threads.
+    Another candidate replaces it if its larger shared part makes it faster on all threads.
     """
     best = with_threads(proof.candidate, context)
     found = [best] if best is not proof.candidate else []
@@ -251,26 +252,43 @@ def _better(
                 cheapest = min(cheapest, begin.cycles)
         if most_cycles <= bound / context.threads or is_out_of_time():
             break
-    by_cycles = sorted(predicted, key=itemgetter(0))
+    least_predicted = min((cycles for cycles, _ in predicted), default=0.0)
+    by_cycles = sorted(predicted, key=partial(_rank, least=least_predicted))
     return [candidate for _, candidate in by_cycles], chain(skipped, (one for one, _ in starts))
+
+
+def _rank(predicted: tuple[float, Candidate], least: float) -> tuple[float, int, float]:
+    """Rank a candidate by its cycles; among equals the one with the fewest steps is first."""
+    cycles, candidate = predicted
+    return max(cycles, least * EQUAL), len(candidate.schedule.steps), cycles
 
 
 def _starts(
     plain: Candidate, context: Context, tell: Callable[[str], None]
 ) -> Iterator[tuple[Candidate, frozenset[str]]]:
-    """Yield what the search begins with, and the loops that a stage has made around its nests."""
+    """Yield the starts of the search, each with the loops that a stage has made around nests."""
     first = plain.decisions
     schedule, decisions = normalized(plain.schedule, context.sizes)
     schedule, ordered = stride_ordered(schedule, context.sizes)
     schedule, shared = with_shared_sums(schedule, context.sizes)
     decisions += ordered + shared
     origins = [plain]
+    distributed: Candidate | None = None
     if decisions:
         # Temporaries that normalization puts in memory are registers of the program as written.
         is_expanded = any(isinstance(s, Privatize) for one in decisions for s in one.steps)
-        other = replace(start(schedule, context), decisions=(*first, *decisions))
-        origins.insert(1 if is_expanded else 0, other)
+        distributed = replace(start(schedule, context), decisions=(*first, *decisions))
+        origins.insert(1 if is_expanded else 0, distributed)
     yield from ((origin, frozenset()) for origin in origins)
+    if distributed is not None and is_expanded:
+        # Some nests are faster with their temporaries in registers, others distributed.
+        kept, parts = normalized(plain.schedule, context.sizes, privatizes=False)
+        if parts:
+            yield replace(start(kept, context), decisions=(*first, *parts)), frozenset()
+    tailed, tails = with_tails(plain.schedule, context.machine)
+    if tails:
+        origins.append(replace(start(tailed, context), decisions=(*first, *tails)))
+        yield origins[-1], frozenset()
     tell("aligning loops for tiles")
     for origin in origins:
         for tiles in (*REBUILT, *(REBUILT_FOR_THREADS if context.threads > 1 else ())):

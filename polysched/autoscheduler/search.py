@@ -38,7 +38,7 @@ KEPT_PROPOSALS = 2
 
 @dataclass(frozen=True)
 class Context:
-    """What all searches of a call share."""
+    """Inputs and cached decisions that all searches of a call share."""
 
     machine: Machine
     sizes: Mapping[str, int]
@@ -132,7 +132,6 @@ def _searched(candidate: Candidate, nest: Nest, context: Context) -> Candidate:
             nest,
             context.machine,
             context.sizes,
-            context.threads,
             LEAST_GAIN * (best.cycles - elsewhere),
             least,
         )

@@ -57,7 +57,7 @@ class NewShape:
 
 @dataclass(frozen=True)
 class Summary:
-    """What the shapes say together.
+    """Summary over all shapes.
 
     Attributes:
         shapes: their number.

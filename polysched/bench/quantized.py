@@ -1,7 +1,8 @@
-"""The product of 4-bit weights and a vector, beside products of the same weights in float32."""
+"""Benchmark of layers with quantized weights: rows of f32 by a matrix of 4- or 8-bit codes."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -9,116 +10,149 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.measure.contestant import Contestant, Runner, optional_module, warm
-from polysched.bench.measure.peer_libraries import blas_kernels, torch_kernels, torch_on
+from polysched.bench.measure.contestant import Contestant, Runner, returning, warm
+from polysched.bench.measure.peer_libraries import torch_kernels, torch_on
+from polysched.bench.measure.speedup import OWN
 from polysched.errors import BenchError
+from polysched.ir.expr.functions import cast
 from polysched.ir.semantics.bit_packing import pack_bits
-from polysched.library.quantized import quantized_gemv_kernel, quantized_gemv_schedule
-from polysched.lower import compile
-from polysched.machine.description import Machine
-from polysched.machine.load import load_machine
+from polysched.library.convolution.prepare import prepare
+from polysched.library.matmul.dispatch.call import matmul
+from polysched.library.matmul.dispatch.computed import Computed, Input, computed
 from polysched.runtime.memory import aligned_zeros
 
-OWN = "polysched"
-PEERS = ("numpy f32", "torch f32")
+EXACT = f"{OWN} f32 rows"
+DYNAMIC, FLOAT = PEERS = ("torch dynamic int8", "torch f32")
 GROUP = 128
 
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
-class GemvData:
-    """Codes with scales and zeros, the weights that they stand for, and a vector."""
-
-    codes: Array
-    scale: Array
-    zero: Array
-    weights: Array
-    x: Array
-
-    @property
-    def size(self) -> int:
-        """Bytes of the weights in float32."""
-        return self.weights.nbytes
-
-    def __str__(self) -> str:
-        rows, columns = self.weights.shape
-        return f"gemv {rows}x{columns}"
-
-
-def random_data(rows: int, columns: int) -> GemvData:
-    """Random codes from 0 to 15 and a vector from [-1, 1).
+class LayerSize:
+    """Rows of activations, inputs and outputs of a layer, and the bits of its weights.
 
     Raises:
-        BenchError: a size is not positive.
+        BenchError: a size is not positive, or the weights have neither 4 nor 8 bits.
     """
-    if rows < 1 or columns < 1:
-        raise BenchError(f"gemv of {rows}x{columns}; expected positive sizes")
-    generator = np.random.default_rng(0)
-    groups = -(-columns // GROUP)
-    codes = generator.integers(0, 16, (rows, columns), dtype=np.uint8)
-    scale = generator.uniform(0.01, 0.02, (rows, groups)).astype(np.float32)
-    zero = generator.integers(0, 16, (rows, groups), dtype=np.uint8)
-    own = np.arange(columns) // GROUP
-    weights = aligned_zeros((rows, columns), np.float32)
-    np.subtract(codes, zero[:, own], out=weights, dtype=np.float32)
-    weights *= scale[:, own]
-    x = aligned_zeros((columns,), np.float32)
-    x[:] = generator.uniform(-1, 1, columns)
-    return GemvData(codes, scale, zero, weights, x)
+
+    rows: int
+    terms: int
+    columns: int
+    bits: int = 4
+
+    def __post_init__(self) -> None:
+        if min(self.rows, self.terms, self.columns) < 1 or self.bits not in (4, 8):
+            raise BenchError(f"{self}; expected positive sizes, and weights of 4 or 8 bits")
+
+    def __str__(self) -> str:
+        return f"layer {self.rows}x{self.terms}x{self.columns} i{self.bits}"
+
+    @property
+    def flops(self) -> int:
+        """A multiplication and an addition for each row and weight."""
+        return 2 * self.rows * self.terms * self.columns
 
 
-def reference(data: GemvData) -> Array:
+SUITE = tuple(
+    LayerSize(rows, 4096, 4096, bits) for bits in (4, 8) for rows in (1, 2, 4, 8, 16, 32, 64)
+)
+"""Rows of a batch that is decoded, by a matrix that exceeds the caches."""
+
+
+@dataclass(frozen=True)
+class LayerData:
+    """Rows, and weights ``[columns, terms]``: codes with scales, and the numbers they stand for.
+
+    Weights of 4 bits have a scale for each column and group of :data:`GROUP` terms, weights of 8
+    bits one for each column.
+    """
+
+    size: LayerSize
+    x: Array
+    codes: Array
+    scale: Array
+    weights: Array
+
+    @property
+    def group(self) -> int:
+        """Terms that share a scale."""
+        return GROUP if self.size.bits == 4 else self.size.terms
+
+
+def random_data(size: LayerSize, seed: int = 0) -> LayerData:
+    """Normally distributed rows, and codes that are equally likely."""
+    generator = np.random.default_rng(seed)
+    largest = 1 << (size.bits - 1)
+    codes = generator.integers(-largest, largest, (size.columns, size.terms), dtype=np.int8)
+    group = GROUP if size.bits == 4 else size.terms
+    groups = -(-size.terms // group)
+    scale = generator.uniform(0.01, 0.02, (size.columns, groups)).astype(np.float32)
+    weights = aligned_zeros(codes.shape, np.float32)
+    np.multiply(codes, scale[:, np.arange(size.terms) // group], out=weights)
+    x = aligned_zeros((size.rows, size.terms), np.float32)
+    generator.standard_normal(out=x, dtype=np.float32)
+    return LayerData(size, x, codes, scale, weights)
+
+
+def reference(data: LayerData) -> Array:
     """The right product, in float64."""
-    return data.weights.astype(np.float64) @ data.x.astype(np.float64)
+    result: Array = data.x.astype(np.float64) @ data.weights.T.astype(np.float64)
+    return result
 
 
-def tolerance(data: GemvData) -> float:
-    """The largest rounding error: the terms are below 1, each sum has one per column."""
-    return data.x.size * 32 * float(np.finfo(np.float32).eps)
+def tolerance(data: LayerData) -> float:
+    """The largest error where each activation is rounded to 7 bits, as torch does."""
+    step = float(np.abs(data.x).max()) / 64
+    return step * float(np.abs(data.weights).sum(axis=1).max())
 
 
-def contestants(data: GemvData, machine: Machine | None = None) -> tuple[Contestant, ...]:
-    """polysched with 4-bit weights, numpy and torch with float32, one thread each.
-
-    Args:
-        data: the weights and the vector.
-        machine: the machine to schedule and compile polysched's code for; None for this machine.
-    """
+def contestants(data: LayerData, threads: int) -> tuple[Contestant, ...]:
+    """polysched with rounded and with exact rows, and torch's dynamic-quantized and f32 layers."""
     return (
-        Contestant(OWN, partial(prepare_own, data, machine or load_machine())),
-        Contestant(PEERS[0], partial(prepare_numpy, data), blas_kernels),
-        Contestant(PEERS[1], partial(prepare_torch, data), torch_kernels),
+        Contestant(OWN, partial(prepare_own, data, threads, exact=False)),
+        Contestant(EXACT, partial(prepare_own, data, threads, exact=True)),
+        Contestant(DYNAMIC, partial(prepare_torch, data, threads, dynamic=True), torch_kernels),
+        Contestant(FLOAT, partial(prepare_torch, data, threads, dynamic=False), torch_kernels),
     )
 
 
-def prepare_own(data: GemvData, machine: Machine) -> Runner:
-    """The library's kernel and schedule, called as users do."""
-    kernel = quantized_gemv_kernel(*data.weights.shape, group=GROUP)
-    run = compile(quantized_gemv_schedule(kernel, machine), machine)
-    packed = pack_bits(data.codes, "u4", rows="padded", overflow="raise")
-    out = _output(data)
-    return warm(Runner(lambda: run(packed, data.scale, data.zero, data.x, out), lambda: out))
+def weights_of(data: LayerData) -> Computed:
+    """The weights as users describe them, not transposed."""
+    size = data.size
+    codes: Any = data.codes
+    if size.bits == 4:
+        packed = pack_bits(data.codes, "i4", rows="padded", overflow="raise")
+        codes = Input(packed, "i4", columns=size.terms)
+    block = (1, data.group) if data.scale.shape[1] > 1 else (1, 1)
+    return computed(
+        lambda code, scale: cast(code, "f32") * scale, codes, Input(data.scale, block=block)
+    )
 
 
-def prepare_numpy(data: GemvData) -> Runner:
-    """``numpy.matmul`` with the BLAS that it comes with.
-
-    Raises:
-        UnavailableError: threadpoolctl is missing, so BLAS could not be told to use one thread.
-    """
-    optional_module("threadpoolctl").ThreadpoolController().limit(limits=1, user_api="blas")
-    out = _output(data)
-    return warm(Runner(partial(np.matmul, data.weights, data.x, out=out), lambda: out))
+def prepare_own(data: LayerData, threads: int, *, exact: bool) -> Runner:
+    """``ps.matmul`` with weights that are prepared for rounded rows, or as they are stored."""
+    weights = weights_of(data).T
+    right = weights if exact else prepare(weights, activations="int8")
+    out = aligned_zeros((data.size.rows, data.size.columns), np.float32)
+    return warm(Runner(partial(matmul, data.x, right, out, threads=threads), lambda: out))
 
 
-def prepare_torch(data: GemvData) -> Runner:
-    """``torch.mv``."""
-    torch = torch_on(1)
-    out = _output(data)
-    operands = torch.from_numpy(data.weights), torch.from_numpy(data.x)
-    return warm(Runner(partial(torch.mv, *operands, out=torch.from_numpy(out)), lambda: out))
+def prepare_torch(data: LayerData, threads: int, *, dynamic: bool) -> Runner:
+    """``torch.nn.Linear``, in f32 or dynamically quantized."""
+    torch = torch_on(threads)
+    layer = torch.nn.Linear(data.size.terms, data.size.columns, bias=False)
+    layer.weight = torch.nn.Parameter(torch.from_numpy(data.weights), requires_grad=False)
+    if dynamic:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            layer = torch.ao.quantization.quantize_dynamic(
+                torch.nn.Sequential(layer), {torch.nn.Linear}, dtype=torch.qint8
+            )
+    x = torch.from_numpy(data.x)
 
+    def multiply() -> Any:
+        with torch.inference_mode():
+            return layer(x)
 
-def _output(data: GemvData) -> Array:
-    return aligned_zeros((data.weights.shape[0],), np.float32)
+    return returning(multiply, lambda result: result.numpy())

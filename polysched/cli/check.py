@@ -218,6 +218,8 @@ def _region_answers(
     """
     written = replace(reading, auto=False)  # `_answer` finds the schedules
     function, regions, _ = scheduled_regions(target, written, as_machine(reading.machine), refused)
+    if not regions:
+        raise refused
     answers = [_answer(function, region, reading, quota) for region in regions]
     rest = f"the C compiler compiles the rest of '{function}': {str(refused).splitlines()[0]}"
     answers[-1][1].append(rest)

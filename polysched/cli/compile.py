@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -9,7 +10,7 @@ import click
 from polysched.cli.compile_regions import compile_regions
 from polysched.cli.completion import files
 from polysched.cli.options import WrittenFile, output_option
-from polysched.cli.targets.c_target import is_c_target
+from polysched.cli.targets.c_target import is_c_target, parted_c_target
 from polysched.cli.targets.schedule_file import (
     Reading,
     auto_option,
@@ -20,6 +21,7 @@ from polysched.cli.targets.schedule_file import (
 from polysched.cli.targets.target import Target
 from polysched.cli.terminal import output, print_error
 from polysched.errors import FrontendError
+from polysched.frontends.scop.header import function_header
 from polysched.frontends.scop.regions import Replacement
 from polysched.ir.core.tree import LoopKind, loops
 from polysched.ir.isl.budget import time_budget, time_left
@@ -27,7 +29,13 @@ from polysched.legality.verdicts.verdict import RefusedScheduleError
 from polysched.lower import export
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
-from polysched.runtime.export import ExportFiles, ExportFormat, export_files
+from polysched.runtime.export import (
+    ExportFiles,
+    ExportFormat,
+    export_files,
+    text_writer,
+    write_file,
+)
 
 
 @click.command("compile")
@@ -78,7 +86,8 @@ def compile_command(
 
     If TARGET is a C file, the function keeps its C signature, so the code can replace it in the
     program: link FILE.o instead of the object that the C compiler makes of the function. In the
-    cases of 1 and 2, it prints a line to the error output and aborts.
+    cases of 1 and 2, it prints a line to the error output and aborts. The header declares it as the
+    file does.
 
     If a C function has no translation as a whole, the C compiler compiles it with calls of
     generated functions in place of its loops that have one; the command prints which loops these
@@ -98,6 +107,11 @@ def compile_command(
     Exit codes: 0 success, 1 illegal, 2 bad input, 3 legality unknown.
     """
     files = export_files(file, header)
+    text = None
+    if header is not None and is_c_target(target):
+        files = replace(files, header=None)
+        path, name = parted_c_target(target)
+        text = function_header(Path(path), name or reading.function, reading.promises)
     machine = reading.machine or load_machine()
     try:
         loaded = _whole(target, reading, files, machine, guard=guard)
@@ -108,9 +122,10 @@ def compile_command(
         output().print(f"{file}: {function} for {machine.name}")
         for region in regions:
             _print_region(region)
-        rest = "except for these loops" if regions else "no schedule is predicted to be faster"
+        rest = "except for these loops" if regions else "no loop has a schedule that pays"
         print_error(f"compiled by the C compiler, {rest}: {error}")
         hint_at_auto(False, reading)
+        _write_header(header, text)
         return
     output().print(f"{file}: {loaded.schedule.kernel.name} for {machine.name}")
     threads = any(loop.kind is LoopKind.PARALLEL for loop in loops(loaded.schedule.program.tree))
@@ -119,8 +134,16 @@ def compile_command(
     if loaded.program is not None:
         for note in loaded.program.notes():
             output().print(note, highlight=False)
-    if header is not None:
-        output().print(f"{header}: header for C and C++")
+    _write_header(header, text)
+
+
+def _write_header(header: Path | None, text: str | None) -> None:
+    """Write the header of a C function, and say what the header is."""
+    if header is None:
+        return
+    if text is not None:
+        write_file(header, text_writer(text))
+    output().print(f"{header}: header for C and C++")
 
 
 def _whole(
@@ -129,7 +152,6 @@ def _whole(
     """Compile a whole kernel, or a whole C function."""
     with time_budget(reading.time_limit()):
         linked = files.format in (ExportFormat.OBJECT, ExportFormat.LIBRARY)
-        linked = linked and files.header is None  # the C compiler's code can be linked with it
         loaded = load_scheduled_target(target, reading, takes_parts=True, prefers_parts=linked)
         seconds = time_left()
     c_function = None if loaded.program is None else loaded.program.c_function()

@@ -18,7 +18,9 @@ from polysched.cli.targets.schedule_file import Reading
 from polysched.errors import PolyschedError
 from polysched.frontends.scop.regions import Replacement, replacements_of
 from polysched.frontends.scop.rewriting import edited
-from polysched.frontends.scop.source.parse import ParsedSource
+from polysched.frontends.scop.source.parse import ParsedSource, parse
+from polysched.frontends.scop.source.text import read_source
+from polysched.frontends.scop.source.trees import names_in
 from polysched.ir.isl.budget import time_budget
 from polysched.loops.analysis.parallel import parallel_loops
 from polysched.loops.ir.nodes import LoopProgram
@@ -46,11 +48,14 @@ def compile_regions(
         PolyschedError: the error `refused`, if no region of the function has a translation.
         ExportError: there is no C compiler, or it fails.
     """
-    is_possible = files.format in (ExportFormat.OBJECT, ExportFormat.LIBRARY)
-    if not is_possible or files.header is not None:
+    if files.format not in (ExportFormat.OBJECT, ExportFormat.LIBRARY):
         raise refused
     path = Path(parted_c_target(target)[0])
     function, regions, programs = scheduled_regions(target, reading, machine, refused)
+    source = read_source(path, reading.promises.preprocessor)
+    shared = _shared_variables(parse(source, function, skips_refused=True), function, refused)
+    if shared and files.format is not ExportFormat.OBJECT:
+        raise refused
     text = edited(file_text(path), [edit for region in regions for edit in region.edits])
     contracts = reading.fp_contract == "fast" or (reading.fast_math and not reading.fp_contract)
     options = [
@@ -60,14 +65,14 @@ def compile_regions(
     ]
     openmp = any(parallel_loops(program.body) for program in programs)
     with tempfile.TemporaryDirectory() as folder:
-        source, rest, kernels, whole = (
+        written, rest, kernels, whole = (
             Path(folder) / name for name in (path.name, "rest.o", "kernels.o", "whole.o")
         )
-        source.write_bytes(text.encode())
-        compile_c(source, rest, options)
+        written.write_bytes(text.encode())
+        compile_c(written, rest, options)
         if programs:
             write_object(programs, machine, kernels)
-        link_function([rest, kernels] if programs else [rest], whole, function)
+        link_function([rest, kernels] if programs else [rest], whole, function, shared)
 
         def write(new: Path) -> None:
             if files.format is ExportFormat.LIBRARY:
@@ -86,7 +91,7 @@ def scheduled_regions(
 
     Returns:
         The function's name, its regions and their loops; no regions if no schedule is predicted to
-        make one faster.
+        make one faster, or if each would always run as written.
 
     Raises:
         PolyschedError: the error `refused`, if no region of the function has a translation.
@@ -96,27 +101,39 @@ def scheduled_regions(
         raise refused
     with time_budget(reading.time_limit()):
         regions, refusals = replacements_of(Path(name), own or reading.function, reading.promises)
-    parsed = regions[0].program.parsed if regions else None
     regions, programs = proved_regions(regions, refusals, reading, machine)
     functions = {region.program.region.name for region in regions}
     functions |= {refusal.function for refusal in refusals if refusal.has_translation}
     if len(functions) != 1:
         raise refused
     (function,) = functions
-    if parsed is not None:
-        _require_no_state(parsed, refused)
     return function, regions, programs
 
 
-def _require_no_state(parsed: ParsedSource, refused: PolyschedError) -> None:
-    """Check that the function uses no file-scope variable: the object would have its own copy."""
+def _shared_variables(parsed: ParsedSource, function: str, refused: PolyschedError) -> list[str]:
+    """Return the variables of other files and this one that a function shares with the program.
+
+    Raises:
+        PolyschedError: the error `refused`, if the function uses a static variable: the object
+            would have its own copy.
+    """
+    bodies = {node.decl.name: node for node in parsed.tree.ext if isinstance(node, c_ast.FuncDef)}
+    used, pending = set[str](), [function]
+    while pending:
+        body = bodies.pop(pending.pop(), None)
+        names = set() if body is None else set(names_in(body))
+        pending += names - used
+        used |= names
+    shared = []
     for node in parsed.tree.ext:
         is_variable = isinstance(node, c_ast.Decl) and not isinstance(
             node.type, c_ast.FuncDecl | c_ast.Struct | c_ast.Union | c_ast.Enum
         )
-        is_own = is_variable and node.name and "extern" not in (node.storage or ())
-        if is_own and not _is_const(node):
-            raise refused
+        if is_variable and node.name in used and not _is_const(node):
+            if "static" in (node.storage or ()):
+                raise refused
+            shared.append(node.name)
+    return shared
 
 
 def _is_const(node: c_ast.Decl) -> bool:

@@ -51,6 +51,8 @@ def main() -> None:
     polysched plot examples/seidel.py:tiled -o tiled.png
     polysched run examples/conv2d_relu.py:tutorial --repeat 10
     polysched compile examples/conv2d_relu.py:tutorial -o conv.o --header conv.h
+    polysched compile examples/gallery/gemm.c --auto -o gemm.o
+    polysched rewrite program.c --auto -o program.opt.c --object fast.o
     polysched bench conv
 
     \b

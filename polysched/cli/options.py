@@ -158,13 +158,15 @@ class Racing:
 
 
 def race_options(
-    part: str, limit: float = 5.0
+    part: str, limit: float = 5.0, *, other_machines: bool = True
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add ``--rounds``, ``--seconds`` and ``--machine`` to a command, as argument `racing`.
 
     Args:
         part: the part of the benchmark that ``--seconds`` limits, such as ``"each shape"``.
         limit: the default of ``--seconds``.
+        other_machines: whether polysched's code can be compiled for another machine; without it,
+            the command has no ``--machine``.
     """
     rounds = click.option(
         "--rounds",
@@ -185,10 +187,15 @@ def race_options(
     def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def with_racing(
-            *arguments: Any, rounds: int, seconds: float, machine: Machine | None, **options: Any
+            *arguments: Any,
+            rounds: int,
+            seconds: float,
+            machine: Machine | None = None,
+            **options: Any,
         ) -> Any:
             return command(*arguments, racing=Racing(rounds, seconds, machine), **options)
 
-        return rounds(seconds(racing_machine_option(with_racing)))
+        inner = racing_machine_option(with_racing) if other_machines else with_racing
+        return rounds(seconds(inner))
 
     return with_options

@@ -7,12 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from polysched.autoscheduler.driver import optimize_schedule
-from polysched.cli.targets.schedule_file import Reading, with_floating_point
+from polysched.cli.targets.schedule_file import Reading, no_gain, with_floating_point
 from polysched.errors import PolyschedError, ScheduleError
 from polysched.frontends.scop.regions import Refusal, Replacement, parts_of
 from polysched.ir.isl.budget import time_budget
-from polysched.legality.reports.loop_properties import explain_loops
-from polysched.legality.reports.loop_reports import keeps_order
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.lower import proved
 from polysched.machine.description import Machine
@@ -59,7 +57,9 @@ def proved_regions(
                 refused.append(Refusal(region.name, location.error(reason), is_slow))
             reasons.add((region.name, reason))
             if region.is_function:
-                left = [*_parts(candidate, [other.symbol for other in (*replaced, *left)]), *left]
+                parts, more = _parts(candidate, [other.symbol for other in (*replaced, *left)])
+                left = [*parts, *left]
+                refused += more
         else:
             replaced.append(candidate)
         finally:
@@ -67,10 +67,10 @@ def proved_regions(
     return replaced, programs
 
 
-def _parts(region: Replacement, taken: list[str]) -> list[Replacement]:
+def _parts(region: Replacement, taken: list[str]) -> tuple[list[Replacement], list[Refusal]]:
     program = region.program
     path = Path(program.parsed.source.path)
-    return list(parts_of(program.parsed, program.region, path, taken, program.promises))
+    return parts_of(program.parsed, program.region, path, taken, program.promises)
 
 
 def file_text(path: Path) -> str:
@@ -86,8 +86,6 @@ def _scheduled(region: Replacement, reading: Reading, machine: Machine) -> LoopP
     if reading.auto:
         made = optimize_schedule(schedule, machine, threads=reading.threads or 1)
         if not made.decisions and reading.schedule_file is None:
-            kept = keeps_order(explain_loops(schedule)) and not reading.fast_math
-            hint = "; a sum keeps its order, which --fast-math frees" if kept else ""
-            raise NoGainError(f"no schedule is predicted to make this faster{hint}")
+            raise NoGainError(no_gain(schedule, reading))
         schedule = made.schedule
     return replace(proved(schedule, machine, guard=False), name=region.symbol)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import click
 
 from polysched.cli.completion import files
@@ -18,11 +20,20 @@ from polysched.inspect.assembly import hot_loop, parse
 from polysched.ir.isl.budget import time_budget
 from polysched.lower import STAGES, show, show_dependences
 from polysched.schedule.schedule import Schedule
+from polysched.vector.pass_list import PASSES
 
 # Names of Pygments lexers; the text of other stages is not highlighted.
 _LEXERS = {"c": "c", "llvm": "llvm", "asm": "gas"}
 
 
+def _with_passes(command: click.Command) -> click.Command:
+    """List the passes in the help of a command, in their order."""
+    passes = "\n".join(f"{one.name:16} {one.summary}" for one in PASSES)
+    command.help = inspect.cleandoc(command.help or "").replace("{passes}", passes)
+    return command
+
+
+@_with_passes
 @click.command("show")
 @click.argument("target", shell_complete=files)
 @reading_options
@@ -71,25 +82,15 @@ def show_command(
     properties       loops that could be parallel, vectorized or permuted
     loops            the loops in pseudo-code
     c                the loops in C99
-    narrow           the loops with integers in as few bits as the results need
-    tensorize        ... after replacing tensorized nests by instructions
-    unroll           ... after unrolling
-    promote          ... after promoting accumulators and small buffers to registers
-    carry            ... after keeping what the next iteration reads in registers
-    transpose-tiles  ... after turning strided accesses into in-register transposes
-    vectorize        the vector program: explicit vectors, masks and memory accesses
-    forward          ... after counting lanes upward where all vectors run backward
-    interleave       ... after joining stores that together fill whole vectors
-    windows          ... after replacing short literal distances by whole vectors and shuffles
-    lookup           ... after replacing gathers from tables of 256 elements by shuffles
-    neighbors        ... after replacing overlapping loads by shuffles
-    unmask           ... after dropping masks of registers whose inactive lanes are dead
-    late-operands    ... after combining operands of integer extrema as they become ready
-    chains           ... after moving recurrences of integer extrema to vector registers
-    tiles            ... after keeping the tiles of instructions in tile registers
     vector           the vector program after all passes
     llvm             the LLVM IR
     asm              the assembly
+
+    The name of a pass is the stage after it; from 'vectorize' on, programs have explicit vectors,
+    masks and memory accesses:
+
+    \b
+    {passes}
 
     In the table of 'deps', the column value says of a flow whether the reads see the value that the
     source wrote: yes; no, since another write comes between; or some, at these distances. Order is

@@ -8,7 +8,13 @@ import islpy as isl
 
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.expressions import Expression, Operation
-from polysched.ir.expr.operators import LIBRARY_BINARY, LIBRARY_UNARY, PSEUDO_EXTREMA, Operator
+from polysched.ir.expr.operators import (
+    LIBRARY_BINARY,
+    LIBRARY_UNARY,
+    PSEUDO_EXTREMA,
+    RECIPROCALS,
+    Operator,
+)
 from polysched.ir.expr.traversal import walk
 from polysched.ir.isl.extrema import greatest, least
 from polysched.ir.isl.quota import QuotaExceededError, operation_quota
@@ -33,7 +39,7 @@ FLOPS = {
     Operator.FMA: 2,
     Operator.NUMBER_MINIMUM: 1,
     Operator.NUMBER_MAXIMUM: 1,
-    **dict.fromkeys(PSEUDO_EXTREMA | LIBRARY_UNARY | LIBRARY_BINARY, 1),
+    **dict.fromkeys(PSEUDO_EXTREMA | RECIPROCALS | LIBRARY_UNARY | LIBRARY_BINARY, 1),
 }
 
 

@@ -63,12 +63,15 @@ def value_flows(dependences: Sequence[Dependence]) -> tuple[Dependence, ...]:
             pair = dependence.source, dependence.sink
             flows.setdefault(pair, []).append((dependence, pattern))
     known: dict[Hashable, isl.Map] = {}
+    position = {
+        name: at for at, name in enumerate(dict.fromkeys(f.source.statement for f in dependences))
+    }
     value_based = []
     for flow, pattern in zip(dependences, patterns, strict=True):
         if flow.kind is not DependenceKind.FLOW:
             continue
         between = {
-            (to_write, from_write): (first.relation, second.relation)
+            (to_write, from_write): (first, second)
             for first, to_write in outputs.get(flow.source, ())
             for second, from_write in flows.get((first.sink, flow.sink), ())
         }
@@ -77,9 +80,11 @@ def value_flows(dependences: Sequence[Dependence]) -> tuple[Dependence, ...]:
         values = known.get(key)
         if values is None:
             values = flow.relation
-            if between:
-                written = reduce(isl.Map.union, (a.apply_range(b) for a, b in between.values()))
+            if between and not _is_overwritten(flow, between.values(), position):
+                written = reduce(isl.Map.union, (_through(*pair) for pair in between.values()))
                 values = values.subtract(written)
+            elif between:
+                values = isl.Map.empty(values.get_space())
             values = known[key] = values.coalesce()
         else:
             ends = [statements[end.statement] for end in (flow.source, flow.sink)]
@@ -87,6 +92,29 @@ def value_flows(dependences: Sequence[Dependence]) -> tuple[Dependence, ...]:
         if not values.is_empty():
             value_based.append(replace(flow, relation=values))
     return tuple(value_based)
+
+
+def _through(first: Dependence, second: Dependence) -> isl.Map:
+    return first.relation.apply_range(second.relation)
+
+
+def _is_overwritten(
+    flow: Dependence,
+    between: Iterable[tuple[Dependence, Dependence]],
+    position: Mapping[str, int],
+) -> bool:
+    """Whether the write that comes last before the read, as declared, overwrites all values.
+
+    This decides most flows of a scalar that many statements update in turn, of which each has all
+    others in between.
+    """
+    read = position.get(flow.sink.statement, 0)
+
+    def distance(pair: tuple[Dependence, Dependence]) -> int:
+        return (read - 1 - position.get(pair[0].sink.statement, read)) % len(position)
+
+    nearest = min(between, key=distance)
+    return flow.relation.is_subset(_through(*nearest))
 
 
 def value_flows_of(array: str, dependences: Sequence[Dependence]) -> tuple[Dependence, ...]:

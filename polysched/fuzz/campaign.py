@@ -51,7 +51,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of a campaign: what was explored, the wall time, and the number of seeds."""
+    """Result of a campaign: the judged cases, the wall time, and the number of seeds."""
 
     explored: Explored
     seconds: float

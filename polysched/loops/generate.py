@@ -17,7 +17,7 @@ from polysched.ir.isl.quota import QuotaExceededError, in_proportion, operation_
 from polysched.loops.analysis.coverage import miscovered
 from polysched.loops.analysis.lifetimes import merge_lifetimes, timing
 from polysched.loops.ir.nodes import LoopNode, LoopProgram
-from polysched.loops.ir.prefetches import requests
+from polysched.loops.ir.prefetches import prefetch_specs
 from polysched.loops.isl_ast.guarded import guarded_loops
 from polysched.loops.isl_ast.reader import read_ast
 from polysched.loops.isl_ast.schedule_tree import isl_ast, iterator_names
@@ -84,7 +84,7 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
                 kernel.fp_contract,
                 instructions=program.instructions,
             )
-        reasons.append(f"statement '{wrong.statement}': the loops {wrong.what}, an error in isl")
+        reasons.append(f"statement '{wrong.statement}': the loops {wrong.fault}, an error in isl")
     raise LoweringError(
         f"kernel '{kernel.name}': no loops could be generated and proved for this schedule. "
         f"Full and partial tiles apart: {reasons[0]}. Conditions in simple loops: {reasons[-1]}. "
@@ -111,12 +111,12 @@ def _limit(way: _Way, operations: int, statements: int) -> AbstractContextManage
 def _read_back(program: Program, way: _Way) -> LoopNode:
     tree = executed(program.tree)
     iterators = iterator_names(tree)
-    asked = requests(program, tree, iterators)
+    prefetches = prefetch_specs(program, tree, iterators)
     known = parameter_intervals(program.kernel.context, program.kernel.parameters)
     if way is _Way.GUARDED:
-        body = guarded_loops(program, tree, iterators, known, asked)
+        body = guarded_loops(program, tree, iterators, known, prefetches)
     else:
-        body = read_ast(program, *isl_ast(program, tree), iterators, known, asked)
+        body = read_ast(program, *isl_ast(program, tree), iterators, known, prefetches)
     if way is _Way.SEPARATED:
         body = separate_tiles(body, known)
     return merge_lifetimes(body, timing(program, tree, known))

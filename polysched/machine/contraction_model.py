@@ -166,8 +166,7 @@ def exceeds_sets(step_bytes: int, count: float, machine: Machine) -> bool:
     nearest = machine.cache(1)
     if nearest is None or step_bytes % nearest.line:
         return False
-    sets = nearest.bytes // (nearest.associativity * nearest.line)
-    distinct = sets // gcd(sets, step_bytes // nearest.line)
+    distinct = nearest.sets // gcd(nearest.sets, step_bytes // nearest.line)
     return count > distinct * nearest.associativity
 
 
@@ -178,6 +177,8 @@ def pays_packing(
     operand_bytes: float,
     panel_bytes: float,
     machine: Machine,
+    *,
+    is_prefetched: bool = False,
 ) -> bool:
     """Whether copying an operand into the order of its reads saves more time than it takes.
 
@@ -195,8 +196,12 @@ def pays_packing(
         operand_bytes: bytes of all panels in one block.
         panel_bytes: bytes of one panel.
         machine: the machine.
+        is_prefetched: whether the panels are prefetched where the operand is read in place. Then
+            only its pages count.
     """
     costs = machine.costs
+    if is_prefetched:
+        return rows >= costs.page_packing_rows
     nearest, conflicts = machine.cache_bytes(1), is_conflicting(step_bytes, machine)
     exceeds = panel_bytes <= nearest // 2 and exceeds_sets(step_bytes, terms, machine)
     if exceeds or (conflicts and panel_bytes <= nearest):

@@ -27,7 +27,7 @@ def chain_count(machine: Machine) -> int:
     """Return the number of independent FMA chains that the peak kernel runs.
 
     `fma_units * fma_latency` chains would saturate the FMA units if the latency were certain. The
-    kernel runs twice as many, at least 12, and at most what fits the registers beside the two
+    kernel runs twice as many, at least 12, and at most as many as fit the registers beside the two
     operands.
     """
     wanted = max(12, 2 * machine.fma_units * machine.fma_latency)

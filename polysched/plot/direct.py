@@ -13,12 +13,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import islpy as isl
-import numpy as np
 
 from polysched.dependence.relations import Dependence, DependenceKind, Reference, timestamps
 from polysched.ir.core.kernel import Statement
 from polysched.ir.core.tree import Node
-from polysched.ir.semantics.points import Points, values
+from polysched.ir.semantics.points import Points, columns_at, with_parameters
 from polysched.plot.instances import enumerated
 
 
@@ -85,9 +84,9 @@ def _nearest(
     if _fixed_end(group[0]).statement not in domains:
         return
     anti = group[0].kind is DependenceKind.ANTI
-    fixed = [_at(_from_fixed(dependence), parameters) for dependence in group]
+    fixed = [with_parameters(_from_fixed(dependence), parameters) for dependence in group]
     far_ends = [dependence.sink if anti else dependence.source for dependence in group]
-    clocks = [_at(times[reference.statement], parameters) for reference in far_ends]
+    clocks = [with_parameters(times[reference.statement], parameters) for reference in far_ends]
     reached = fixed[0].apply_range(clocks[0])
     for relation, clock in zip(fixed[1:], clocks[1:], strict=True):
         reached = reached.union(relation.apply_range(clock))
@@ -98,7 +97,7 @@ def _nearest(
             continue
         pairs = best.apply_range(clock.reverse()).intersect(relation)
         pairs = pairs.intersect_domain(domains[near.statement])
-        pairs = _at(pairs.intersect_range(domains[far.statement]), parameters)
+        pairs = with_parameters(pairs.intersect_range(domains[far.statement]), parameters)
         if pairs.is_empty():
             continue
         known, other = _enumerated(pairs, dependence, parameters)
@@ -110,14 +109,6 @@ def _from_fixed(dependence: Dependence) -> isl.Map:
     return dependence.relation if anti else dependence.relation.reverse()
 
 
-def _at(relation: isl.Map, parameters: Mapping[str, int]) -> isl.Map:
-    for name, value in parameters.items():
-        position = relation.find_dim_by_name(isl.dim_type.param, name)
-        if position >= 0:
-            relation = relation.fix_val(isl.dim_type.param, position, isl.Val(value))
-    return relation
-
-
 def _enumerated(
     pairs: isl.Map, dependence: Dependence, parameters: Mapping[str, int]
 ) -> tuple[Points, Points]:
@@ -127,9 +118,5 @@ def _enumerated(
         pairs = pairs.set_dim_name(isl.dim_type.in_, position, f"x{position}")
     function = isl.PwMultiAff.from_map(pairs.coalesce())
     rows = enumerated(pairs.domain(), _fixed_end(dependence).statement, parameters)
-    columns = [
-        values(function.get_at(position), rows, parameters)
-        for position in range(pairs.dim(isl.dim_type.out))
-    ]
-    shape = (len(rows), 0)
-    return rows, np.stack(columns, axis=1) if columns else np.empty(shape, np.int64)
+    functions = [function.get_at(position) for position in range(pairs.dim(isl.dim_type.out))]
+    return rows, columns_at(functions, rows, parameters)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 
 import islpy as isl
 import numpy as np
@@ -12,8 +11,7 @@ import numpy as np
 from polysched.errors import PlotError
 from polysched.ir.core.tree import LoopKind, executed, path, time_columns
 from polysched.ir.expr.affine import literal
-from polysched.ir.isl.extrema import greatest, least
-from polysched.ir.semantics.points import Points, at_parameters, points, values
+from polysched.ir.semantics.points import Points, box_size, columns_at, points, ranks, stacked
 from polysched.plot.dimensions import coordinate, loop_value
 from polysched.plot.view import Fixed
 from polysched.schedule.core.program import Program
@@ -71,7 +69,10 @@ def instances(
         TooManyInstancesError: there are too many to enumerate.
     """
     rows = {name: enumerated(fixed_domain(program, name, at), name, parameters) for name in shown}
-    ranks = _ranks([_times(program, name, rows[name], parameters) for name in shown])
+    order = ranks(
+        stacked([columns_at(_times(program, name), rows[name], parameters) for name in shown])
+    )
+    ends = np.cumsum([len(rows[name]) for name in shown])
     return tuple(
         Instances(
             name,
@@ -79,11 +80,18 @@ def instances(
             _columns(
                 [coordinate(program, name, axis) for axis in dimensions], rows[name], parameters
             ),
-            rank,
+            own_order - 1,
             _columns([loop_value(program, name, loop) for loop in tile], rows[name], parameters),
         )
-        for name, rank in zip(shown, ranks, strict=True)
+        for name, own_order in zip(shown, np.split(order, ends[:-1]), strict=True)
     )
+
+
+def _columns(
+    functions: Sequence[isl.PwAff | None], rows: Points, parameters: Mapping[str, int]
+) -> Points:
+    """The values of functions at instances, one column for each function; zeros for None."""
+    return columns_at([0 if one is None else one for one in functions], rows, parameters)
 
 
 def fixed_domain(program: Program, statement: str, at: Fixed) -> isl.Set:
@@ -118,64 +126,9 @@ def _too_many(statement: str, count: str) -> str:
     return f"the domain of statement '{statement}' is too large to plot as a whole: {count}"
 
 
-def box_size(domain: isl.Set, parameters: Mapping[str, int]) -> int:
-    """Number of points of a domain's bounding box at the given sizes; 0 if it is empty."""
-    fixed = at_parameters(domain, parameters)
-    return 0 if fixed.is_empty() else prod(map(len, box(fixed)))
-
-
-def box(domain: isl.Set) -> list[range]:
-    """The bounding box of a domain that is not empty and has no parameters.
-
-    Raises:
-        PlotError: the domain is unbounded.
-    """
-    ends = [
-        (least(domain, position), greatest(domain, position))
-        for position in range(domain.dim(isl.dim_type.set))
-    ]
-    if any(low is None or high is None for low, high in ends):
-        raise PlotError(f"cannot enumerate {domain}: it is unbounded")
-    return [range(low, high + 1) for low, high in ends if low is not None and high is not None]
-
-
-def _times(program: Program, statement: str, rows: Points, parameters: Mapping[str, int]) -> Points:
-    """Timestamps of instances without the vector loops, whose lanes run together.
-
-    The shape is (n, length of the timestamp).
-    """
+def _times(program: Program, statement: str) -> tuple[isl.PwAff | int, ...]:
+    """The timestamp of instances without the vector loops, whose lanes run together."""
     tree = executed(program.tree)
     lanes = sum(loop.kind is LoopKind.VECTOR for loop in path(tree, statement))
     columns = time_columns(tree, statement)
-    # In the executed tree, vector loops are the innermost.
-    kept = columns[: len(columns) - lanes]
-    result = np.empty((len(rows), len(kept)), np.int64)
-    for position, column in enumerate(kept):
-        result[:, position] = (
-            column if isinstance(column, int) else values(column, rows, parameters)
-        )
-    return result
-
-
-def _ranks(times: Sequence[Points]) -> list[Points]:
-    """Rank timestamps lexicographically; equal timestamps have equal ranks.
-
-    Timestamps are padded with zeros to one length. This keeps the order, because timestamps of two
-    statements differ at a sequence position before either of them ends.
-    """
-    length = max(time.shape[1] for time in times)
-    padded = [np.pad(time, ((0, 0), (0, length - time.shape[1]))) for time in times]
-    _, ranks = np.unique(np.concatenate(padded), axis=0, return_inverse=True)
-    ends = np.cumsum([len(time) for time in times])
-    return np.split(ranks.reshape(-1), ends[:-1])
-
-
-def _columns(
-    functions: Sequence[isl.PwAff | None], rows: Points, parameters: Mapping[str, int]
-) -> Points:
-    """The values of functions at instances, one column for each function; zeros for None."""
-    result = np.zeros((len(rows), len(functions)), np.int64)
-    for position, function in enumerate(functions):
-        if function is not None:
-            result[:, position] = values(function, rows, parameters)
-    return result
+    return columns[: len(columns) - lanes]  # vector loops are the innermost of this tree

@@ -7,10 +7,10 @@ from math import prod
 
 import islpy as isl
 
-from polysched.ir.semantics.points import at_parameters
+from polysched.ir.semantics.points import at_parameters, bounding_box
 from polysched.legality.verdicts.verdict import Violation
 from polysched.plot.dimensions import coordinate, witness_values
-from polysched.plot.instances import box, fixed_domain
+from polysched.plot.instances import fixed_domain
 from polysched.plot.view import Fixed
 from polysched.schedule.core.program import Program
 
@@ -18,7 +18,7 @@ READABLE = 1_500
 """Limit on the bounding boxes of a part's instances, in points: some 25 x 25 dots with arrows."""
 
 _BESIDE_AXES = 2
-"""Values that remain of an index that is not an axis: two show what a loop over it carries."""
+"""Values that remain of an index that is not an axis: two show the dependences its loop carries."""
 
 
 def readable_part(
@@ -50,7 +50,7 @@ def readable_part(
             continue
         indices = program.statements[name].indices
         first = domain.lexmin().sample_point()
-        for position, (index, extent) in enumerate(zip(indices, box(domain), strict=True)):
+        for position, (index, extent) in enumerate(zip(indices, bounding_box(domain), strict=True)):
             present = extents.get(index, extent)
             extents[index] = range(min(present.start, extent.start), max(present.stop, extent.stop))
             value = first.get_coordinate_val(isl.dim_type.set, position)

@@ -61,7 +61,7 @@ class Picture:
         dots: the dots, in execution order of the first instance of each.
         arrows: direct dependences, with duplicates merged.
         marks: the instances of the witness, the source first; empty without a witness to show.
-        notes: what the picture omits, one sentence each.
+        notes: one sentence about each omission of the picture.
     """
 
     kernel: str

@@ -15,11 +15,11 @@ from polysched.ir.core.tree import executed, path
 from polysched.ir.isl.extrema import greatest, least
 from polysched.ir.isl.smallest import SmallPoint
 from polysched.ir.semantics.memory import check_parameters
-from polysched.ir.semantics.points import points, values
+from polysched.ir.semantics.points import box_size, points, values, with_parameters
 from polysched.legality.verdicts.verdict import Occurrence, Violation
 from polysched.legality.verdicts.witness import timestamp
 from polysched.plot.dimensions import loop_value
-from polysched.plot.instances import box_size, fixed_domain
+from polysched.plot.instances import fixed_domain
 from polysched.plot.view import Fixed
 from polysched.schedule.core.program import Program
 
@@ -87,8 +87,7 @@ def _near(kernel: Kernel, wanted: int, given: Mapping[str, int]) -> dict[str, in
         CallError: the given values violate the context.
     """
     context = kernel.context
-    for name, value in given.items():
-        context = _with_value(context, name, value)
+    context = with_parameters(context, given)
     if context.is_empty():
         values_text = ", ".join(f"{name} = {value}" for name, value in given.items())
         raise CallError(f"{values_text} violates {context_text(kernel.context)}")
@@ -96,13 +95,8 @@ def _near(kernel: Kernel, wanted: int, given: Mapping[str, int]) -> dict[str, in
     for name in kernel.parameters:
         if name not in chosen:
             chosen[name] = _nearest(context, name, wanted)
-            context = _with_value(context, name, chosen[name])
+            context = with_parameters(context, {name: chosen[name]})
     return {name: chosen[name] for name in kernel.parameters}
-
-
-def _with_value(context: isl.Set, name: str, value: int) -> isl.Set:
-    position = context.find_dim_by_name(isl.dim_type.param, name)
-    return context.fix_val(isl.dim_type.param, position, isl.Val(value))
 
 
 def _nearest(context: isl.Set, name: str, wanted: int) -> int:
@@ -168,7 +162,7 @@ def _runs(program: Program, occurrence: Occurrence, sizes: Mapping[str, int]) ->
     if statement is None:
         return False
     point = SmallPoint(_in_order(statement.domain, sizes), occurrence.instance)
-    if not _contains(statement.domain, point):
+    if point.restrict(statement.domain).is_empty():
         return False
     enclosing = path(executed(program.tree), occurrence.statement)
     return occurrence.new is None or timestamp(enclosing, statement, point) == occurrence.new
@@ -185,18 +179,11 @@ def _relates(dependence: Dependence, violation: Violation, sizes: Mapping[str, i
     ):
         return False
     pairs = dependence.relation.wrap().flatten()
-    return _contains(pairs, SmallPoint(_in_order(pairs, sizes), (*source.instance, *sink.instance)))
+    point = SmallPoint(_in_order(pairs, sizes), (*source.instance, *sink.instance))
+    return not point.restrict(pairs).is_empty()
 
 
 def _in_order(domain: isl.Set, sizes: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
     count = domain.dim(isl.dim_type.param)
     names = [str(domain.get_dim_name(isl.dim_type.param, position)) for position in range(count)]
     return tuple((name, sizes[name]) for name in names)
-
-
-def _contains(domain: isl.Set, point: SmallPoint) -> bool:
-    for position, (_, value) in enumerate(point.parameters):
-        domain = domain.fix_val(isl.dim_type.param, position, isl.Val(value))
-    for position, value in enumerate(point.values):
-        domain = domain.fix_val(isl.dim_type.set, position, isl.Val(value))
-    return not domain.is_empty()

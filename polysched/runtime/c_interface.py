@@ -24,24 +24,24 @@ _STANDARD_INTEGERS = re.compile(r"u?int\w*_t|size_t|U?INT\w*_(MIN|MAX|C)|SIZE_MA
 
 
 _STATUS = (
-    "Returns 0; 1 if there is no memory for its workspace; 2 if the processor lacks an instruction "
-    "set that the code uses. After 1 and 2 nothing has been written."
+    "Returns 0 on success, 1 if it cannot allocate its workspace, and 2 if the processor lacks an "
+    "instruction set that the code uses. If it returns 1 or 2, it has written nothing."
 )
 _SUPPORTED = (
-    "Whether the processor and the operating system have all that the code uses: 1 or 0. The first "
-    "call of either function finds out, later ones only look."
+    "Returns 1 if the processor and the operating system have all instruction sets that the code "
+    "uses, else 0. They are asked once, at the first call of either function."
 )
 _MEMORY = (
     "Arrays are contiguous, the last index running fastest, each at an address that is a multiple "
     "of its element's size (of 64: fastest). A written array overlaps no other array."
 )
 _STRIDES = (
-    "Where strides are given, in elements, an element lies at the sum of its indices, each times "
-    "its stride, apart from all others. What is between the elements is neither read nor written, "
-    "and may belong to others."
+    "Strides count elements: an element lies at the sum of its indices times their strides. No two "
+    "elements overlap. Memory between elements is neither read nor written."
 )
 _CALLER = (
-    "All of this is up to the caller: nothing of it is checked, and what violates it is undefined."
+    "The caller must ensure these requirements. The function checks none of them; its behavior is "
+    "undefined if one is violated."
 )
 
 
@@ -58,9 +58,9 @@ class Linkage:
     """Description of the code, for the header.
 
     Attributes:
-        target: what the code is compiled for, or how it is to be compiled.
-        threads: how many threads run a call.
-        link: what to link with it.
+        target: the processor of the compiled code, or how to compile for it.
+        threads: the number of threads of a call.
+        link: the libraries to link with it.
     """
 
     target: str
@@ -78,15 +78,15 @@ def require_c_names(signature: Signature) -> None:
     named = [("kernel", signature.name)]
     named += [("array", name) for name in signature.array_names]
     named += [("parameter", name) for name in signature.parameters]
-    for what, name in named:
+    for kind, name in named:
         if not _IDENTIFIER.fullmatch(name):
             raise ExportError(
-                f"{what} '{name}' has a name that C cannot write; expected the letters A to Z and "
+                f"{kind} '{name}' has a name that C cannot write; expected the letters A to Z and "
                 "a to z, digits and '_': choose another name"
             )
         if name in KEYWORDS | CPP_KEYWORDS or _STANDARD_INTEGERS.fullmatch(name):
             raise ExportError(
-                f"{what} '{name}' has the name of a keyword or a standard type of C or C++; choose "
+                f"{kind} '{name}' has the name of a keyword or a standard type of C or C++; choose "
                 "another name"
             )
     if signature.name == "main" or hasattr(ctypes.CDLL(None), signature.name):
@@ -151,7 +151,7 @@ def _description(signature: Signature, linkage: Linkage) -> list[str]:
         *(text for array in signature.arrays for text in _values(array)),
     ]
     if promises:
-        paragraphs += ["", "What must hold:", *_listed(promises)]
+        paragraphs += ["", "Required values:", *_listed(promises)]
     if signature.arrays or promises:
         paragraphs += [_CALLER]
     return [*paragraphs, "", linkage.threads, "", linkage.link]

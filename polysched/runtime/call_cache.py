@@ -95,7 +95,7 @@ class CallCache:
         Args:
             options: as for :meth:`run`.
             arrays: as for :meth:`run`.
-            target: what calls with such options and arrays run.
+            target: the function that calls with such options and arrays run.
         """
         given = [array for array in arrays if array is not None]
         if (len(given) < len(arrays) and target.allocate is None) or not all(map(_is_plain, given)):

@@ -120,7 +120,7 @@ def write_export(
     ]
     if files.header is not None:
         text = header_text(signature, _linkage(program, machine, files))
-        writing.append((files.header, _text_writer(text)))
+        writing.append((files.header, text_writer(text)))
     with contextlib.ExitStack() as stack:
         temporaries = [(stack.enter_context(_made(path, write)), path) for path, write in writing]
         for temporary, path in temporaries:
@@ -162,7 +162,7 @@ def _code(
 ) -> Callable[[Path], None]:
     """Compile the code now, and return a function that writes it to a path."""
     if kind is ExportFormat.C:
-        return _text_writer(_c_text(program))
+        return text_writer(_c_text(program))
     target = checkable(machine)
     if architecture(target) != architecture(detect_host()):
         raise MachineError(
@@ -175,9 +175,9 @@ def _code(
         else emit_c_function(program, target, c_function, as_written)
     )
     if kind is ExportFormat.LLVM:
-        return _text_writer(optimized_ir(llvm, target, _OPTIONS))
+        return text_writer(optimized_ir(llvm, target, _OPTIONS))
     if kind is ExportFormat.ASSEMBLY:
-        return _text_writer(emit_assembly(llvm, target, _OPTIONS))
+        return text_writer(emit_assembly(llvm, target, _OPTIONS))
     code = emit_object(llvm, program.name, target, _OPTIONS)
     if kind is ExportFormat.OBJECT:
         return lambda path: _write(path, code)
@@ -220,7 +220,8 @@ def _linkage(program: LoopProgram, machine: Machine, files: ExportFiles) -> Link
     return Linkage(f"Compiled for {machine.name}.", _TEAM if openmp else _ALONE, link)
 
 
-def _text_writer(text: str) -> Callable[[Path], None]:
+def text_writer(text: str) -> Callable[[Path], None]:
+    """Return a function that writes a text to a path."""
     return lambda path: _write(path, text.encode())
 
 

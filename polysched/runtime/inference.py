@@ -44,14 +44,14 @@ class _Equation:
         form: the declared extent or stride.
         extent: the passed array's extent or stride, in elements.
         array: the array's name.
-        what: the dimension or stride, for messages: ``dimension 'i'``.
+        label: the dimension or stride, for messages: ``dimension 'i'``.
         text: the declared extent or stride, for messages.
     """
 
     form: LinearForm
     extent: int
     array: str
-    what: str
+    label: str
     text: str
 
 
@@ -145,12 +145,12 @@ def _chosen_strides(
 
 def _stride(array: Array, position: int, elements: int) -> _Equation:
     assert array.strides is not None
-    what = f"the stride of dimension '{array.dimensions[position]}'"
-    return _equation(array, what, array.strides[position], elements)
+    label = f"the stride of dimension '{array.dimensions[position]}'"
+    return _equation(array, label, array.strides[position], elements)
 
 
-def _equation(array: Array, what: str, expression: Expression, elements: int) -> _Equation:
-    return _Equation(linear_form(expression, {}), elements, array.name, what, display(expression))
+def _equation(array: Array, label: str, expression: Expression, elements: int) -> _Equation:
+    return _Equation(linear_form(expression, {}), elements, array.name, label, display(expression))
 
 
 def _solve(
@@ -163,7 +163,7 @@ def _solve(
     while solvable := _first_solvable(equations, values):
         name, equation = solvable
         values[name] = _solution(signature, equation, name, values)
-        origins[name] = f"from {equation.what} of '{equation.array}'"
+        origins[name] = f"from {equation.label} of '{equation.array}'"
 
 
 def _first_solvable(
@@ -193,7 +193,7 @@ def _solution(
             f"{n} = {values[n]}" for n in sorted(parameter_names(equation.form) & values.keys())
         )
         raise CallError(
-            f"kernel '{signature.name}': {equation.what} of array "
+            f"kernel '{signature.name}': {equation.label} of array "
             f"'{equation.array}' has {equation.extent} elements; expected {equation.text}, which "
             f"no integer '{name}' gives{f' with {known}' if known else ''}"
         )

@@ -37,15 +37,25 @@ def compile_c(source: Path, objects: Path, options: Sequence[str]) -> None:
     _run([*_compiler(), *own, *given, *options, "-c", "-o", str(objects), str(source)])
 
 
-def link_function(objects: Sequence[Path], whole: Path, function: str) -> None:
-    """Link object files to one that defines a single function, and what the function needs.
+def link_function(
+    objects: Sequence[Path], whole: Path, function: str, shared: Sequence[str] = ()
+) -> None:
+    """Link object files to one that defines a single function and its dependencies.
+
+    Args:
+        objects: the object files.
+        whole: the object file to write.
+        function: the function.
+        shared: the variables of the program. Those of the program's other objects take precedence.
 
     Raises:
         ExportError: there is no C compiler or no objcopy, or one of them fails.
     """
     options = ["-r", "-nostdlib", "-Wl,--gc-sections", f"-Wl,-u,{function}"]
     _run([*_compiler(), *options, "-o", str(whole), *map(str, objects)])
-    _run(["objcopy", f"--keep-global-symbol={function}", str(whole)])
+    kept = [f"--keep-global-symbol={name}" for name in (function, *shared)]
+    weak = [f"--weaken-symbol={name}" for name in shared]
+    _run(["objcopy", *kept, *weak, str(whole)])
 
 
 def _run(command: Sequence[str]) -> None:

@@ -172,7 +172,7 @@ def make_plan(
         parameters: the parameters passed by name, with their values.
 
     Raises:
-        CallError: an argument that does not fit; the message names it and what was expected.
+        CallError: an argument does not fit; the message names the argument and its expected form.
     """
     names = bind_names(signature, len(layouts) - len(names), names)
     given = dict(zip(names, layouts, strict=True))
@@ -292,7 +292,7 @@ def _check_type(signature: Signature, array: Array, layout: Layout) -> None:
             advice = ": pack them with pack_bits()"
         elif array.role is Role.INPUT:
             advice = f" ({array.dtype}): convert with .astype('{expected.name}')"
-        else:  # a converted copy would take what is written
+        else:  # a converted copy would receive the writes
             advice = f" ({array.dtype})"
         raise CallError(
             f"{_subject(signature, array)}{buffer_text(array)} has elements of type {dtype}; "

@@ -16,7 +16,7 @@ YIELDS = 2000
 """Yields before a worker sleeps: about a millisecond if no other thread wants the core."""
 
 LONG_YIELD = 50_000
-"""Duration of a yield in nanoseconds from which on a thread sleeps at once.
+"""Least duration of a yield, in nanoseconds, after which a thread sleeps at once.
 
 Another thread wants the core then, and the system would give half of the time to each.
 """
@@ -25,7 +25,7 @@ CALLER_YIELDS = 20
 """Yields before a caller that waits for the last workers sleeps."""
 
 WORTH_WAKING = 150_000
-"""Duration of a region in nanoseconds from which on sleeping workers are woken for it alone.
+"""Least duration of a region, in nanoseconds, that wakes sleeping workers for itself alone.
 
 Waking a worker takes 15 to 60 microseconds, some of them of the caller's time.
 """

@@ -88,7 +88,8 @@ class Schedule:
         if not isinstance(self.kernel, Kernel):
             raise ScheduleError(
                 f"Schedule(...) of a {type(self.kernel).__name__}; expected a Kernel, which "
-                "@ps.kernel makes of a function and KernelBuilder.kernel() of a declaration"
+                "@ps.kernel makes of a function and KernelBuilder.kernel() of a declaration; a "
+                "function of ps.jit has a schedule after its first call: function.schedule"
             )
         if not self.programs:
             try:
@@ -130,6 +131,10 @@ class Schedule:
             hint = "" if name.startswith("_") else replacement(name, known)
             raise AttributeError(f"a schedule has no '{name}'{hint}")
 
+        def __call__(self, *_arguments: object, **_named: object) -> NoReturn:
+            """Tell how to get a function to call."""
+            raise TypeError("a schedule cannot be called; compile() returns the function to call")
+
     @property
     def program(self) -> Program:
         """The program after all steps."""
@@ -154,7 +159,7 @@ class Schedule:
                 program = transform(self.program, step)
         except LoopReferenceError as error:
             history = loop_history(error.reference, self.steps, self.locations, self.programs)
-            reason = error.what + (history or error.advice)
+            reason = error.problem + (history or error.advice)
             raise StepError(format_step(step), reason, error.reference) from None
         except isl.Error as error:
             reason = f"isl gave up; take other factors or another order of steps ({error})"
@@ -219,9 +224,9 @@ class Schedule:
         """Inline a temporary array: see :func:`.inline`."""
         return self.then(Inline(array))
 
-    def simplify(self, rounds: int = 8) -> Self:
+    def simplify(self, rounds: int = 8, tails: int = 0) -> Self:
         """Remove temporaries and dead writes: see :func:`.simplify`."""
-        return self.then(Simplify(rounds))
+        return self.then(Simplify(rounds, tails))
 
     def distribute(self, loop: str, after: str | None = None) -> Self:
         """Distribute a loop over its body: see :func:`.distribute`."""
@@ -283,7 +288,7 @@ class Schedule:
     def prefetch(
         self, array: str, at: str, ahead: int = 1, level: int = 1, of: str | None = None
     ) -> Self:
-        """Prefetch what is read later: see :func:`.prefetch`."""
+        """Prefetch elements that a later iteration reads: see :func:`.prefetch`."""
         return self.then(Prefetch(array, at, ahead, level, of))
 
     def stream(self, array: str) -> Self:
@@ -381,5 +386,5 @@ def require_schedule(value: object) -> None:
     if not isinstance(value, Schedule):
         raise ScheduleError(
             f"expected a Schedule; got a {type(value).__name__}: a kernel becomes one by "
-            "Schedule(kernel)"
+            "Schedule(kernel), and a function is compiled by ps.jit(function)"
         )

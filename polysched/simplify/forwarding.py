@@ -136,11 +136,13 @@ class Flows:
         if array.role is not Role.TEMPORARY or _reads(producer, array.name):
             return False
         flows = self._of(producer.name)
-        uses: set[tuple[str, str]] = set()
+        uses: dict[tuple[str, str], isl.Set] = {}
         for flow in flows:
             access = self.kernel.statements[flow.sink.statement].accesses[flow.sink.position]
-            uses.add((flow.sink.statement, ", ".join(map(str, access.subscripts))))
-        return _cost(producer.value) * (len(uses) - 1) <= LARGEST_REPETITION and (
+            use = (flow.sink.statement, ", ".join(map(str, access.subscripts)))
+            used = flow.relation.domain()
+            uses[use] = uses[use].union(used) if use in uses else used
+        return _cost(producer.value) * (_most_uses(uses) - 1) <= LARGEST_REPETITION and (
             _is_copy(producer) or all(flow.relation.is_single_valued() for flow in flows)
         )
 
@@ -173,6 +175,19 @@ class Flows:
             if not changes.intersect(before).is_empty():
                 return anti
         return None
+
+
+def _most_uses(uses: Mapping[tuple[str, str], isl.Set]) -> int:
+    """Return a bound on the uses of one value: branches of a condition use different values."""
+    layers: list[isl.Set] = []
+    for used in uses.values():
+        for number, layer in enumerate(layers):
+            if layer.is_disjoint(used):
+                layers[number] = layer.union(used)
+                break
+        else:
+            layers.append(used)
+    return len(layers)
 
 
 def flows_of(kernel: Kernel, dependences: Iterable[Dependence] | None = None) -> Flows:

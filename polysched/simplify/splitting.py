@@ -9,8 +9,7 @@ from types import MappingProxyType
 import islpy as isl
 
 from polysched.ir.core.kernel import Kernel, Statement
-from polysched.ir.core.tree import Leaf, Loop, Node, sequence
-from polysched.ir.core.tree import Sequence as SequenceNode
+from polysched.ir.core.tree import Leaf, Loop, Node, map_children, sequence
 from polysched.ir.expr.affine import named
 
 
@@ -62,18 +61,14 @@ def _split(
 ) -> Node:
     if len(node.statements) == 1:
         return sequence([_named(node, statements[own]) for own in names[node.statements[0]]])
-    match node:
-        case Leaf():
-            return node
-        case SequenceNode(children=children):
-            return sequence([_split(child, names, statements) for child in children])
-        case Loop(values=values, body=body):
-            changed = {
-                own: _of(value, statements[own])
-                for name, value in values.items()
-                for own in names[name]
-            }
-            return replace(node, values=changed, body=_split(body, names, statements))
+    if isinstance(node, Loop):
+        changed = {
+            own: _of(value, statements[own])
+            for name, value in node.values.items()
+            for own in names[name]
+        }
+        node = replace(node, values=changed)
+    return map_children(node, lambda child: _split(child, names, statements))
 
 
 def _named(node: Node, part: Statement) -> Node:

@@ -17,6 +17,7 @@ from polysched.vector.ir import VectorProgram
 from polysched.vector.passes.carry import carry_values
 from polysched.vector.passes.forward import count_lanes_upward
 from polysched.vector.passes.interleave import interleave_stores
+from polysched.vector.passes.join_guards import join_guards
 from polysched.vector.passes.late_operands import combine_late_operands
 from polysched.vector.passes.lookup import form_lookups
 from polysched.vector.passes.narrow import narrow_integers
@@ -120,6 +121,11 @@ PASSES = (
         "unmask",
         "write registers without masks if their inactive lanes are dead",
         lambda program, machine: unmask_registers(program),
+    ),
+    Pass(
+        "join-guards",
+        "run statements with the same guard together",
+        lambda program, machine: join_guards(program),
     ),
     Pass(
         "late-operands",

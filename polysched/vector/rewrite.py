@@ -18,6 +18,7 @@ from polysched.vector.ir import (
     Stream,
     Target,
     Tiles,
+    children,
 )
 from polysched.vector.values import (
     Access,
@@ -99,20 +100,28 @@ def statement_values(node: Statement) -> Iterator[Value]:
 
 def map_statements(node: Node, function: Callable[[Statement], Node]) -> Node:
     """Rewrite every statement; unchanged nodes stay the same objects."""
-    match node:
-        case Sequence(nodes=nodes):
-            statements = tuple([map_statements(child, function) for child in nodes])
-            return node if all(map(operator.is_, statements, nodes)) else Sequence(statements)
-        case Loop(body=body) | Tiles(body=body):
-            inner = map_statements(body, function)
-            return node if inner is body else replace(node, body=inner)
-        case Branch(then=then, otherwise=otherwise):
-            first = map_statements(then, function)
-            second = None if otherwise is None else map_statements(otherwise, function)
-            if first is then and second is otherwise:
-                return node
-            return replace(node, then=first, otherwise=second)
+    if isinstance(node, Sequence | Loop | Tiles | Branch):
+        return map_children(node, lambda child: map_statements(child, function))
     return function(node)
+
+
+def map_children(node: Node, function: Callable[[Node], Node]) -> Node:
+    """Apply ``function`` to the nodes directly below a node.
+
+    Returns the same object if ``function`` changes nothing.
+    """
+    before = children(node)
+    after = tuple([function(child) for child in before])
+    if all(map(operator.is_, before, after)):
+        return node
+    match node:
+        case Sequence():
+            return Sequence(after)
+        case Loop() | Tiles():
+            return replace(node, body=after[0])
+        case Branch():
+            return replace(node, then=after[0], otherwise=after[1] if after[1:] else None)
+    return node
 
 
 def map_value(value: Value, rule: Rule) -> Value:

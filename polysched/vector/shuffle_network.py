@@ -152,11 +152,11 @@ def run_network(
     return [cut(registers[piece.register], piece.part, network.parts) for piece in network.pieces]
 
 
-def _require_power(what: str, size: int, largest: int | None = None) -> None:
+def _require_power(unit: str, size: int, largest: int | None = None) -> None:
     if size < 1 or size & (size - 1) or (largest is not None and size > largest):
         limit = "" if largest is None else f" up to {largest}"
         raise LoweringError(
-            f"a transposing network has {size} {what}; expected a power of two{limit}"
+            f"a transposing network has {size} {unit}; expected a power of two{limit}"
         )
 
 

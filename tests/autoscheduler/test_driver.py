@@ -157,6 +157,7 @@ def test_an_illegal_start_gives_its_witness() -> None:
     [
         ({"threads": 0}, "threads=0; expected a positive integer"),
         ({"sizes": {"q": 4}}, "kernel 'scale' has no parameter 'q'; known are 'n'"),
+        ({"sizes": (4,)}, r"sizes=\(4,\); expected a dictionary such as {'n': 1000}"),
         ({"sizes": {"n": 1.5}}, "sizes: n=1.5; expected an integer"),
         ({"sizes": {"n": -4}}, "sizes n=-4 contradict the context of kernel 'scale'"),
     ],

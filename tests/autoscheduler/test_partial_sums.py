@@ -60,3 +60,16 @@ def test_sums_that_start_at_the_diagonal_are_folded_once() -> None:
     _, found = proposals(TRIANGLE, "znver4")
     assert found
     assert all(FOLDED_LANES not in widths(proposal) for proposal in found)
+
+
+PAIRS = """
+void f(int n, const float a[restrict n][2], float s[restrict 1])
+{
+    for (int i = 0; i < n; i++)
+        s[0] += a[i][0] * a[i][1];
+}
+"""
+
+
+def test_sums_of_pairs_have_parts() -> None:
+    assert proposals(PAIRS, "znver4")[1]

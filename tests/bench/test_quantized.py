@@ -3,8 +3,10 @@ import pytest
 
 from polysched.bench.measure.contestant import UnavailableError
 from polysched.bench.quantized import (
+    EXACT,
     OWN,
     PEERS,
+    LayerSize,
     contestants,
     random_data,
     reference,
@@ -13,28 +15,25 @@ from polysched.bench.quantized import (
 from polysched.errors import BenchError
 
 
-def test_contestants_agree_on_the_same_weights() -> None:
-    data = random_data(7, 300)
-    assert (str(data), data.size) == ("gemv 7x300", 4 * 7 * 300)
-    racers = contestants(data)
-    assert tuple(racer.name for racer in racers) == (OWN, *PEERS)
+@pytest.mark.parametrize("bits", [4, 8])
+def test_contestants_agree_on_the_same_weights(bits: int) -> None:
+    size = LayerSize(3, 200, 70, bits)
+    assert size.flops == 2 * 3 * 200 * 70
+    data = random_data(size)
+    racers = contestants(data, 1)
+    assert tuple(racer.name for racer in racers) == (OWN, EXACT, *PEERS)
     for racer in racers:
         try:
             runner = racer.prepare()
         except UnavailableError:
             assert racer.name in PEERS
             continue
-        runner.output().fill(0)
         runner.run()
         assert np.abs(runner.output() - reference(data)).max() <= tolerance(data)
 
 
-def test_weights_are_what_the_codes_stand_for() -> None:
-    data = random_data(2, 130)
-    expected = data.scale[1, 1] * (float(data.codes[1, 129]) - data.zero[1, 1])
-    assert data.weights[1, 129] == np.float32(expected)
-
-
-def test_nothing_to_multiply_is_refused() -> None:
-    with pytest.raises(BenchError, match="gemv of 0x4; expected positive sizes"):
-        random_data(0, 4)
+def test_other_sizes_are_refused() -> None:
+    with pytest.raises(BenchError, match="layer 0x4x4 i4; expected positive sizes"):
+        LayerSize(0, 4, 4)
+    with pytest.raises(BenchError, match="weights of 4 or 8 bits"):
+        LayerSize(1, 4, 4, 5)

@@ -22,7 +22,7 @@ RACES = (
     ("legality", "--pairs", "1"),
     ("matmul", "--shape", "5x9x7", *QUICK),
     ("transpose", "--shape", "200x137", *QUICK),
-    ("pack-bits", "--type", "u4", "--count", "512", "--gemv", "64", *QUICK),
+    ("pack-bits", "--type", "u4", "--count", "512", *QUICK),
     ("gallery", "gemm", *QUICK),
 )
 COMMANDS = (

@@ -47,3 +47,16 @@ def test_the_hint(polysched: Polysched, scale: str) -> None:
     assert run.stderr == "hint: there is no schedule; --auto finds and proves one\n"
     scheduled = polysched("run", f"{scale}:fast", "--size", "n=100")
     assert scheduled.stderr == ""
+
+
+def test_nothing_is_faster(polysched: Polysched, tmp_path: Path) -> None:
+    file = tmp_path / "energy.c"
+    file.write_text(
+        "double energy(int n, const double *x)\n"
+        "{ double e = 0; for (int i = 0; i < n; i++) e += x[i] * x[i]; return e; }\n"
+    )
+    result = polysched("show", str(file), "--stage", "schedule", "--auto")
+    assert result.stderr == (
+        "hint: no schedule is predicted to make this faster; a sum keeps its order, which "
+        "--fast-math frees\n"
+    )

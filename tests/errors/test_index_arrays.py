@@ -112,10 +112,10 @@ def test_an_element_used_after_its_loop() -> None:
 @pytest.mark.parametrize("bad", [3, -1, 2**31 - 1])
 def test_a_value_outside_the_declared_range(bad: int) -> None:
     idx = np.array([0, 2, bad, 1], np.int32)
-    expected = f"array 'idx' holds {bad} at .2.; expected values from 0 to 2, as it is declared"
+    expected = f"array 'idx' holds {bad} at .2.; expected values from 0 to 2: values=.0, m. is"
     schedule = ps.Schedule(histogram())
     output = np.full(3, 7, np.int32)
-    with pytest.raises(ps.CallError, match=f"kernel 'histogram': {expected} with values=.0, m."):
+    with pytest.raises(ps.CallError, match=f"kernel 'histogram': {expected}"):
         ps.compile(schedule)(idx, output)
     np.testing.assert_array_equal(output, 7)
     for run in (

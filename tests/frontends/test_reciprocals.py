@@ -19,6 +19,13 @@ void squash(int n, const float x[restrict n], float y[restrict n])
     }
 }
 """
+ROOTS = """
+#include <math.h>
+void lengths(int n, const float x[restrict n], float y[restrict n])
+{
+    for (int i = 0; i < n; i++) y[i] = 1.0f / sqrtf(x[i]);
+}
+"""
 INTEGERS = """
 void divide(int n, int m, const int r[restrict n], int x[restrict n][m])
 {
@@ -49,6 +56,12 @@ def test_strict_programs_keep_their_divisions() -> None:
     assert str(parse_c(ROWS).kernel.statements["x"].value) == "(x[i, j] / r[i])"
 
 
+def test_a_divisor_that_varies_has_a_reciprocal_of_its_own() -> None:
+    assert value(MADE_INSIDE, "y") == "(x[i] * reciprocal(d[]))"
+    assert value(ROOTS, "y") == "rsqrt(x[i])"
+
+
 def test_other_divisions_stay() -> None:
-    for text, statement in ((MADE_INSIDE, "y"), (INTEGERS, "x"), (BOTH_KEPT, "x")):
+    doubles = MADE_INSIDE.replace("float", "double")
+    for text, statement in ((doubles, "y"), (INTEGERS, "x"), (BOTH_KEPT, "x")):
         assert value(text, statement) == str(parse_c(text).kernel.statements[statement].value)

@@ -113,6 +113,7 @@ def test_a_legal_part_of_the_parameters() -> None:
 def test_what_loops_could_be_says_may() -> None:
     text = format_loop_reports(explain_loops(Schedule(permutation())))
     assert "may output on y from P to P, distance >= 1" in text
+    assert "hint: 'may': a subscript depends on data" in text
 
 
 # -- bounds and definedness ------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.dtypes import DType, f64
 from polysched.library.convolution.kernel import convolution_kernel
 from polysched.library.convolution.schedule import convolution_schedule
-from polysched.library.convolution.size import Convolution, Finish
+from polysched.library.convolution.size import Convolution, Epilogue
 from polysched.library.gemv import gemv_kernel, gemv_schedule
 from polysched.library.quantized import quantized_gemv_kernel, quantized_gemv_schedule
 from polysched.library.reduce import reduce_kernel, reduce_schedule
@@ -21,7 +21,7 @@ from polysched.user import Schedule
 
 KERNELS = (
     lambda dtype: convolution_kernel(
-        Convolution(1, (6, 7), 8, 40, (3, 3)), Finish(activation="relu"), dtype=dtype
+        Convolution(1, (6, 7), 8, 40, (3, 3)), Epilogue(activation="relu"), dtype=dtype
     ),
     lambda dtype: gemv_kernel(30, 70, dtype=dtype),
     lambda dtype: reduce_kernel("max", 30, 70, dtype=dtype),

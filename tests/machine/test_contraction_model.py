@@ -104,6 +104,11 @@ def test_packing_pays_from_some_number_of_rows_on() -> None:
     narrow, wide = (pays_packing(40, 2000, 500, L2 // 2, 500 * row, AVX512) for row in (96, 256))
     assert narrow
     assert not wide
+    pays = [
+        pays_packing(rows, page, 500, 2 * L2, L2, AVX512, is_prefetched=True)
+        for rows in (900, 1100)
+    ]
+    assert pays == [False, True]
 
 
 def test_a_panel_of_more_than_half_of_l1_is_not_packed_for_its_sets() -> None:

@@ -342,7 +342,7 @@ MUTANTS = (
         "a read is taken to be covered by a write in another lifetime of the buffer",
         LIFETIME,
         "in_one_iteration",
-        "pairs = pairs.intersect(source.eq_map(sink))",
+        "pairs = pairs.intersect(loop.values[source].eq_map(loop.values[sink]))",
         "pass",
         (*STORAGE_TESTS, "tests/schedule/buffers/test_lifetime.py"),
     ),

@@ -99,8 +99,8 @@ MUTANTS = (
         "isl may cut a vector loop with holes into several, whose lanes do not run together",
         "polysched.loops.isl_ast.schedule_tree",
         "_with_options",
-        "what.loops[-1].kind is LoopKind.VECTOR",
-        "what.loops[-1].kind is LoopKind.UNROLLED",
+        "mark.loops[-1].kind is LoopKind.VECTOR",
+        "mark.loops[-1].kind is LoopKind.UNROLLED",
         ("tests/schedule/primitives/test_vectorize.py::test_lanes_with_a_hole_run_together",),
     ),
     Mutant(

@@ -226,21 +226,9 @@ MUTANTS = (
         "digits-that-run-over",
         "<= for <: a digit may be as large as the next place counts for",
         DIGITS,
-        "_dimensions",
+        "delinearized",
         "high - low >= stride",
         "high - low > stride",
-        ("tests/schedule/buffers/test_delinearize.py",),
-    ),
-    Mutant(
-        "digits-of-each-statement",
-        "the numbers of two statements have the places of the first one",
-        DIGITS,
-        "_dimensions",
-        """
-            low += min(least for least, _ in known)
-            high += max(greatest for _, greatest in known)
-        """,
-        "low, high = low + known[0][0], high + known[0][1]",
         ("tests/schedule/buffers/test_delinearize.py",),
     ),
     Mutant(

@@ -291,8 +291,8 @@ MUTANTS = (
         "A[n * m - 1] is taken for row n",
         "polysched.frontends.scop.affine.linearized",
         "split_subscript",
-        "_plus(parts[position - 1], {(): 1}, -1)",
-        "_plus(parts[position - 1], {(): 1}, 0)",
+        "plus(parts[position - 1], {(): 1}, -1)",
+        "plus(parts[position - 1], {(): 1}, 0)",
         SUBSCRIPTS,
     ),
     Mutant(

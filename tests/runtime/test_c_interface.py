@@ -65,7 +65,7 @@ def test_header() -> None:
         "int mixed_supported(void);",
     ):
         assert line in text.splitlines()
-    assert "Returns 0; 1 if there is no memory" in text
+    assert "Returns 0 on success, 1 if it cannot allocate" in text
     assert "multiple of\n * its element's size" in text
     assert "n >= 1" not in text  # follows from the others
 
@@ -80,9 +80,7 @@ def test_strides_are_arguments_and_explained() -> None:
     assert " *   lda >= terms\n" in text
     assert "int64_t terms, int64_t lda, int64_t ldb, int64_t ldc);" in text
     words = " ".join(text.replace("\n *", " ").split())
-    assert (
-        "Where strides are given, in elements, an element lies at the sum of its indices," in words
-    )
+    assert "Strides count elements: an element lies at the sum of its indices times" in words
     assert "strides" not in header_text(signature_of(kernels.scale()), LINKAGE)
 
 

@@ -115,10 +115,10 @@ def hungry() -> Kernel:
     make = KernelBuilder("hungry")
     n = make.parameter("n", minimum=1)
     large, y = make.temporary("large", f32, (n, n)), make.output("y", f32, ())
-    with make.statement("fill"):
-        large[0, 0] = 1.0
+    with make.loops(i=n) as i, make.statement("fill"):  # else compilers do without the array
+        large[i, 0] = 1.0
     with make.statement("use"):
-        y[()] = large[0, 0]
+        y[()] = large[n - 1, 0]
     return make.kernel()
 
 

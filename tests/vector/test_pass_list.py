@@ -57,6 +57,9 @@ def loops() -> LoopProgram:
     reverse = build.output("reverse", ps.f64, (N,))
     with build.loops(d=(N - 1, -1, -1)) as d:
         reverse[d] = line[d]
+    corner = build.inout("corner", ps.f64, (6, 2, 2))
+    with build.loops(w=6, term=4, row=2) as (w, term, row), build.loops(column=w % 3) as column:
+        corner[w, row, column] += line[term]
     squares = build.output("squares", ps.i32, (N, N))
     with build.loops(m=N, n=N) as (m, n), build.statement("clear"):
         squares[m, n] = 0
@@ -65,6 +68,7 @@ def loops() -> LoopProgram:
     schedule = schedule.vectorize("p", 8).vectorize("z", N).vectorize("d", 8)
     schedule = schedule.tensorize("iv", "vpdpbusd").vectorize("s", 8).vectorize("j", 16)
     schedule = schedule.vectorize("b", N).vectorize("c", N).unroll("r")
+    schedule = schedule.unroll("row").unroll("column")
     return lower(schedule.transpose("cv", "r"))
 
 
@@ -82,6 +86,7 @@ def given() -> dict[str, np.ndarray]:
         "rows": random.integers(-9, 9, (40, 13)).astype(np.float32),
         "byte": random.integers(0, 256, N, np.uint8),
         "table": random.integers(-999, 999, 256, np.int32),
+        "corner": random.integers(-9, 9, (6, 2, 2)).astype(np.float64),
         "columns": random.integers(-9, 9, 13).astype(np.float32),
     }
 

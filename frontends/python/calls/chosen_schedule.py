@@ -16,6 +16,7 @@ from polysched.ir.core.fingerprint import fingerprint
 from polysched.ir.core.kernel import Kernel
 from polysched.legality.check import check
 from polysched.machine.load import as_machine
+from polysched.progress import progress_line
 from polysched.runtime.cache import cache_key, default_cache
 from polysched.runtime.package_state import package_state
 from polysched.schedule.notation.text import apply_text
@@ -51,13 +52,15 @@ class ScheduleRequest:
             optimize_schedule,
         )
 
-        made = optimize_schedule(
-            Schedule(self.kernel),
-            as_machine(),
-            threads=self.threads,
-            sizes=self.sizes,
-            worth_cycles=self.worth_cycles,
-        )
+        with progress_line(f"polysched: schedule of {self.kernel.name}") as tell:
+            made = optimize_schedule(
+                Schedule(self.kernel),
+                as_machine(),
+                threads=self.threads,
+                sizes=self.sizes,
+                worth_cycles=self.worth_cycles,
+                tell=tell,
+            )
         return replace(cast(Schedule, made.schedule), optimized=made)
 
     def schedule(self) -> Schedule:

@@ -28,7 +28,7 @@ from polysched.ir.expr.traversal import walk
 
 
 class ResultKind(Enum):
-    """How a call makes a result of what the kernel has stored."""
+    """How a call makes a result from the arrays that the kernel has stored."""
 
     ARRAY = "array"
     ARGUMENT = "argument"
@@ -83,7 +83,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Returned:
-    """What a call of a compiled function returns.
+    """The result of a call of a compiled function.
 
     Attributes:
         results: the values.
@@ -127,7 +127,7 @@ class Returns:
 
 
 def split_return(source: FunctionSource) -> tuple[list[ast.stmt], Returns]:
-    """Split off the final ``return``: the statements before it, and what it returns.
+    """Split off the final ``return``: the statements before it, and its value.
 
     Raises:
         FrontendError: it returns a variable twice.

@@ -303,11 +303,6 @@ def arguments_for(source: FunctionSource, types: CallTypes) -> tuple[Argument, .
     for name, value in types.static.items():
         if isinstance(value, Record):
             nodes |= dict.fromkeys(value.names, nodes[name])
-    for extra in (signature.vararg, signature.kwarg):
-        if extra is not None:
-            raise source.error(
-                extra, f"'*{extra.arg}' takes any arguments; expected named arguments"
-            )
     return tuple(
         _argument(nodes[one.name], one)
         for one in types.arguments

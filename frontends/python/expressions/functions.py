@@ -182,7 +182,10 @@ def _of_numpy(function: Any, arguments: list[Value]) -> Value:
 
 def _where(arguments: list[Value]) -> Value:
     """``np.where``, whose result is a zero-dimensional array and so never weak."""
-    _require_count(arguments, 3)
+    if len(arguments) != 3:
+        raise KernelError(
+            "expected np.where(condition, x, y): how many positions others give is data"
+        )
     condition, *sides = arguments
     require_condition(condition)
     for side in sides:
@@ -246,7 +249,8 @@ def _extreme(arguments: list[Value], *, is_largest: bool) -> Value:
 
 def _require_count(arguments: list[Value], count: int) -> None:
     if len(arguments) != count:
-        raise KernelError(f"this call has {len(arguments)} arguments; expected {count}")
+        plural = "s" if count > 1 else ""
+        raise KernelError(f"expected {count} argument{plural} here; got {len(arguments)}")
 
 
 def _name(function: Any) -> str:

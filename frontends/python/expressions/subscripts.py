@@ -152,7 +152,9 @@ class Subscripting:
         if given > array.rank or len(ellipses) > 1:
             name = "array" if array.base is None else f"array '{array.base.array.name}'"
             raise self.source.error(
-                node, f"{name} has {array.rank} dimensions; it is subscripted with {given}"
+                node,
+                f"{name} has {array.rank} dimension{'s' * (array.rank != 1)}; it is subscripted "
+                f"with {given}",
             )
         missing = [everything] * (array.rank - given)
         if not ellipses:
@@ -366,8 +368,3 @@ class Subscripting:
 
 def _is_ellipsis(part: ast.expr) -> bool:
     return isinstance(part, ast.Constant) and part.value is Ellipsis
-
-
-def element_of(array: ArrayValue) -> Value:
-    """The only element of an array without dimensions."""
-    return array.at(())

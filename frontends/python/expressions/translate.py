@@ -376,7 +376,8 @@ class Reader(Names):
         if not isinstance(position, int) or not -len(shape) <= position < len(shape):
             raise self.source.error(
                 node.slice,
-                f"expected the number of a dimension, from {-len(shape)} to {len(shape) - 1}",
+                f"'{ast.unparse(node.value.value)}' is an array of rank {len(shape)}; expected a "
+                f"literal from {-len(shape)} to {len(shape) - 1}",
             )
         return Value(self.calls.length(shape[position]), is_weak=True)
 

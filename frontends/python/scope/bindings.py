@@ -97,14 +97,16 @@ class OuterArray:
 
 @dataclass(frozen=True)
 class BranchArray:
-    """The type of an array that several sides of a branch make: the same on every side."""
+    """The type of an array that several sides of a branch make, the same on every side, or of an
+    element of a list comprehension."""
 
     dtype: DType
     shape: tuple[Expression, ...]
 
 
 class BranchArrayLearnedError(Exception):
-    """An array of a branch is read after it: read the function again, with memory before it."""
+    """An array of a branch is read after it, or a list comprehension has such elements: read the
+    function again, with memory before it."""
 
     def __init__(self, name: str, array: BranchArray) -> None:
         super().__init__(name)
@@ -176,6 +178,7 @@ class Scope:
         products: whether a subscript may be a product of sizes and indices.
         undefined: the arrays of ``np.empty`` without values.
         filled: the arrays of ``np.empty`` that start with zeros.
+        listed: the arrays of list comprehensions whose elements' type and shape are not known.
     """
 
     types: Mapping[str, NumberType]
@@ -201,6 +204,7 @@ class Scope:
     undefined: set[str] = field(default_factory=set)
     filled: frozenset[str] = frozenset()
     literals: frozenset[str] = frozenset()
+    listed: set[str] = field(default_factory=set)
 
     def is_constant(self, name: str) -> bool:
         """Whether an array of the kernel holds an array outside of the function."""

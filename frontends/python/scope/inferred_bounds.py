@@ -5,17 +5,19 @@ Python raises an error at the access outside; a compiled function checks the con
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import islpy as isl
 
 from polysched.errors import FrontendError
+from polysched.frontends.python.source.annotations import Argument, spelled
 from polysched.frontends.python.source.function_source import FunctionSource
 from polysched.ir.core.kernel import Kernel, Statement, access_relation, extent_set
 from polysched.ir.core.limits import limited
 from polysched.ir.expr.source import SourceLocation
+from polysched.ir.semantics.points import with_parameters
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,10 @@ class _Outside:
 
 
 def with_inferred_bounds(
-    kernel: Kernel, source: FunctionSource, sizes: Mapping[str, int] | None
+    kernel: Kernel,
+    source: FunctionSource,
+    sizes: Mapping[str, int] | None,
+    arguments: Iterable[Argument] = (),
 ) -> Kernel:
     """Restrict a kernel to the sizes for which no access lies outside of its array.
 
@@ -42,6 +47,7 @@ def with_inferred_bounds(
         kernel: the kernel.
         source: the function, for errors.
         sizes: the sizes of the call for which it is compiled; None if they are not known.
+        arguments: the arguments of that call, for errors.
 
     Raises:
         FrontendError: an access lies outside for these sizes, or for all.
@@ -52,10 +58,13 @@ def with_inferred_bounds(
             for outside in _outside(kernel, statement):
                 if outside.sizes.intersect(context).is_empty():
                     continue
-                is_given = sizes is not None and not _point(outside.sizes, sizes).is_empty()
+                is_given = (
+                    sizes is not None and not with_parameters(outside.sizes, sizes).is_empty()
+                )
                 context = context.subtract(outside.sizes)
                 if is_given or context.is_empty():
-                    raise _error(source, outside, sizes or {})
+                    where = ", ".join(f"{name} = {size}" for name, size in (sizes or {}).items())
+                    raise _error(source, outside, spelled(where, arguments))
         context = context.coalesce()
         statements = {
             name: replace(one, domain=one.domain.intersect_params(context))
@@ -75,17 +84,7 @@ def _outside(kernel: Kernel, statement: Statement) -> list[_Outside]:
     return found
 
 
-def _point(domain: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
-    """The part of a set of parameters with these values."""
-    for name, size in sizes.items():
-        position = domain.find_dim_by_name(isl.dim_type.param, name)
-        if position >= 0:
-            domain = domain.fix_val(isl.dim_type.param, position, isl.Val(size))
-    return domain
-
-
-def _error(source: FunctionSource, outside: _Outside, sizes: Mapping[str, int]) -> FrontendError:
-    where = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+def _error(source: FunctionSource, outside: _Outside, where: str) -> FrontendError:
     reason = f"an element outside of '{outside.array}' is accessed here"
     reason += f", with {where}" if where else ", whatever the sizes are"
     if outside.location is None or outside.location.line is None:

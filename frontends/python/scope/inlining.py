@@ -136,7 +136,7 @@ def _result(source: FunctionSource, values: list[ast.expr], prefix: str) -> ast.
 def _without_returns(
     source: FunctionSource, body: list[ast.stmt], result: ast.expr | None
 ) -> list[ast.stmt]:
-    """Replace ``return`` by assignments, and put what follows a branch that returns into it."""
+    """Replace ``return`` by assignments; statements after a branch that returns move into it."""
     done: list[ast.stmt] = []
     for position, node in enumerate(body):
         if isinstance(node, ast.Return):

@@ -102,7 +102,8 @@ class Names:
                 f"the value here is {outer!r}; expected a number or an array: strings and None can "
                 "only be compared, as in 'if mode == \"mean\"' or 'if out is None'",
             )
-        raise self.source.error(node, f"this is of type {type(outer).__name__}; {SUPPORTED_VALUES}")
+        kind = "a class" if isinstance(outer, type) else f"of type {type(outer).__name__}"
+        raise self.source.error(node, f"this is {kind}; {SUPPORTED_VALUES}")
 
     def _name(self, node: ast.Name) -> Operand:
         binding = self.binding(node)

@@ -19,6 +19,8 @@ its value from the shapes of the arrays.
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import GenericAlias
 from typing import Any
@@ -82,6 +84,20 @@ class SizeArgument:
 Argument = ArrayArgument | SizeArgument
 
 
+def require_named(source: FunctionSource) -> None:
+    """Check that a function has no ``*arguments`` and no ``**named``.
+
+    Raises:
+        FrontendError: it has.
+    """
+    for extra in (source.node.args.vararg, source.node.args.kwarg):
+        if extra is not None:
+            stars = "**" if extra is source.node.args.kwarg else "*"
+            raise source.error(
+                extra, f"'{stars}{extra.arg}' takes any arguments; expected named arguments"
+            )
+
+
 def arguments_of(source: FunctionSource) -> tuple[Argument, ...]:
     """Read the arguments of a function, in the order of its definition.
 
@@ -89,11 +105,7 @@ def arguments_of(source: FunctionSource) -> tuple[Argument, ...]:
         FrontendError: an argument has no annotation, or an annotation that cannot be read.
     """
     signature = source.node.args
-    for extra in (signature.vararg, signature.kwarg):
-        if extra is not None:
-            raise source.error(
-                extra, f"'*{extra.arg}' takes any arguments; expected named arguments"
-            )
+    require_named(source)
     for default in (*signature.defaults, *signature.kw_defaults):
         if default is not None:
             raise source.error(
@@ -242,3 +254,24 @@ def _range(source: FunctionSource, node: ast.expr) -> tuple[Expression, Expressi
         case ast.Call(func=ast.Name(id="range"), args=[start, end], keywords=[]):
             return _extent(source, start), _extent(source, end)
     raise KernelError(f"'{ast.unparse(node)}' is not a range")
+
+
+def spelled(text: str, arguments: Iterable[Argument]) -> str:
+    """Spell sizes in a condition as in Python: ``x_n1 == x_n0`` as ``x.shape[1] == s.shape[0]``.
+
+    Dimensions of equal extents share a size; a dimension of an array that the text does not name
+    yet is preferred.
+    """
+    places: dict[str, list[tuple[str, int]]] = {}
+    for argument in arguments:
+        if isinstance(argument, ArrayArgument):
+            for axis, extent in enumerate(argument.shape):
+                if isinstance(extent, Parameter):
+                    places.setdefault(extent.name, []).append((argument.name, axis))
+    named: set[str] = set()
+    for size in dict.fromkeys(re.findall(r"\w+", text)):
+        if size in places:
+            array, axis = min(places[size], key=lambda place: place[0] in named)
+            named.add(array)
+            text = re.sub(rf"\b{size}\b", f"{array}.shape[{axis}]", text)
+    return text

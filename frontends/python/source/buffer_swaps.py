@@ -2,7 +2,7 @@
 
 The names of an array are bound when a function is read, so the loop is written out as often as it
 takes until each name has its first array again: each copy has the names exchanged once more. The
-remaining iterations follow. What the function reads of a name afterwards is a copy of the array to
+remaining iterations follow. Reads of a name afterwards see a copy of the array to
 which the name is bound then::
 
     for t in range(n):        for round in range(n // 2):

@@ -26,16 +26,16 @@ _NAMES: Mapping[type[ast.AST], str] = MappingProxyType(
         ast.ImportFrom: "'import'",
         ast.JoinedStr: "a formatted string",
         ast.Lambda: "'lambda'",
-        ast.List: "a list",
-        ast.ListComp: "a list comprehension",
+        ast.List: "a list (np.array([...]) makes an array of it, np.empty one to fill)",
+        ast.ListComp: "a list comprehension (np.empty makes an array to fill)",
         ast.NamedExpr: "an assignment expression, ':=',",
-        RecordTree: "a record, of which only the values can be used,",
+        RecordTree: "a whole dictionary, tuple or record, not one of its values,",
         ast.Set: "a set",
         ast.SetComp: "a set comprehension",
         ast.Slice: "a slice",
         ast.Starred: "an argument with a star",
         ast.TryStar: "'try'",
-        ast.Tuple: "a tuple",
+        ast.Tuple: "a tuple (np.array((...)) makes an array of it)",
         ast.Yield: "'yield'",
         ast.YieldFrom: "'yield'",
     }
@@ -47,4 +47,6 @@ def node_name(node: ast.stmt | ast.expr) -> str:
     """The name of a statement or an expression in messages: its keyword, if it has one."""
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         return f"a call whose value is not used, '{ast.unparse(node.value.func)}(...)',"
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Yield | ast.YieldFrom):
+        node = node.value
     return _NAMES.get(type(node), f"'{type(node).__name__.lower()}'")

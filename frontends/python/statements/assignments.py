@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polysched.errors import KernelError
+from polysched.frontends.python.arrays.array_literals import array_literal
 from polysched.frontends.python.expressions.array_calls import copied
 from polysched.frontends.python.expressions.translate import BINARY
 from polysched.frontends.python.scope.array_values import (
@@ -17,7 +18,12 @@ from polysched.frontends.python.scope.array_values import (
     require_same,
     shape_text,
 )
-from polysched.frontends.python.scope.bindings import NumberType, TypeLearnedError
+from polysched.frontends.python.scope.bindings import (
+    BranchArray,
+    BranchArrayLearnedError,
+    NumberType,
+    TypeLearnedError,
+)
 from polysched.frontends.python.source.annotations import dtype_named
 from polysched.frontends.python.statements.element_stores import ElementStores
 from polysched.frontends.python.statements.local_arrays import assign_array, is_moved
@@ -55,6 +61,9 @@ class Assigner(ElementStores):
                 self._assign_several(node, target, targets, values)
             case ast.Tuple(elts=targets), _:
                 self._unpack(node, target, targets, value)
+            case ast.Subscript(), ast.Tuple() | ast.List():
+                call = ast.copy_location(ast.Call(value, [value], []), value)
+                self.set(node, target, array_literal(self.arrays, call, "values"))
             case ast.Subscript(), _ if (mask := self.masked.mask(target)) is not None:
                 self.masked.assign(node, target, mask, value)
             case ((ast.Name() | ast.Subscript()), _):
@@ -67,7 +76,11 @@ class Assigner(ElementStores):
 
         Raises:
             FrontendError: the target cannot have this value.
+            BranchArrayLearnedError: the name is an array whose elements are like this value.
         """
+        if isinstance(target, ast.Name) and target.id in self.reader.scope.listed:
+            shape = value.shape if isinstance(value, ArrayValue) else ()
+            raise BranchArrayLearnedError(target.id, BranchArray(value.dtype, shape))
         if isinstance(target, ast.Name) and isinstance(value, ArrayValue):
             assign_array(self, node, target, value)
         elif isinstance(target, ast.Name) and isinstance(value, Value):

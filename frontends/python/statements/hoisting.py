@@ -48,6 +48,7 @@ from polysched.frontends.python.source.numpy_in_python import (
     written_in_python,
 )
 from polysched.frontends.python.statements.assignments import Assigner
+from polysched.frontends.python.statements.comprehensions import comprehension, is_comprehension
 from polysched.frontends.python.statements.literal_loops import summed, summing
 from polysched.ir.declare.array_handle import ArrayHandle
 
@@ -152,9 +153,9 @@ class Hoister:
             )
             if user is not None:
                 return self._inline(node, user, statement)
-            if any(function is maker for maker in MAKERS) and is_literal(node):
-                hint = self._hint(node, statement, "values")
-                return self._named(node, array_literal(self.assigner.arrays, node, hint))
+            made = self._made(function, node, statement)
+            if made is not None:
+                return self._named(node, made)
             split = split_output(function, node)
             if split is not None:
                 return self._into(*split, statement)
@@ -213,6 +214,19 @@ class Hoister:
         scope.taken |= {f"{total}_{name}" for name in inner}
         self.inner(reader.source, total).block(summing(renamed, total))
         return ast.copy_location(ast.Name(total, ast.Load()), node)
+
+    def _made(self, function: Any, node: ast.Call, statement: ast.stmt) -> ArrayValue | None:
+        """The array that ``np.array`` makes of a list; None for other calls."""
+        if not any(function is maker for maker in MAKERS):
+            return None
+        if is_literal(node):
+            hint = self._hint(node, statement, "values")
+            return array_literal(self.assigner.arrays, node, hint)
+        if is_comprehension(node):
+            source = self.assigner.reader.source
+            block = lambda name: self.inner(source, name).block  # noqa: E731
+            return comprehension(self.assigner.arrays, node, block)
+        return None
 
     def _join(self, node: ast.Call, function: Any, statement: ast.stmt) -> ast.expr:
         joins = Joins(self.assigner.arrays, self._hint(node, statement, "joined"))

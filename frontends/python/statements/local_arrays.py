@@ -29,7 +29,10 @@ def assign_array(
     scope, name = stores.reader.scope, target.id
     binding = scope.names.get(name)
     if isinstance(binding, LocalNumber | PartialBinding) or name in scope.types:
-        raise stores.reader.source.error(target, f"'{name}' is a number; expected another name")
+        raise stores.reader.source.error(
+            target,
+            f"'{name}' is a number, and the value is an array; expected another name or a number",
+        )
     if name in indices_of(binding):
         raise stores.reader.source.error(
             target, f"'{name}' is the index of a loop; expected another name"

@@ -193,7 +193,7 @@ def _unpack(
     lengths: list[ast.expr],
     assignments: list[ast.stmt],
 ) -> None:
-    """Collect the lengths of what a loop iterates over, and the assignments of its targets."""
+    """Collect the lengths of the sequences of a loop, and the assignments of its targets."""
     function = _called(reader, source)
     arguments = source.args if isinstance(source, ast.Call) else []
     if function is enumerate and isinstance(source, ast.Call):
@@ -218,13 +218,9 @@ def _unpack(
         if _is_strict(reader, source):
             _require_equal(reader, source, inner_lengths)
         lengths.extend(inner_lengths)
-    elif function is range and len(arguments) in (1, 2):
-        value = text.name(index)
-        end = arguments[-1]
-        if len(arguments) == 2:
-            value = text.binary(arguments[0], ast.Add(), value)
-            end = text.binary(end, ast.Sub(), arguments[0])
-        lengths.append(text.call("max", end, text.number(0)))
+    elif function is range and len(arguments) in (1, 2, 3):
+        length, value = _range(reader, text, arguments, text.name(index))
+        lengths.append(length)
         assignments.append(text.store(target, value))
     elif _is_array(reader, source) and reader.array(source).base is not None:
         lengths.append(text.call("len", source))
@@ -234,6 +230,26 @@ def _unpack(
         raise reader.source.error(
             source, "expected an array, range(...), enumerate(...) or zip(...)"
         )
+
+
+def _range(
+    reader: Reader, text: _Text, arguments: list[ast.expr], index: ast.expr
+) -> tuple[ast.expr, ast.expr]:
+    """The length of a range, and its element at an index."""
+    zero = text.number(0)
+    if len(arguments) == 1:
+        return text.call("max", arguments[0], zero), index
+    start, end, *by = arguments
+    step = reader.value(by[0]).literal if by else 1
+    if not isinstance(step, int) or step == 0:
+        raise reader.source.error(by[0], "expected a step that is a literal other than 0")
+    length = text.binary(end, ast.Sub(), start)
+    if by:
+        index = text.binary(index, ast.Mult(), by[0])
+        length = length if step > 0 else text.binary(start, ast.Sub(), end)
+        rounded = text.binary(length, ast.Add(), text.number(abs(step) - 1))
+        length = text.binary(rounded, ast.FloorDiv(), text.number(abs(step)))
+    return text.call("max", length, zero), text.binary(start, ast.Add(), index)
 
 
 def _is_strict(reader: Reader, node: ast.Call) -> bool:

@@ -237,21 +237,35 @@ def _accumulated(
 ) -> Interval | None:
     """The range of numbers whose assignments only set them, or add to one of them; else None.
 
-    A value is a start and one step of each later assignment that has been executed, so the steps
-    of all executions bound it.
+    An assignment may set them or add to them, as in ``n = n + 1 if c else 0``. A value is a start
+    and one step of each later assignment that has been executed, so the steps of all executions
+    bound it.
     """
     start, added = Interval(0, 0), Interval(0, 0)
     known = Ranges(ranges.parameter, settled, ranges.used)
     for store in stores:
-        if not _names(store.expression, names):
-            start = start.hull(_value(ranges, settled, store))
-            continue
-        step = _step(store.expression, names, known, store.indices)
-        if step is None:
-            return None
+        steps = Interval(0, 0)
+        for value in _alternatives(store.expression):
+            if not _names(value, names):
+                start = start.hull(known.of(value, store.indices)[0])
+                continue
+            step = _step(value, names, known, store.indices)
+            if step is None:
+                return None
+            steps = steps.hull(step)
         times = min(known.iterations(store.indices), MOST_ITERATIONS)
-        added = added.plus(step.hull(Interval(0, 0)).times(Interval(times, times)))
+        added = added.plus(steps.times(Interval(times, times)))
     return start.plus(added)
+
+
+def _alternatives(expression: Expression) -> tuple[Expression, ...]:
+    """Expressions of which one has the value: both sides of a selection or of an extremum."""
+    match expression:
+        case Operation(operator=Operator.SELECT, operands=[_, left, right]):
+            return (*_alternatives(left), *_alternatives(right))
+        case Operation(operator=Operator.MINIMUM | Operator.MAXIMUM, operands=[left, right]):
+            return (*_alternatives(left), *_alternatives(right))
+    return (expression,)
 
 
 def _step(

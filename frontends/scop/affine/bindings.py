@@ -1,4 +1,4 @@
-"""What a name of C stands for in the kernel: an array, an integer, a loop variable."""
+"""Bindings of the names of C in the kernel: an array, an integer, a loop variable."""
 
 from __future__ import annotations
 

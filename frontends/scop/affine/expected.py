@@ -27,7 +27,7 @@ def unproved(scope: Scope, node: c_ast.Node, reason: str) -> UnprovedError:
 
 
 def assumption(scope: Scope, node: c_ast.Node, sizes: isl.Set, otherwise: str) -> Assumption:
-    """Build an assumption about what happens at a node.
+    """Build an assumption about a node.
 
     Raises:
         ValueError: the condition has no text in C.

@@ -14,6 +14,7 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine.bindings import ArrayBinding
+from polysched.frontends.scop.affine.expected import expects, unproved
 from polysched.frontends.scop.affine.integer_types import Integer, in_range, in_type, require_signed
 from polysched.frontends.scop.affine.integers import (
     floor,
@@ -29,7 +30,7 @@ from polysched.frontends.scop.affine.integers import (
 from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.affine.sizeof import bytes_of
 from polysched.frontends.scop.inline.choices import Choice
-from polysched.frontends.scop.source.trees import StandIn
+from polysched.frontends.scop.source.trees import Factor, StandIn
 from polysched.frontends.scop.types.c_types import c_name, common_type, declared_type, promoted
 from polysched.frontends.scop.types.literals import literal
 from polysched.ir.expr.dtypes import DType, boolean, i32, i64, u64
@@ -79,10 +80,7 @@ def affine(scope: Scope, node: c_ast.Node) -> Integer:
     """
     match node:
         case c_ast.Constant():
-            number = literal(node, scope.source_map)
-            if number.type is None or not number.type.is_integer:
-                raise scope.error(node, f"{node.value} is not an integer; expected an integer")
-            return Integer(Constant(int(number.value)), number.type)
+            return _literal(scope, node)
         case c_ast.ID():
             return _named(scope, node)
         case c_ast.UnaryOp(op="+" | "-" | "sizeof"):
@@ -93,6 +91,8 @@ def affine(scope: Scope, node: c_ast.Node) -> Integer:
             return _cast(scope, node, type_, operand)
         case c_ast.TernaryOp():
             return _ternary(scope, node)
+        case Factor():
+            return _factor(scope, node)
         case c_ast.FuncCall(name=c_ast.ID()):
             return _call(scope, node)
         case c_ast.ArrayRef():
@@ -171,6 +171,13 @@ def _require_signed_literals(
     if left.number is None or right.number is None:
         require_signed(scope, node.left, left)
         require_signed(scope, node.right, right)
+
+
+def _literal(scope: Scope, node: c_ast.Constant) -> Integer:
+    number = literal(node, scope.source_map)
+    if number.type is None or not number.type.is_integer:
+        raise scope.error(node, f"{node.value} is not an integer; expected an integer")
+    return Integer(Constant(int(number.value)), number.type)
 
 
 def _named(scope: Scope, node: c_ast.ID) -> Integer:
@@ -288,6 +295,22 @@ def _cast(scope: Scope, node: c_ast.Cast, type_: c_ast.Node, operand: c_ast.Node
         shown = "void" if target is None else c_name(target)
         raise not_affine(scope, node, f": it casts to {shown}")
     return in_type(scope, operand, inner, target)
+
+
+def _factor(scope: Scope, node: Factor) -> Integer:
+    factor = affine(scope, node.expr)
+    shown = f"'{scope.source_map.text(node.product)}'"
+    needed = [(factor.value >= 0, f"{shown} may multiply negative sizes")]
+    if node.greatest is not None:
+        needed.append((factor.value <= node.greatest, f"{shown} may wrap around"))
+    for condition, otherwise in needed:
+        if not expects(scope, node.product, condition, otherwise):
+            raise unproved(
+                scope,
+                node.product,
+                f"{otherwise}; promise what holds with '#pragma polysched assume ...'",
+            )
+    return factor
 
 
 def _ternary(scope: Scope, node: c_ast.TernaryOp) -> Integer:

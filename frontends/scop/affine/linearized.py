@@ -8,11 +8,8 @@ both lie within their dimensions, as for any other access, so the element is the
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
 from functools import reduce
 from operator import add, mul
-from typing import TypeAlias
 
 from pycparser import c_ast
 
@@ -28,18 +25,18 @@ from polysched.frontends.scop.types.c_types import (
     promoted,
     type_range,
 )
+from polysched.frontends.scop.types.polynomials import (
+    Monomial,
+    Polynomial,
+    divided,
+    plus,
+    polynomial_of,
+    times,
+)
 from polysched.ir.core.kernel import Array
 from polysched.ir.expr.affine import weighted_sum
 from polysched.ir.expr.dtypes import DType, boolean, i64
-from polysched.ir.expr.expressions import Constant, Expression, Operation
-from polysched.ir.expr.operators import Operator
-
-Monomial: TypeAlias = tuple[Expression, ...]
-Polynomial: TypeAlias = Mapping[Monomial, int]
-"""Integer coefficients by monomial. A monomial is a product of indices, sizes and other affine
-atoms, sorted by their text; the empty product is the constant term.
-"""
-
+from polysched.ir.expr.expressions import Constant, Expression
 
 NO_OFFSET = Constant(0)
 """The offset of an array that is not accessed through a row pointer."""
@@ -53,12 +50,12 @@ def split_subscript(
     Raises:
         FrontendError: the subscript is not a polynomial, or a part of it is not affine.
     """
-    rest = _plus(_polynomial(scope, node), polynomial_of(offset), 1)
+    rest = plus(_polynomial(scope, node), polynomial_of(offset), 1)
     parts = []
     for position in range(1, len(array.shape)):
         extents = [polynomial_of(extent) for extent in array.shape[position:]]
         unit: Polynomial = {(): 1}
-        stride = reduce(_times, extents, unit)
+        stride = reduce(times, extents, unit)
         if len(stride) != 1:
             raise scope.error(
                 node,
@@ -75,8 +72,8 @@ def split_subscript(
             column = _affine_part(scope, node, array, parts[position])
             extent = array.shape[position]
             if scope.proves(column < 0):
-                parts[position] = _plus(parts[position], polynomial_of(extent), 1)
-                parts[position - 1] = _plus(parts[position - 1], {(): 1}, -1)
+                parts[position] = plus(parts[position], polynomial_of(extent), 1)
+                parts[position - 1] = plus(parts[position - 1], {(): 1}, -1)
     return tuple(_affine_part(scope, node, array, part) for part in parts)
 
 
@@ -115,11 +112,11 @@ def _typed(scope: Scope, node: c_ast.Node) -> tuple[Polynomial, DType]:
             dtype = common_type(_typed(scope, left)[1], _typed(scope, right)[1])
             one, other = (_exact(scope, side, dtype) for side in (left, right))
             if operator == "*":
-                return _times(one, other), dtype
-            return _plus(one, other, 1 if operator == "+" else -1), dtype
+                return times(one, other), dtype
+            return plus(one, other, 1 if operator == "+" else -1), dtype
         case c_ast.UnaryOp(op="-", expr=operand):
             polynomial, dtype = _typed(scope, operand)
-            return _times(polynomial, {(): -1}), dtype
+            return times(polynomial, {(): -1}), dtype
         case c_ast.Cast(to_type=type_, expr=operand):
             to = declared_type(type_.type, scope.typedefs, scope.source_map, node).dtype
             if to is not None and to.is_integer and to.bits == 64:
@@ -156,60 +153,6 @@ def _require_no_wrap(scope: Scope, node: c_ast.Node, polynomial: Polynomial, dty
             f"{shown} is {c_name(dtype)} and may wrap around; expected a signed type or size_t in "
             "a linearized subscript",
         )
-
-
-def polynomial_of(expression: Expression) -> Polynomial:
-    """Expand an integer expression to a polynomial; what is not a sum or product is an atom."""
-    match expression:
-        case Constant(value=value):
-            return {(): int(value)} if value else {}
-        case Operation(operator=Operator.ADD, operands=(left, right)):
-            return _plus(polynomial_of(left), polynomial_of(right), 1)
-        case Operation(operator=Operator.SUBTRACT, operands=(left, right)):
-            return _plus(polynomial_of(left), polynomial_of(right), -1)
-        case Operation(operator=Operator.MULTIPLY, operands=(left, right)):
-            return _times(polynomial_of(left), polynomial_of(right))
-        case Operation(operator=Operator.NEGATE, operands=(operand,)):
-            return _times(polynomial_of(operand), {(): -1})
-    return {(expression,): 1}
-
-
-def _plus(left: Polynomial, right: Polynomial, sign: int) -> Polynomial:
-    total = dict(left)
-    for monomial, coefficient in right.items():
-        total[monomial] = total.get(monomial, 0) + sign * coefficient
-    return {monomial: coefficient for monomial, coefficient in total.items() if coefficient}
-
-
-def _times(left: Polynomial, right: Polynomial) -> Polynomial:
-    total: Polynomial = {}
-    for term, factor in left.items():
-        product = {
-            tuple(sorted((*term, *other), key=str)): factor * c for other, c in right.items()
-        }
-        total = _plus(total, product, 1)
-    return total
-
-
-def divided(
-    polynomial: Polynomial, monomial: Monomial, factor: int
-) -> tuple[Polynomial, Polynomial]:
-    """Divide a polynomial by ``factor * monomial``: the quotient and the remaining terms."""
-    whole: dict[Monomial, int] = {}
-    rest: dict[Monomial, int] = {}
-    for term, coefficient in polynomial.items():
-        missing = Counter(monomial) - Counter(term)
-        if missing:
-            rest[term] = coefficient
-            continue
-        quotient = abs(coefficient) // factor * (1 if coefficient > 0 else -1)
-        left_over = coefficient - quotient * factor
-        if quotient:
-            reduced = tuple(sorted((Counter(term) - Counter(monomial)).elements(), key=str))
-            whole[reduced] = quotient
-        if left_over:
-            rest[term] = left_over
-    return whole, rest
 
 
 def _affine_part(

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from math import prod
 
 from pycparser import c_ast
 
@@ -18,6 +19,9 @@ from polysched.frontends.scop.source.trees import walk
 from polysched.frontends.scop.types.c_types import CType, Typedefs, declared_type
 from polysched.frontends.scop.types.functions import FUNCTIONS
 from polysched.frontends.scop.types.struct_places import MemberPlace
+
+MOST_VALUES = 64
+"""Largest number of elements with initializers: each becomes a statement of the kernel."""
 
 
 class Origin(Enum):
@@ -162,6 +166,17 @@ def is_table(node: c_ast.Decl) -> bool:
         inner = inner.type
     is_const = isinstance(inner, c_ast.TypeDecl) and "const" in (inner.quals or ())
     return is_const and isinstance(node.init, c_ast.InitList)
+
+
+def is_small_table(node: c_ast.Decl) -> bool:
+    """Whether a declaration is a constant array that statements of the kernel can set."""
+    if not is_table(node):
+        return False
+    values = sum(isinstance(one, c_ast.Constant) for one in walk(node.init))
+    extents = [one.dim for one in walk(node.type) if isinstance(one, c_ast.ArrayDecl)]
+    literal = [int(one.value) for one in extents if isinstance(one, c_ast.Constant)
+               and one.value.isdigit()]  # fmt: skip
+    return max(values, prod(literal)) <= MOST_VALUES
 
 
 def _is_variable(node: c_ast.Decl) -> bool:

@@ -220,10 +220,7 @@ class DerivedSizes:
             (pure if is_size else others).append(factor)
         if len(pure) < 2 and all(map(self._is_affine, pure)):
             return node
-        product = reduce(lambda a, b: c_ast.BinaryOp("*", a, b, node.coord), pure)
-        return reduce(
-            lambda a, b: c_ast.BinaryOp("*", a, b, node.coord), others, self._name(product)
-        )
+        return _product([self._name(_product(pure)), *others])
 
     def _terms(self, node: c_ast.Node) -> c_ast.Node:
         """Name the sum of the terms of a subscript that multiply or divide sizes."""
@@ -238,6 +235,11 @@ class DerivedSizes:
     def _subscript(self, node: c_ast.Node) -> c_ast.Node:
         """Name the sums and quotients of sizes that something else is multiplied by."""
         if isinstance(node, c_ast.BinaryOp) and node.op == "*":
+            factors = factors_of(node)
+            pure = [one for one in factors if self._is_pure(one) and names_in(one)]
+            if len(pure) > 1 and (product := _product(pure)) and self._is_known(product):
+                others = [one for one in factors if one not in pure]
+                return _product([*others, self._name(product)])
             sides = [
                 self._name(factor) if self._is_sum(factor) else self._subscript(factor)
                 for factor in (node.left, node.right)
@@ -249,6 +251,9 @@ class DerivedSizes:
             return self._name(node)
         return mapped(node, self._subscript)
 
+    def _is_known(self, node: c_ast.Node) -> bool:
+        return _key(substituted(node, self._local)) in self._known
+
     def _is_sum(self, node: c_ast.Node) -> bool:
         value = self._local.get(node.name, node) if isinstance(node, c_ast.ID) else node
         if isinstance(value, c_ast.TernaryOp):
@@ -259,7 +264,7 @@ class DerivedSizes:
     def _name(self, node: c_ast.Node) -> c_ast.Node:
         """Return the name of a derived size."""
         value = substituted(node, self._local)
-        text = c_text(value)
+        text = _key(value)
         if text not in self._known:
             leaves = (one for one in walk(value) if isinstance(one, c_ast.ID | c_ast.Constant))
             words = [one.name if isinstance(one, c_ast.ID) else one.value for one in leaves]
@@ -278,6 +283,15 @@ def factors_of(node: c_ast.Node) -> list[c_ast.Node]:
     if isinstance(node, c_ast.BinaryOp) and node.op == "*":
         return [*factors_of(node.left), *factors_of(node.right)]
     return [node]
+
+
+def _product(factors: Sequence[c_ast.Node]) -> c_ast.Node:
+    return reduce(lambda one, other: c_ast.BinaryOp("*", one, other, one.coord), factors)
+
+
+def _key(node: c_ast.Node) -> str:
+    """Return a text that products have in common if only the order of the factors differs."""
+    return "*".join(sorted(map(c_text, factors_of(node))))
 
 
 def _terms_of(node: c_ast.Node) -> list[tuple[str, c_ast.Node]]:
@@ -360,12 +374,12 @@ def _is_divisor(node: c_ast.Node, operator: str) -> bool:
 
 
 def sizes_of(numbers: Mapping[str, DType], items: Sequence[c_ast.Node]) -> Mapping[str, DType]:
-    """Return the signed integers that statements do not change."""
+    """Return the integers that statements do not change."""
     nodes = [node for item in items for node in walk(item)]
     changed = {base_name(changed_by(node) or node) for node in nodes if changed_by(node)}
     hidden = {node.name for node in nodes if isinstance(node, c_ast.Decl)}
     return {
         name: dtype
         for name, dtype in numbers.items()
-        if dtype.is_integer and dtype.is_signed and name not in changed | hidden
+        if dtype.is_integer and name not in changed | hidden
     }

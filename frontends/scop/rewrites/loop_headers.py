@@ -9,7 +9,7 @@
     for (i = 0, k = m; i < n; i++, k -= 2) f(i, k);
         ->  for (i = 0; i < n; i++) f(i, m + (i - 0) * -2);
 
-    for (i = 0; i < n && x[i] < key; i++) f(i);
+    for (i = 0; i < n && x[i] < key; i++) f(i);      ``key``: also a variable that f changes
         ->  for (i = 0; i < n; i++) { if (!(x[i] < key)) break; f(i); }
 
 The other variables of a header must be declared in it, because their last values are lost.
@@ -82,12 +82,16 @@ def _setting(items: Sequence[c_ast.Node], known: frozenset[str]) -> Iterator[lis
 
 
 def _without_data(node: c_ast.For) -> c_ast.For:
-    """Move the operands of the condition that read arrays into the body, as a ``break``."""
+    """Move the operands of the condition that depend on data into the body, as a ``break``.
+
+    They read arrays, or variables that the body changes.
+    """
     operands = _operands(node.cond)
-    kept = [one for one in operands if not _reads_elements(one)]
-    if len(kept) == len(operands) or not kept or operands[: len(kept)] != kept:
+    changed = {base_name(changed_by(inner) or node) for inner in walk(node.stmt)} - {""}
+    moved = [one for one in operands if _reads_elements(one) or changed & set(names_in(one))]
+    kept = [one for one in operands if one not in moved]
+    if not moved or not kept:
         return node
-    moved = operands[len(kept) :]
     if any(changed_by(inner) is not None for one in moved for inner in walk(one)):
         return node
     stops = c_ast.UnaryOp("!", _conjunction(moved), moved[0].coord)

@@ -48,7 +48,7 @@ def counted(node: c_ast.For, steps: Sequence[c_ast.Node]) -> tuple[str, c_ast.No
 
 
 def _by_steps(node: c_ast.For, name: str, by: int) -> tuple[str, c_ast.Node, c_ast.Node]:
-    """Return what `_counted` does for a loop whose variable steps by more than 1."""
+    """Return the result of `_counted` for a loop whose variable steps by more than 1."""
     start = loop_start(node)
     end = exclusive_end(node.cond, name, by, c_ast.IdentifierType(["long"]))
     if start is None or start[0] != name or end is None:

@@ -47,10 +47,12 @@ class Region:
             None for a whole function.
         members: the variables that stand for members of structs outside the region, by name.
         derived: the sizes that are computed from others at the entry, by name.
-        results: the variables that hold what the region leaves in counters and pointers.
+        results: the variables that hold the final values of counters and pointers.
         ended: the variables of the function whose values after the region nothing reads.
         hoisted: the declarations in C of the pointers that are read before the region.
         leaves_loops: whether a loop may be left before its condition fails.
+        for_all_sizes: the statements in a form that is exact for sizes that `items` exclude; None
+            if there is no other form.
     """
 
     function: c_ast.FuncDef
@@ -65,6 +67,7 @@ class Region:
     ended: frozenset[str] = frozenset()
     hoisted: tuple[str, ...] = ()
     leaves_loops: bool = True
+    for_all_sizes: tuple[c_ast.Node, ...] | None = None
 
     @property
     def is_marked(self) -> bool:

@@ -90,7 +90,7 @@ def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
 
 
 def changed_by(node: c_ast.Node) -> c_ast.Node | None:
-    """Return what a node assigns to, as in ``x = 1``, ``x += 1``, ``x++`` or ``memset(x, ...)``.
+    """Return the target of an assignment, as in ``x = 1``, ``x++`` or ``memset(x, ...)``.
 
     None for a node that assigns to nothing.
     """

@@ -24,6 +24,23 @@ class Distance(c_ast.ID):  # type: ignore[misc]  # pycparser is untyped
     """Number of elements by which a pointer has moved so far."""
 
 
+class Factor(c_ast.Node):  # type: ignore[misc]  # pycparser is untyped
+    """Factor of a product of sizes; sizes are excluded for which it is negative, or too large.
+
+    The product of factors up to `greatest` does not wrap around; None for a signed product.
+    """
+
+    __slots__ = ("__weakref__", "coord", "expr", "greatest", "product")
+
+    def __init__(self, expr: c_ast.Node, product: c_ast.Node, greatest: int | None) -> None:
+        self.expr, self.product, self.coord = expr, product, product.coord
+        self.greatest = greatest
+
+    def children(self) -> tuple[tuple[str, c_ast.Node], ...]:
+        """Return the factor."""
+        return (("expr", self.expr),)
+
+
 def cast_to(type_: c_ast.Node, node: c_ast.Node) -> c_ast.Cast:
     """Return ``(type_)node``."""
     return c_ast.Cast(c_ast.Typename(None, [], None, type_), node, node.coord)

@@ -7,6 +7,7 @@ compiled function checks the conditions anyway, and runs the program as written 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from functools import reduce
 from operator import or_
@@ -48,7 +49,7 @@ def inferred_assumptions(scope: Scope) -> tuple[tuple[Assumption, ...], bool]:
                     context = context.intersect(gist)
             except (KernelError, ValueError, isl.Error):
                 undecided.append(access)
-        # What the others imply may make the condition of an access simple.
+        # The other conditions may simplify the condition of an access.
         if not undecided or len(undecided) == len(pending):
             return tuple(found), not undecided
         pending = undecided
@@ -74,13 +75,23 @@ def _condition(scope: Scope, context: isl.Set, outside: isl.Set, access: LoggedA
     Raises:
         ValueError: there is none.
     """
-    allowed = context.subtract(outside.params()).coalesce()
+    with contextlib.suppress(ValueError):
+        return _simple_condition(scope, context, outside.params(), access.domain.params())
+    # Without divisions more sizes are excluded than need be.
+    excluded, performed = (one.params().remove_divs() for one in (outside, access.domain))
+    return _simple_condition(scope, context, excluded, performed)
+
+
+def _simple_condition(
+    scope: Scope, context: isl.Set, excluded: isl.Set, performed: isl.Set
+) -> isl.Set:
+    allowed = context.subtract(excluded).coalesce()
     gist = allowed.gist(context).coalesce()
     hull = isl.Set.from_basic_set(gist.simple_hull())
     if context.intersect(hull).is_subset(allowed):  # one case of several sizes, such as k or n
         gist = hull
     if not is_simple(gist):  # such as n <= 0 || m <= 70
-        performed = access.domain.params().intersect(context)
+        performed = performed.intersect(context)
         gist = allowed.intersect(performed).coalesce().gist(performed).coalesce()
         if not context.intersect(gist).is_subset(allowed):
             raise ValueError("the condition leaves the allowed sizes")

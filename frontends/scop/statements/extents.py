@@ -17,9 +17,14 @@ from math import gcd
 import islpy as isl
 
 from polysched.errors import FrontendError, KernelError
-from polysched.frontends.scop.affine.linearized import Monomial, Polynomial, divided, polynomial_of
 from polysched.frontends.scop.affine.scope import LoggedAccess, Scope
 from polysched.frontends.scop.declare.shapes import UNKNOWN, UNKNOWN_EXTENT, InferredShape, Shapes
+from polysched.frontends.scop.types.polynomials import (
+    Monomial,
+    Polynomial,
+    divided,
+    polynomial_of,
+)
 from polysched.ir.core.data_dependent import is_data_dependent, may_relation
 from polysched.ir.core.limits import limited
 from polysched.ir.expr.affine import from_pw_aff, instance_space, to_pw_aff, weighted_sum

@@ -219,16 +219,14 @@ def _count(scope: Scope, size: c_ast.Node, dtype: DType) -> tuple[int, list[c_as
     factors = factors_of(size)
     known: list[int] = []
     others: list[c_ast.Node] = []
-    has_size = False
     for factor in factors:
         is_sizeof = isinstance(factor, c_ast.UnaryOp) and factor.op == "sizeof"
         number = bytes_of(scope, factor) if is_sizeof else _literal(factor)
-        has_size |= is_sizeof and number is not None
         if number is None:
             others.append(factor)
         else:
             known.append(number)
-    if (has_size or dtype.bytes == 1) and prod(known) % dtype.bytes == 0:
+    if prod(known) % dtype.bytes == 0:
         return prod(known) // dtype.bytes, others
     raise scope.error(size, f"these bytes are no number of {c_name(dtype)}; {_EXPECTED}")
 

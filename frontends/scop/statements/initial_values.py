@@ -11,10 +11,8 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.affine.expressions import affine
 from polysched.frontends.scop.affine.scope import Scope
+from polysched.frontends.scop.declare.variables import MOST_VALUES
 from polysched.frontends.scop.types.c_types import CType
-
-MOST_VALUES = 64
-"""Largest number of elements with initializers: each becomes a statement of the kernel."""
 
 
 def completed(scope: Scope, node: c_ast.Decl, ctype: CType) -> CType:

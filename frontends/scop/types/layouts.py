@@ -11,7 +11,7 @@ number, an array of numbers or a pointer to numbers has no name that code may us
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from operator import add, floordiv, mul, sub
 
@@ -195,8 +195,3 @@ def _number(node: c_ast.Node | None) -> int | None:
                 return None
             return int(_OPERATORS[operator](values[0], values[1]))
     return None
-
-
-def by_path(layout: Layout) -> Mapping[tuple[str, ...], Member]:
-    """Return the members of a struct by path."""
-    return {member.path: member for member in layout.members}

@@ -2,7 +2,7 @@
 
 ======================== =========================================================================
 :mod:`.traffic`          bytes between the caches, from the footprints of accesses
-:mod:`.body`             what one iteration needs of the execution units and ports
+:mod:`.body`             demand of one iteration on the execution units and ports
 :mod:`.chains`           cycles for which an iteration waits for the one before
 :mod:`.carried_chains`   chains of operations through several statements
 :mod:`.sum_starts`       where sums start anew, and whether they wait for those before

@@ -1,4 +1,4 @@
-"""Costs of the statements of a program: each statement with what others leave in caches for it.
+"""Costs of the statements of a program, each with the data that others leave in caches for it.
 
 Statements that share loops share data. In the same loops, a value is loaded once for all of them.
 In the same iteration of a common outer loop, a later statement finds what an earlier one has used
@@ -15,13 +15,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
-from polysched.autoscheduler.cost.body import FARTHEST_INTERLEAVED, ISSUE_WIDTH
+from polysched.autoscheduler.cost.body import ISSUE_WIDTH
 from polysched.autoscheduler.cost.carried_chains import carried_chain
 from polysched.autoscheduler.cost.statement import Cost, statement_cost
 from polysched.autoscheduler.cost.sum_starts import with_sum_starts
 from polysched.autoscheduler.cost.traffic import footprint
 from polysched.autoscheduler.facts.derive import statement_facts
-from polysched.autoscheduler.facts.statement import AccessFacts, StatementFacts
+from polysched.autoscheduler.facts.statement import (
+    FARTHEST_INTERLEAVED,
+    AccessFacts,
+    StatementFacts,
+)
 from polysched.ir.core.tree import Loop, LoopKind, path
 from polysched.ir.isl.shared_results import remembered
 from polysched.machine.description import Machine
@@ -97,7 +101,7 @@ def _beside(program: Program, name: str) -> list[str]:
 
 
 def shared_facts(program: Program, name: str, sizes: Mapping[str, int]) -> StatementFacts:
-    """Derive the facts of a statement, with what earlier statements of common loops leave for it.
+    """Derive the facts of a statement, with the data that earlier statements leave in caches.
 
     A read that one of them has already loaded in the same loops is left out.
     """

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from polysched.autoscheduler.facts.statement import AccessFacts, StatementFacts
+from polysched.ir.core.tree import LoopKind
 
 
 def with_sum_starts(
@@ -44,8 +45,19 @@ def with_sum_starts(
         if not (is_earlier and _moves_with(access, other.target, facts, common))
         and not _reads_newest_last(access, other.target, facts, loop.name, common)
     }
+    stalls = {
+        facts.loops[common - 1].name
+        for other, common in later
+        if 0 < common < len(facts.loops) and _loads_newest(facts, other.target, common)
+        if not any(one.kind is LoopKind.VECTOR for one in other.loops)
+    }
     target = replace(facts.target, born_in=facts.target.born_in | starts)
-    return replace(facts, accesses=(target, *facts.accesses[1:]), waits_in=facts.waits_in | waits)
+    return replace(
+        facts,
+        accesses=(target, *facts.accesses[1:]),
+        waits_in=facts.waits_in | waits,
+        stalls_in=frozenset(stalls),
+    )
 
 
 def _starts(other: StatementFacts, facts: StatementFacts, common: int) -> bool:
@@ -64,6 +76,33 @@ def _moves_with(
     return all(
         access.stride(loop.name) == target.stride(loop.name) for loop in facts.loops[:common]
     )
+
+
+def _loads_newest(facts: StatementFacts, written: AccessFacts, common: int) -> bool:
+    """Whether vectors hold the element that the iteration of the common loops before has stored."""
+    *outer, loop = facts.loops[:common]
+    step = written.stride(loop.name) or 0
+    for access in facts.accesses[1:] if step else ():
+        if access.array != written.array or any(
+            access.stride(one.name) != written.stride(one.name) for one in outer
+        ):
+            continue
+        steps = {one: access.stride(one.name) or 0 for one in facts.loops[common:]}
+        inner = [one for one, stride in steps.items() if stride]
+        vectors = [one for one in inner if one.kind is LoopKind.VECTOR]
+        vector = sum(abs(steps[one]) * one.lanes for one in vectors)
+        moved = access.stride(loop.name)
+        if moved == 0 and any(loop.name in one.bounded_by for one in vectors):
+            return True
+        # Offsets leave out parameters: the element may be on either side.
+        apart = abs(written.offset - step - access.offset)
+        if (
+            moved == step
+            and abs(step) < vector
+            and apart < sum(abs(steps[one]) * one.trip for one in inner)
+        ):
+            return True
+    return False
 
 
 def _reads_newest_last(

@@ -11,7 +11,6 @@ import islpy as isl
 
 from polysched.autoscheduler.facts.instance_count import instance_count
 from polysched.autoscheduler.facts.operations import count_operations, element_bits
-from polysched.autoscheduler.facts.sizes import with_parameters
 from polysched.autoscheduler.facts.statement import AccessFacts, LoopFacts, StatementFacts
 from polysched.autoscheduler.facts.subscripts import (
     Change,
@@ -29,13 +28,14 @@ from polysched.ir.core.tree import Loop, LoopKind, path
 from polysched.ir.isl.extrema import greatest, least
 from polysched.ir.isl.shared_results import remembered
 from polysched.ir.semantics.memory import concrete_shape
+from polysched.ir.semantics.points import with_parameters
 from polysched.schedule.core.program import Program, prefix_map
 from polysched.vector.passes.lookup import is_lookup
 
 SAMPLES = 8
 """Iterations at which trip counts are taken where the middle one is not the average."""
 INSTANCES_ALIKE = 1.02
-"""Factor between both within which trip counts stay as they are: they are mostly exact then."""
+"""Largest factor between two estimates at which trip counts stay: they are mostly exact then."""
 INSTANCES_OFF = 1.5
 """Factor between the product of the trip counts and the instances that is still accepted."""
 
@@ -139,7 +139,7 @@ def _trips(times: isl.Map, statement: Statement, sizes: Mapping[str, int]) -> li
     for position in range(len(middle)):
         outside = sum(math.prod(walk[:position]) for walk in walks)
         trips.append(sum(math.prod(walk[: position + 1]) for walk in walks) / outside)
-    # What is still missing belongs to the loop whose trip count varies most.
+    # The remaining factor belongs to the loop whose trip count varies most.
     spreads = [max(walk[at] for walk in walks) / trips[at] for at in range(len(trips))]
     widest = spreads.index(max(spreads))
     trips[widest] = max(1.0, trips[widest] * instances / math.prod(trips))

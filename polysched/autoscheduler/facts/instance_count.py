@@ -14,7 +14,7 @@ import islpy as isl
 import numpy as np
 import numpy.typing as npt
 
-from polysched.autoscheduler.facts.sizes import with_parameters
+from polysched.ir.semantics.points import with_parameters
 
 SAMPLES = 2048
 """Iterations of outer indices at which the trip count of an inner index is taken, at most."""

@@ -9,7 +9,7 @@ from polysched.ir.core.kernel import Role, Statement
 from polysched.ir.core.narrow_types import NarrowTypes, narrow_types
 from polysched.ir.core.tree import path
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Index, Load, Operation
-from polysched.ir.expr.operators import COMPARISONS, LOGICAL, PSEUDO_EXTREMA, Operator
+from polysched.ir.expr.operators import COMPARISONS, LOGICAL, PSEUDO_EXTREMA, RECIPROCALS, Operator
 from polysched.ir.expr.traversal import children, loads, walk
 from polysched.ir.expr.value_ranges import Write
 from polysched.ir.isl.shared_results import remembered
@@ -40,6 +40,8 @@ _DIVISIONS = frozenset(
 )
 _BY_LITERAL = 3
 """Instructions of an integer division by a literal: a product's upper half, and shifts."""
+_OF_RECIPROCAL = 4
+"""Instructions of a reciprocal: an estimate, and a step of Newton's iteration."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +170,8 @@ def count_operations(statement: Statement, *, fp_contract: bool) -> Operations:
             products += 1
         elif operator in _DIVISIONS and isinstance(node.operands[1], Constant):
             simple += _BY_LITERAL
+        elif operator in RECIPROCALS:
+            simple += _OF_RECIPROCAL
         elif operator is Operator.FMA or operator in _SIMPLE:
             simple += 1
         elif operator in _SLOW:

@@ -15,6 +15,7 @@ from polysched.ir.core.printing import format_expression
 from polysched.ir.expr.affine import from_set
 from polysched.ir.isl.extrema import greatest, least
 from polysched.ir.semantics.memory import concrete_shape
+from polysched.ir.semantics.points import with_parameters
 
 ASSUMED_SIZES = (1000, 250, 120, 60)
 """The value of the parameters that the caller does not give: the first with moderate arrays.
@@ -28,6 +29,8 @@ LONG_SIZES = (200_000, *ASSUMED_SIZES)
 
 Time tiles gain nothing on lines of 1,000 elements. They lose little there.
 """
+SMALLER = 8
+"""The quotient of sizes that differ: 1,000 and 125 make two loops long enough for vectors."""
 LARGEST_ARRAY = 2**26
 """Bytes of the largest array at the assumed sizes."""
 
@@ -55,10 +58,41 @@ def model_sizes(
             f"{format_expression(from_set(kernel.context.from_params()))}"
         )
     for assumed in assumptions:
-        sizes = _completed(kernel, chosen, legal, assumed)
+        sizes = _with_iterations(kernel, chosen, legal, assumed)
         if _largest_array(kernel, sizes) <= LARGEST_ARRAY:
             break
     return sizes
+
+
+def _with_iterations(
+    kernel: Kernel, chosen: Mapping[str, int], legal: isl.Set, assumed: int
+) -> dict[str, int]:
+    """Return sizes near the assumed value at which few loops have no second iteration.
+
+    A loop to ``n - m`` has none if all sizes are equal, and costs of vectors along it would be
+    those of a masked rest. So one parameter is made `SMALLER` times smaller where that helps.
+    """
+    sizes = _completed(kernel, chosen, legal, assumed)
+    free = [name for name in kernel.parameters if name not in chosen]
+    short = _short_loops(kernel, sizes) if len(free) > 1 else 0
+    for name in reversed(free) if short else ():
+        one = {**chosen, name: _nearest(legal, name, assumed // SMALLER)}
+        others = _completed(kernel, one, with_parameters(legal, one), assumed)
+        fewer = _short_loops(kernel, others)
+        if fewer < short:
+            sizes, short = others, fewer
+    return sizes
+
+
+def _short_loops(kernel: Kernel, sizes: Mapping[str, int]) -> int:
+    """Count the loops of statements that have no second iteration at these sizes."""
+    count = 0
+    for statement in kernel.statements.values():
+        domain = with_parameters(statement.domain, sizes)
+        for position in range(len(statement.indices)):
+            first, last = least(domain, position), greatest(domain, position)
+            count += first is None or first == last
+    return count
 
 
 def _completed(
@@ -83,16 +117,10 @@ def _largest_array(kernel: Kernel, sizes: Mapping[str, int]) -> float:
     )
 
 
-def with_parameters(context: isl.Set, values: Mapping[str, int]) -> isl.Set:
-    """Fix some parameters of a parameter set; names that it does not have are ignored."""
-    for name, value in values.items():
-        position = context.find_dim_by_name(isl.dim_type.param, name)
-        if position >= 0:
-            context = context.fix_val(isl.dim_type.param, position, isl.Val(value))
-    return context
-
-
-def _checked(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, int]:
+def _checked(kernel: Kernel, given: Any) -> dict[str, int]:
+    if not isinstance(given, Mapping):
+        example = dict.fromkeys(kernel.parameters, 1000)
+        raise ScheduleError(f"sizes={given!r}; expected a dictionary such as {example}")
     checked = {}
     for name, value in given.items():
         if name not in kernel.parameters:

@@ -19,6 +19,11 @@ from polysched.ir.core.tree import LoopKind
 NEAR_ITERATIONS = 4
 """Iterations after which a carried value is not waited for any more."""
 
+FARTHEST_INTERLEAVED = 4
+"""Elements between lanes up to which whole vectors are loaded instead of a gather."""
+FARTHEST_NARROW = 8
+"""The same for elements of 1 or 2 bytes."""
+
 
 @dataclass(frozen=True)
 class LoopFacts:
@@ -103,6 +108,12 @@ class AccessFacts:
     is_joined: bool = False
     is_shuffled: bool = False
 
+    @property
+    def farthest(self) -> int:
+        """The distance in bytes between lanes up to which whole vectors are loaded."""
+        is_narrow = self.bytes < 4 and not self.is_write
+        return (FARTHEST_NARROW if is_narrow else FARTHEST_INTERLEAVED) * self.bytes
+
     def stride(self, loop: str) -> int | None:
         """The stride along a loop; 0 along a loop that the access does not depend on."""
         return self.strides.get(loop, 0)
@@ -139,6 +150,8 @@ class StatementFacts:
         carried: the longest chain of operations through statements in the same loops, from one
             iteration of the innermost loop, or of a loop written out inside of it, to another.
         waits_in: the loops whose iterations begin with values that the iteration before makes last.
+        stalls_in: the loops in each iteration of which a vector is loaded while an element of it,
+            which the iteration before has stored, is on its way to the cache.
     """
 
     name: str
@@ -148,6 +161,7 @@ class StatementFacts:
     element_bits: int
     reads_target: bool
     waits_in: frozenset[str] = frozenset()
+    stalls_in: frozenset[str] = frozenset()
     carried: CarriedChain | None = None
 
     @cached_property
@@ -193,9 +207,9 @@ class StatementFacts:
         return any(distance <= NEAR_ITERATIONS for distance in self.distances(loop))
 
     def is_sum_along(self, loop: str) -> bool:
-        """Whether all iterations of a loop update one element, with neighbors of an array."""
-        is_contiguous = any(abs(one.stride(loop) or 0) == one.bytes for one in self.accesses[1:])
-        return is_contiguous and self.target.stride(loop) == 0
+        """Whether all iterations of a loop update one element, with near elements of an array."""
+        is_near = any(0 < abs(one.stride(loop) or 0) <= one.farthest for one in self.accesses[1:])
+        return is_near and self.target.stride(loop) == 0
 
     def is_transposable(self, access: AccessFacts, row: str, copies: float, lanes: int) -> bool:
         """Whether copies along a loop read or write rows, which registers can transpose.

@@ -44,7 +44,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Situation:
-    """What a recipe works on: a nest of a schedule, and the machine to schedule it for.
+    """Input of a recipe: a nest of a schedule, and the machine to schedule it for.
 
     Attributes:
         sizes: a value for each parameter, for which costs are predicted.
@@ -56,7 +56,6 @@ class Situation:
     nest: Nest
     machine: Machine
     sizes: Mapping[str, int]
-    threads: int = 1
     most_cycles: float = math.inf
     least_cycles: float = 0.0
 

@@ -33,11 +33,13 @@ def normalized(
     kept: frozenset[str] = frozenset(),
     *,
     keeps_sums: bool = True,
+    privatizes: bool = True,
 ) -> tuple[Schedule, tuple[Decision, ...]]:
     """Distribute every loop as far as legal, inner loops first, except the ``kept`` ones.
 
     Args:
         keeps_sums: whether sums with shared reads stay in one loop.
+        privatizes: whether temporaries may get an element for each iteration.
     """
     decisions: list[Decision] = []
     done: set[tuple[str, ...]] = set()
@@ -49,7 +51,7 @@ def normalized(
             or (keeps_sums and _are_sums(schedule.program, loop, sizes))
         ):
             continue
-        for decision in _attempts(schedule, loop, sizes):
+        for decision in _attempts(schedule, loop, sizes if privatizes else None):
             changed = applied(schedule, decision.steps)
             if (
                 changed is not None
@@ -84,7 +86,9 @@ def _next(tree: Node, done: set[tuple[str, ...]]) -> Loop | None:
     return inner[0] if inner else None
 
 
-def _attempts(schedule: Schedule, loop: Loop, sizes: Mapping[str, int]) -> Iterator[Decision]:
+def _attempts(
+    schedule: Schedule, loop: Loop, sizes: Mapping[str, int] | None
+) -> Iterator[Decision]:
     """Yield ways to distribute a loop: everywhere first, then at one place; then privatizing."""
     assert isinstance(loop.body, Sequence)
     reference = f"{loop.statements[0]}.{loop.name}"
@@ -94,6 +98,8 @@ def _attempts(schedule: Schedule, loop: Loop, sizes: Mapping[str, int]) -> Itera
         cuts += [Distribute(reference, after) for after in ends]
     for cut in cuts:
         yield Decision((cut,), loop.statements, _reason(loop, ()))
+    if sizes is None:
+        return
     own = privatized(
         schedule,
         reference,

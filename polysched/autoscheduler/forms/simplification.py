@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from polysched.autoscheduler.forms.candidate import Decision
 from polysched.autoscheduler.forms.legal import applied
+from polysched.machine.description import Machine
 from polysched.schedule.primitives.simplify import Simplify
 from polysched.schedule.schedule import Schedule
 from polysched.simplify.simplified import MOST_ROUNDS
@@ -37,3 +38,14 @@ def with_simplification(schedule: Schedule) -> tuple[Schedule, tuple[Decision, .
         name for name, one in after.statements.items() if one is not before.statements.get(name)
     )
     return changed, (Decision((step,), names or tuple(after.statements), reason),)
+
+
+def with_tails(schedule: Schedule, machine: Machine) -> tuple[Schedule, tuple[Decision, ...]]:
+    """Split the last terms off sums that end at a stored element, if there are such sums."""
+    bits = max(array.dtype.bits for array in schedule.kernel.arrays.values())
+    step = Simplify(1, tails=max(1, machine.vector_bits // bits))
+    changed = applied(schedule, (step,))
+    if changed is None or changed.program is schedule.program:
+        return schedule, ()
+    reason = f"the last terms of sums, less than {step.tails}, stay scalar: one was just stored"
+    return changed, (Decision((step,), tuple(changed.program.statements), reason),)

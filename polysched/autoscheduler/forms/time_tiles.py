@@ -214,8 +214,8 @@ def _with_aligned(
 
 def _is_permutable(schedule: Schedule, band: tuple[str, ...]) -> bool:
     """Whether the innermost loop of a band may become the outermost."""
-    turned = applied(schedule, (Reorder((band[-1], *band[:-1])),))
-    return turned is not None and keeps_order(turned.program, turned.program.statements)
+    rotated = applied(schedule, (Reorder((band[-1], *band[:-1])),))
+    return rotated is not None and keeps_order(rotated.program, rotated.program.statements)
 
 
 def _whole_vectors(

@@ -13,11 +13,14 @@ from dataclasses import replace
 
 import islpy as isl
 
-from polysched.autoscheduler.cost.body import FARTHEST_INTERLEAVED
 from polysched.autoscheduler.cost.program import shared_facts
 from polysched.autoscheduler.cost.statement import core_cost
 from polysched.autoscheduler.facts.derive import statement_facts
-from polysched.autoscheduler.facts.statement import NEAR_ITERATIONS, AccessFacts, StatementFacts
+from polysched.autoscheduler.facts.statement import (
+    NEAR_ITERATIONS,
+    AccessFacts,
+    StatementFacts,
+)
 from polysched.autoscheduler.forms.candidate import Proposal, Situation
 from polysched.autoscheduler.forms.legal import applied
 from polysched.autoscheduler.forms.nests import fresh_names
@@ -177,7 +180,7 @@ def _rows_apart(
             if stride == 0 or loop not in names:
                 dimension_pairs.setdefault(access.array, set())
                 continue
-            is_near = stride is None or abs(stride) <= FARTHEST_INTERLEAVED * access.bytes
+            is_near = stride is None or abs(stride) <= access.farthest
             if is_near or declared.is_data_dependent:
                 dimension_pairs.setdefault(access.array, set()).add(None)
                 continue

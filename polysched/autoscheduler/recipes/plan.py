@@ -10,9 +10,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from polysched.autoscheduler.cost.body import FARTHEST_INTERLEAVED
 from polysched.autoscheduler.facts.derive import statement_facts
-from polysched.autoscheduler.facts.statement import AccessFacts, LoopFacts, StatementFacts
+from polysched.autoscheduler.facts.statement import (
+    AccessFacts,
+    LoopFacts,
+    StatementFacts,
+)
 from polysched.autoscheduler.facts.term_groups import TermGroup
 from polysched.autoscheduler.forms.candidate import Situation
 from polysched.autoscheduler.forms.nests import fresh_names
@@ -151,7 +154,7 @@ class Plan:
         ((row, copies),) = self.jammed
         return any(
             facts.is_transposable(access, row, copies, self.lanes)
-            and abs(access.stride(self.vector) or 0) > FARTHEST_INTERLEAVED * access.bytes
+            and abs(access.stride(self.vector) or 0) > access.farthest
             for access in facts.accesses
         )
 

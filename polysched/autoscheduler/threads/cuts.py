@@ -1,4 +1,4 @@
-"""Loops cut where they meet the value of a loop around them: threads share what lies on each side.
+"""Loops cut where they meet the value of a loop around them: the threads share each part.
 
 In all shortest paths, step ``k`` reads row ``k``, which the same step also updates. So the rows are
 not independent, but those before row ``k`` are, and those after it::

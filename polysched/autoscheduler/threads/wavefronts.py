@@ -246,7 +246,7 @@ def _shaped(
 def _cycles_in_order(schedule: Schedule, work: Work, context: Context) -> float:
     """Predict the cycles of an order on one thread, with all of the caches and with the least part.
 
-    What a shared cache holds is uncertain, so an order that fits either way is better.
+    The contents of a shared cache are uncertain, so an order that fits either way is better.
     """
     return sum(
         cost.cycles

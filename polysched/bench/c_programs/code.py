@@ -1,4 +1,4 @@
-"""The gallery's programs as machine code: by polysched, and by C compilers."""
+"""Machine code of C functions: by polysched, and by C compilers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from pathlib import Path
 
 from polysched.bench.measure.contestant import UnavailableError
 from polysched.bench.measure.peers import PeerKernels, peer_kernels
-from polysched.ir.core.kernel import Kernel
 from polysched.llvm.export.c_function import CFunction
 from polysched.lower import export
 from polysched.machine.description import Machine
@@ -24,7 +23,7 @@ from polysched.schedule.schedule import Schedule
 STRICT_FLAGS = ("-O3", "-march=native")
 """Flags of C compilers that keep the floating-point semantics of the program."""
 C_FLAGS = (*STRICT_FLAGS, "-ffast-math")
-"""What C compilers may do: as much as they can for this processor, sums in any order."""
+"""Options of C compilers: all optimizations for this processor, sums in any order."""
 
 _CLANGS = ("clang-22", "clang")
 _MACROS = {"__AVX512F__": 512, "__AVX__": 256, "__SSE2__": 128}
@@ -35,27 +34,6 @@ void add(float *restrict x, const float *restrict y) {
   for (int i = 0; i < 4096; i++) x[i] += y[i];
 }
 """
-
-
-@dataclass(frozen=True)
-class Program:
-    """A program of the gallery.
-
-    Attributes:
-        name: the name of its file, without the extension.
-        source: its C file.
-        kernel: the kernel of the file; sums keep their order.
-        free_kernel: the kernel with sums in any order, as C compilers compile it with -ffast-math.
-        function: the C function.
-        schedule: the schedule in the gallery, or None.
-    """
-
-    name: str
-    source: Path
-    kernel: Kernel
-    free_kernel: Kernel
-    function: CFunction
-    schedule: Schedule | None
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ Progress = Callable[[str], None]
 """Receives a short text about the next step. Never called while a run is timed."""
 
 Unit: TypeAlias = Literal["flop", "byte"]
-"""What rates count."""
+"""Units of rates."""
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ from polysched.machine.peak import PeakMeter
     help="Race only causal attention, or only attention to all keys. By default both.",
 )
 @threads_option
-@race_options("each size")
+@race_options("each size", other_machines=False)
 @click.pass_context
 def attention(
     context: click.Context,
@@ -69,8 +69,6 @@ def attention(
     \b
     Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
     """
-    if racing.machine is not None:
-        raise click.UsageError("bench attention runs the kernels of this machine; no --machine")
     given = [replace(size, causal=form) for size in sizes for form in (False, True)]
     meter = PeakMeter(load_machine())
     works = (

@@ -30,7 +30,7 @@ from polysched.machine.peak import PeakMeter
     metavar="TEXT",
     help="Race only layers whose name contains TEXT, such as 'MobileNet'; may be repeated.",
 )
-@race_options("each layer")
+@race_options("each layer", other_machines=False)
 @click.pass_context
 def layers(
     context: click.Context, as_records: bool, texts: tuple[str, ...], racing: Racing
@@ -51,8 +51,6 @@ def layers(
     \b
     Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
     """
-    if racing.machine is not None:
-        raise click.UsageError("bench layers runs the kernels of this machine; no --machine")
     chosen = [layer for layer in SUITE if not texts or any(text in str(layer) for text in texts)]
     if not chosen:
         names = ", ".join(map(str, SUITE))

@@ -1,12 +1,9 @@
-"""``polysched bench pack-bits``: packing, unpacking and 4-bit weights relative to a plain copy."""
+"""``polysched bench pack-bits``: packing and unpacking relative to a plain copy."""
 
 from __future__ import annotations
 
-from itertools import chain
-
 import click
 
-from polysched.bench import quantized
 from polysched.bench.measure.bandwidth import copy_burst
 from polysched.bench.measure.race import Work
 from polysched.bench.measure.speedup import by_peer, over_each
@@ -61,13 +58,6 @@ def parsed_types(
     "2^24.",
 )
 @click.option(
-    "--gemv",
-    type=int,
-    default=4096,
-    show_default=True,
-    help="Rows and columns of the matrix of 4-bit weights; 0 skips that product.",
-)
-@click.option(
     "--strategies", is_flag=True, help="Also race each of polysched's instruction sequences."
 )
 @race_options("each work")
@@ -77,37 +67,32 @@ def pack_bits(
     as_records: bool,
     types: tuple[DType, ...],
     counts: tuple[int, ...],
-    gemv: int,
     strategies: bool,
     racing: Racing,
 ) -> None:
-    """Race packing and unpacking of narrow integers, and a matrix-vector product of 4-bit weights.
+    """Race packing and unpacking of narrow integers.
 
-    Contestants are polysched's kernels, numpy, and LLVM's own lowering of the same bitcast; for the
-    product, polysched, and numpy and torch with float32 weights. All run on one thread. Before and
-    after every run a plain copy of the unpacked bytes is timed; compare the fractions of its rate.
-    With --machine, the code is compiled for another machine; this machine must have all
-    instructions of that one.
+    Contestants are polysched's kernels, numpy, and LLVM's own lowering of the same bitcast, all on
+    one thread. Before and after every run a plain copy of the unpacked bytes is timed; compare the
+    fractions of its rate. With --machine, the code is compiled for another machine; this machine
+    must have all instructions of that one.
 
     \b
     polysched bench pack-bits
-    polysched bench pack-bits --type i5 --count 262144 --gemv 0 --strategies
+    polysched bench pack-bits --type i5 --count 262144 --strategies
     polysched bench pack-bits --json > results.jsonl
 
     \b
     Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
     """
-    machine = racing.machine
     works = [
         BitcastWork(direction, dtype, count)
         for count in counts or (block_count(load_machine()), LARGE)
         for dtype in types or map(as_dtype, TYPES)
         for direction in Direction
     ]
-    races = (_work(work, strategies, machine) for work in works)
-    product = (_gemv(rows, machine) for rows in [gemv] if rows)
-    outcome = run_races(chain(races, product), racing)
-    tables = by_peer(over_each(outcome.results, (*PEERS, *quantized.PEERS)))
+    outcome = run_races((_work(work, strategies, racing.machine) for work in works), racing)
+    tables = by_peer(over_each(outcome.results, PEERS))
     print_outcome(context, outcome, tables, as_records=as_records)
 
 
@@ -116,16 +101,3 @@ def _work(work: BitcastWork, strategies: bool, machine: Machine | None) -> Work:
     racers = contestants(data, strategies=strategies, machine=machine)
     burst = copy_burst(work.count)
     return Work(str(work), work.count, racers, data.expected, burst, unit="byte")
-
-
-def _gemv(rows: int, machine: Machine | None) -> Work:
-    data = quantized.random_data(rows, rows)
-    return Work(
-        str(data),
-        data.size,
-        quantized.contestants(data, machine),
-        quantized.reference(data),
-        copy_burst(data.size),
-        quantized.tolerance(data),
-        "byte",
-    )

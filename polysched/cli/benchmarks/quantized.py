@@ -6,7 +6,7 @@ import click
 
 from polysched.bench.measure.race import Work
 from polysched.bench.measure.speedup import by_peer, over_each
-from polysched.bench.quantized_layers import (
+from polysched.bench.quantized import (
     PEERS,
     SUITE,
     LayerSize,
@@ -42,7 +42,7 @@ from polysched.machine.peak import PeakMeter
     help="Race only weights of 4 bits, or of 8 bits. By default both.",
 )
 @threads_option
-@race_options("each layer")
+@race_options("each layer", other_machines=False)
 @click.pass_context
 def quantized(
     context: click.Context,
@@ -68,8 +68,6 @@ def quantized(
     \b
     Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
     """
-    if racing.machine is not None:
-        raise click.UsageError("bench quantized runs the kernels of this machine; no --machine")
     widths = (4, 8) if bits is None else (int(bits),)
     given = [
         LayerSize(size.rows, size.terms, size.columns, width) for width in widths for size in sizes

@@ -20,6 +20,8 @@ from polysched.errors import FrontendError, TargetError
 from polysched.frontends.scop import NO_PROMISES, CProgram, Promises
 from polysched.frontends.scop.regions import replacements_of
 from polysched.ir.isl.budget import DEFAULT_SECONDS, SAFETY_SECONDS
+from polysched.legality.reports.loop_properties import explain_loops
+from polysched.legality.reports.loop_reports import keeps_order
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
 from polysched.schedule.notation.file import apply_file, read_schedule_file
@@ -79,7 +81,7 @@ def auto_option(command: _Command) -> _Command:
     return click.option(
         "--auto",
         is_flag=True,
-        help="Let the autoscheduler continue TARGET's schedule, as 'polysched optimize' does.",
+        help="Find a fast schedule, as 'polysched optimize' does; it continues TARGET's steps.",
     )(
         threads_option(
             "With --auto: the number of threads that the schedule may use. For 'run': the number "
@@ -242,8 +244,17 @@ def load_scheduled_target(
     if reading.auto:
         machine = as_machine(reading.machine)
         made = optimize_schedule(target.schedule, machine, threads=reading.threads or 1)
+        if not made.decisions and reading.schedule_file is None:
+            errors().print(f"hint: {no_gain(target.schedule, reading)}", highlight=False)
         target = replace(target, schedule=made.schedule)
     return target
+
+
+def no_gain(schedule: Schedule, reading: Reading) -> str:
+    """Say that ``--auto`` finds nothing faster, and whether ``--fast-math`` may change that."""
+    kept = keeps_order(explain_loops(schedule)) and not reading.fast_math
+    hint = "; a sum keeps its order, which --fast-math frees" if kept else ""
+    return f"no schedule is predicted to make this faster{hint}"
 
 
 def _start(schedule: Schedule, path: str) -> Schedule:

@@ -238,7 +238,9 @@ PROGRAM_MAKERS: Mapping[type[Any], Maker] = MappingProxyType(
         FoldStorage: _fold_storage,
         ComputeAt: _recompute,
         Inline: lambda choosing: Inline(choosing.array(written=True, role=Role.TEMPORARY)),
-        Simplify: lambda choosing: Simplify(choose(choosing.integers, [1, 8])),
+        Simplify: lambda choosing: Simplify(
+            choose(choosing.integers, [1, 8]), choose(choosing.integers, [0, 4])
+        ),
         Privatize: _privatize,
         Rfactor: _rfactor,
         VectorizeReduction: _vectorize_reduction,

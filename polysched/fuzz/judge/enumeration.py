@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysched.fuzz.judge.instances import SIZE, Instances, Sizes, list_instances
-from polysched.fuzz.judge.timing import ranks, times
+from polysched.fuzz.judge.timing import times
 from polysched.fuzz.judge.touches import Touches, byte_touches, element_touches, uses
 from polysched.ir.core.kernel import Kernel, Order, Role
 from polysched.ir.core.tree import Node
-from polysched.ir.semantics.points import Points
+from polysched.ir.semantics.points import Points, ranks
 
 Mask: TypeAlias = NDArray[np.bool_]
 

@@ -17,11 +17,11 @@ import numpy as np
 
 from polysched.dependence.relations import Reference
 from polysched.fuzz.judge.instances import Block, Instances, Sizes, list_instances
-from polysched.fuzz.judge.timing import ranks, times
+from polysched.fuzz.judge.timing import times
 from polysched.ir.core.kernel import Access
 from polysched.ir.core.tree import executed
 from polysched.ir.expr.expressions import Load
-from polysched.ir.semantics.points import evaluate_many, points
+from polysched.ir.semantics.points import evaluate_many, points, ranks
 from polysched.schedule.core.program import Program
 
 Location: TypeAlias = tuple[str, tuple[int, ...]]

@@ -95,16 +95,3 @@ def _table(instances: Instances, columns: list[list[Points]]) -> Points:
         for place, column in enumerate(own):
             result[block.rows, place] = column
     return result
-
-
-def ranks(rows: Points) -> Points:
-    """Rank the rows lexicographically; equal rows have equal ranks: shape (count,)."""
-    if not rows.shape[1]:
-        return np.zeros(len(rows), np.int64)
-    order = np.lexsort(rows.T[::-1])
-    sorted_rows = rows[order]
-    steps = np.ones(len(rows), np.int64)
-    steps[1:] = (sorted_rows[1:] != sorted_rows[:-1]).any(axis=1)
-    result = np.empty(len(rows), np.int64)
-    result[order] = np.cumsum(steps)
-    return result

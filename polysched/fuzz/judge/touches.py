@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from polysched.fuzz.judge.instances import SIZE, Block, Instances
-from polysched.fuzz.judge.timing import ranks
 from polysched.ir.core.kernel import Access, Array
 from polysched.ir.core.packing import Rows
 from polysched.ir.semantics.memory import concrete_shape
-from polysched.ir.semantics.points import Points, evaluate_many
+from polysched.ir.semantics.points import Points, evaluate_many, ranks
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from enum import Enum
 import islpy as isl
 
 _UNSEEN = frozenset({"location"})
-"""Fields that say where a thing was written, not what it is."""
+"""Fields that a fingerprint leaves out: positions in the source text."""
 
 
 def fingerprint(*values: object) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import islpy as isl
 
@@ -206,7 +206,7 @@ class Kernel:
         return hash(self.fingerprint)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the declaration; what a frontend has added, such as a function, stays behind."""
+        """Pickle the declaration without the additions of a frontend, such as its function."""
         whole = Kernel(
             self.name,
             self.parameters,
@@ -219,6 +219,15 @@ class Kernel:
         )
         # isl may write a set that it has read in another way, so the digest goes along.
         return _unpickled, ({**vars(whole), "fingerprint": self.fingerprint},)
+
+    if not TYPE_CHECKING:  # type checkers report the call themselves
+
+        def __call__(self, *_arguments: object, **_named: object) -> NoReturn:
+            """Tell how to get a function to call."""
+            raise TypeError(
+                "a kernel cannot be called; ps.compile(kernel) returns the function to call, and "
+                "ps.optimize(kernel).compile() a fast one"
+            )
 
     def __repr__(self) -> str:
         """Only the names; ``polysched show --stage domain`` prints the whole kernel."""

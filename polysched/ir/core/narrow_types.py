@@ -1,8 +1,8 @@
 """The types in which a program's integers are computed and its temporaries are stored.
 
 C holds intermediate results in `int` variables, which become temporaries. If the values of a
-temporary provably fit a narrower type, it is stored in that type, and what is computed from it
-takes fewer vectors. The autoscheduler chooses the lanes by the same types.
+temporary provably fit a narrower type, it is stored in that type, and computations with it take
+fewer vectors. The autoscheduler chooses the lanes by the same types.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ class _Proof:
         return form.expression()
 
     def complaint(self, inwards: tuple[int, ...]) -> str | None:
-        """Explain what is missing in the most likely nesting order of the dimensions.
+        """Explain which condition is missing in the most likely nesting order of the dimensions.
 
         None if only comparisons are missing that are not affine.
         """

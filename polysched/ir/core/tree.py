@@ -232,6 +232,17 @@ def time_columns(node: Node, statement: str) -> tuple[isl.PwAff | int, ...]:
             return ()
 
 
+def map_children(node: Node, function: Callable[[Node], Node]) -> Node:
+    """Apply ``function`` to the nodes directly below a node."""
+    match node:
+        case Loop(body=body):
+            return replace(node, body=function(body))
+        case Sequence(children=children):
+            return sequence([function(child) for child in children])
+        case Leaf():
+            return node
+
+
 def rewrite(node: Node, old: Node, new: Callable[[Node], Node]) -> Node:
     """Replace the node ``old``, compared by identity, with ``new(old)``."""
     if node is old:
@@ -268,16 +279,14 @@ def _sunk(node: Node, vectors: tuple[Loop, ...]) -> Node:
     match node:
         case Loop(kind=LoopKind.VECTOR, body=body):
             return _sunk(body, (*vectors, node))
-        case Loop(body=body):
-            return replace(node, body=_sunk(body, vectors))
-        case Sequence(children=children):
-            return sequence([_sunk(child, vectors) for child in children])
         case Leaf(statement=statement):
             result: Node = node
             for loop in reversed(vectors):
                 values = {statement: loop.values[statement]}
                 result = replace(loop, values=values, body=result)
             return result
+        case _:
+            return map_children(node, lambda child: _sunk(child, vectors))
 
 
 def restrict(node: Node, kept: Set[str]) -> Node | None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Never
 
 from polysched.errors import KernelError
 from polysched.ir.core.kernel import Kernel, Order, Role
@@ -182,7 +182,7 @@ class KernelBuilder:
         return self._declare(name, dtype, shape, Role.TEMPORARY, dimensions, values)
 
     @contextmanager
-    def loops(self, **bounds: Bound) -> Iterator[Any]:
+    def loops(self, *unnamed: Never, **bounds: Bound) -> Iterator[Any]:
         """Open a loop nest, outermost loop first: ``loops(i=n, j=(i0, i1))``.
 
         A bound is an extent (counted from 0), a pair ``(lower, upper)`` with an exclusive upper
@@ -195,8 +195,8 @@ class KernelBuilder:
         Yields:
             the index, or a tuple of indices if there are several loops.
         """
-        if not bounds:
-            raise KernelError("loops() needs at least one index, e.g. loops(i=n)")
+        if unnamed or not bounds:
+            raise KernelError("loops() takes the bound of each loop by its name, as in loops(i=n)")
         with self._nest.scope():
             for name, bound in bounds.items():
                 self._open_loop(name, bound)

@@ -98,7 +98,7 @@ _Terms: TypeAlias = dict[tuple[isl.dim_type, int], int]
 
 
 def _add(expression: Expression, factor: int, space: isl.Space, terms: _Terms) -> int | None:
-    """Add ``factor`` times a linear expression to the terms; return what it adds to the constant.
+    """Add ``factor`` times a linear expression to the terms; return its part of the constant.
 
     None if the expression is not a sum of variables and literals with literal factors.
     """

@@ -202,7 +202,7 @@ _BY_NUMPY = {dtype.numpy(): dtype for dtype in (*ALL_DTYPES, f16)}
 _BFLOAT16 = "bfloat16"
 
 
-def as_dtype(what: DType | str | type | np.dtype[np.generic]) -> DType:
+def as_dtype(given: DType | str | type | np.dtype[np.generic]) -> DType:
     """Convert a type or a name to an element type.
 
     Accepts a :class:`DType`, its short name (``"f32"``), a numpy type or its name (``"float32"``).
@@ -212,32 +212,36 @@ def as_dtype(what: DType | str | type | np.dtype[np.generic]) -> DType:
     Raises:
         KernelError: the name is unknown, or integers do not support that width.
     """
-    if isinstance(what, DType):
-        return what
-    if isinstance(what, np.dtype) and what in _BY_NUMPY:
-        return _BY_NUMPY[what]
-    if isinstance(what, str) and what in _BY_NAME:
-        return _BY_NAME[what]
-    if isinstance(what, str) and _INTEGER.fullmatch(what):  # numpy accepts "i04" as 4 bytes
+    if isinstance(given, DType):
+        return given
+    if isinstance(given, np.dtype) and given in _BY_NUMPY:
+        return _BY_NUMPY[given]
+    if isinstance(given, str) and given in _BY_NAME:
+        return _BY_NAME[given]
+    if isinstance(given, str) and _INTEGER.fullmatch(given):  # numpy accepts "i04" as 4 bytes
         raise KernelError(
-            f"element type '{what}' has {what[1:]} bits; integers have 1 to 32 bits, or 64"
+            f"element type '{given}' has {given[1:]} bits; integers have 1 to 32 bits, or 64"
         )
     try:
         with warnings.catch_warnings():  # numpy accepts "a" with a deprecation warning
             warnings.simplefilter("ignore", DeprecationWarning)
             # numpy converts None to float64, which is hardly the user's intention.
-            dtype = None if what is None else _of_numpy(what)
+            dtype = None if given is None else _of_numpy(given)
     except (TypeError, ValueError):  # ValueError: a tuple that numpy reads as a shape
         dtype = None
     if dtype is None:
         known = [dtype.name for dtype in (*ALL_DTYPES, *HALF_DTYPES)]
-        raise KernelError(f"unknown element type {what!r}{suggestion(str(what), known)}")
+        hint = suggestion(str(given), known)
+        if isinstance(given, np.dtype) and given.kind in "iuf":  # another byte order, or longdouble
+            native = given.newbyteorder("=")
+            hint = f"; convert with .astype('{native if native in _BY_NUMPY else np.dtype(float)}')"
+        raise KernelError(f"unknown element type {given!r}{hint}")
     return dtype
 
 
-def _of_numpy(what: str | type | np.dtype[np.generic]) -> DType | None:
+def _of_numpy(given: str | type | np.dtype[np.generic]) -> DType | None:
     # A name alone does not need ml_dtypes; numpy knows the name only once the package is loaded.
-    if isinstance(what, str) and what == _BFLOAT16:
+    if isinstance(given, str) and given == _BFLOAT16:
         return bf16
-    dtype = np.dtype(what)
+    dtype = np.dtype(given)
     return bf16 if dtype.name == _BFLOAT16 else _BY_NUMPY.get(dtype)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator as python
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from polysched.errors import KernelError
 from polysched.ir.expr.expressions import Constant, Expression, Operation, Parameter
@@ -30,63 +32,33 @@ def evaluate(expression: Expression, parameters: Mapping[str, int]) -> int:
             values = [evaluate(operand, parameters) for operand in operands]
             if operator in _DIVISIONS and values[1] == 0:
                 raise KernelError(f"'{expression}' divides by zero")
-            return _apply(operator, values, expression)
+            if operator in _FUNCTIONS:
+                return _FUNCTIONS[operator](*values)
     raise _not_integer(expression)
 
 
 _DIVISIONS = frozenset({Operator.FLOOR_DIVIDE, Operator.MODULO})
-
-
-def _apply(operator: Operator, values: list[int], expression: Expression) -> int:
-    match operator, values:
-        case Operator.SELECT, [condition, if_true, if_false]:
-            return if_true if condition else if_false
-        case Operator.NEGATE, [only]:
-            return -only
-        case Operator.ABSOLUTE, [only]:
-            return abs(only)
-        case Operator.NOT, [only]:
-            return not only
-        case _, [left, right]:
-            return _apply_binary(operator, left, right, expression)
-    raise _not_integer(expression)
-
-
-def _apply_binary(operator: Operator, left: int, right: int, expression: Expression) -> int:
-    match operator:
-        case Operator.ADD:
-            return left + right
-        case Operator.SUBTRACT:
-            return left - right
-        case Operator.MULTIPLY:
-            return left * right
-        case Operator.FLOOR_DIVIDE:
-            return left // right
-        case Operator.MODULO:
-            return left % right
-        case Operator.MINIMUM:
-            return min(left, right)
-        case Operator.MAXIMUM:
-            return max(left, right)
-        case _:
-            return _apply_condition(operator, left, right, expression)
-
-
-def _apply_condition(operator: Operator, left: int, right: int, expression: Expression) -> bool:
-    match operator:
-        case Operator.LESS:
-            return left < right
-        case Operator.LESS_EQUAL:
-            return left <= right
-        case Operator.EQUAL:
-            return left == right
-        case Operator.NOT_EQUAL:
-            return left != right
-        case Operator.AND:
-            return bool(left and right)
-        case Operator.OR:
-            return bool(left or right)
-    raise _not_integer(expression)
+_FUNCTIONS: Mapping[Operator, Callable[..., int]] = MappingProxyType(
+    {
+        Operator.ADD: python.add,
+        Operator.SUBTRACT: python.sub,
+        Operator.MULTIPLY: python.mul,
+        Operator.FLOOR_DIVIDE: python.floordiv,
+        Operator.MODULO: python.mod,
+        Operator.NEGATE: python.neg,
+        Operator.ABSOLUTE: abs,
+        Operator.MINIMUM: min,
+        Operator.MAXIMUM: max,
+        Operator.SELECT: lambda condition, if_true, if_false: if_true if condition else if_false,
+        Operator.LESS: python.lt,
+        Operator.LESS_EQUAL: python.le,
+        Operator.EQUAL: python.eq,
+        Operator.NOT_EQUAL: python.ne,
+        Operator.AND: lambda left, right: bool(left and right),
+        Operator.OR: lambda left, right: bool(left or right),
+        Operator.NOT: python.not_,
+    }
+)
 
 
 def _not_integer(expression: Expression) -> KernelError:

@@ -43,10 +43,6 @@ class LinearForm:
         """Whether the sum has no terms."""
         return not self.terms
 
-    def coefficient(self, atom: Expression) -> int:
-        """The coefficient of an atom; 0 if the atom does not occur."""
-        return next((factor for other, factor in self.terms if other == atom), 0)
-
     def plus(self, other: LinearForm | int, factor: int = 1) -> LinearForm:
         """The sum ``self + factor * other``."""
         if isinstance(other, int):

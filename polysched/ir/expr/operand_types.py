@@ -18,7 +18,7 @@ _SPELLED = MappingProxyType({Operator.AND: "&", Operator.OR: "|", Operator.NOT: 
 
 
 def expected_operands(operator: Operator, dtype: DType | None) -> str | None:
-    """Say in words what an operator takes instead of operands of a type; None if it takes them.
+    """Name the operand types that an operator expects; None if it takes the given type.
 
     Args:
         dtype: the type of all operands; None if they are untyped literals.

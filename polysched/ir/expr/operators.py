@@ -24,6 +24,8 @@ class Operator(Enum):
     FMA = "fma"
     ABSOLUTE = "abs"
     SQUARE_ROOT = "sqrt"
+    RECIPROCAL = "reciprocal"
+    RECIPROCAL_SQUARE_ROOT = "rsqrt"
     EXPONENTIAL = "exp"
     QUOTIENT = "quotient"
     REMAINDER = "remainder"
@@ -118,6 +120,8 @@ PSEUDO_EXTREMA = frozenset({Operator.PSEUDO_MINIMUM, Operator.PSEUDO_MAXIMUM})
 Named as in WebAssembly. They do not commute: if a comparison with NaN or of two zeros fails, the
 result is ``a``.
 """
+RECIPROCALS = frozenset({Operator.RECIPROCAL, Operator.RECIPROCAL_SQUARE_ROOT})
+"""``1 / x`` and ``1 / sqrt(x)``, within 2 units in the last place: for ``--fast-math`` only."""
 FLOAT_ONLY = (
     frozenset(
         {
@@ -135,6 +139,7 @@ FLOAT_ONLY = (
         }
     )
     | PSEUDO_EXTREMA
+    | RECIPROCALS
     | LIBRARY_UNARY
     | LIBRARY_BINARY
 )

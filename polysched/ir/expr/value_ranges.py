@@ -22,7 +22,7 @@ Range: TypeAlias = tuple[int, int]
 """The least and the greatest value, both included."""
 
 LoadRange: TypeAlias = Callable[[Load], Range | None]
-"""The range of what a load reads; None if nothing is known to have been written."""
+"""The range of the values that a load reads; None if no write to the array is known."""
 
 WIDEST = 64
 """Bits of the widest integer type; a shift by more shifts all bits out."""
@@ -186,7 +186,7 @@ class Write:
     Attributes:
         array: the array that is written.
         subscripts: of the element.
-        value: what is stored.
+        value: the stored value.
         times: how often it writes one element at most, between its last undefined content and its
             next; None if unknown.
     """
@@ -246,7 +246,7 @@ def temporary_ranges(types: Mapping[str, DType], writes: Iterable[Write]) -> dic
 
 
 def _written_range(writes: Sequence[Write], of_load: LoadRange) -> Range | None:
-    """The range of what is written to an array; None if nothing is known to be written."""
+    """The range of the values written to an array; None if no write to it is known."""
     joined: Range | None = None
     below = above = 0
     for write in writes:

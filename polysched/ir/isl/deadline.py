@@ -145,7 +145,7 @@ def _disarm(timers: _Timers, timer: ctypes.c_void_p) -> None:
 
 
 def _wait_for_abort(checks: int) -> None:
-    """Wait until isl is aborted, for at most so many checks.
+    """Wait until isl is aborted, for a limited number of checks.
 
     The abort comes within microseconds, later on a busy machine, and never if the C library cannot
     create its thread.

@@ -16,6 +16,14 @@ class SmallPoint:
     parameters: tuple[tuple[str, int], ...]
     values: tuple[int, ...]
 
+    def restrict(self, points: isl.Set) -> isl.Set:
+        """The part of a set that is this point; the set has the same parameters in this order."""
+        for position, (_, value) in enumerate(self.parameters):
+            points = points.fix_val(isl.dim_type.param, position, isl.Val(value))
+        for position, value in enumerate(self.values):
+            points = points.fix_val(isl.dim_type.set, position, isl.Val(value))
+        return points
+
 
 def smallest_point(points: isl.Set) -> SmallPoint:
     """Find the lexicographically smallest point: parameters first, then dimensions.

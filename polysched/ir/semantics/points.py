@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import islpy as isl
 import numpy as np
@@ -20,6 +20,7 @@ from polysched.ir.expr.operators import Operator
 from polysched.ir.isl.extrema import greatest, least
 
 Points: TypeAlias = NDArray[np.int64]
+_SetOrMap = TypeVar("_SetOrMap", isl.Set, isl.Map)
 
 _CHUNK = 1 << 16
 """Points of the bounding box tested at once; bounds the memory, but keeps numpy's loops long."""
@@ -39,16 +40,17 @@ def points(domain: isl.Set, parameters: Mapping[str, int]) -> Points:
         fixed = at_parameters(domain, parameters)
         if fixed.is_empty():
             return np.empty((0, rank), np.int64)
-        lower, shape = _bounding_box(fixed)
+        box = bounding_box(fixed)
         for position, name in enumerate(names):
             fixed = fixed.set_dim_name(isl.dim_type.set, position, name)
         condition = from_set(fixed)
-    total = int(np.prod(shape, dtype=object))
+    shape = [len(values) for values in box]
+    total = math.prod(shape)
     chunks = []
     for start in range(0, total, _CHUNK):
         flat = np.arange(start, min(start + _CHUNK, total))
         offsets = np.unravel_index(flat, shape) if rank else ()
-        columns = [offset + first for offset, first in zip(offsets, lower, strict=True)]
+        columns = [offset + values.start for offset, values in zip(offsets, box, strict=True)]
         rows = np.stack(columns, axis=1) if rank else np.empty((1, 0), np.int64)
         inside = evaluate_many(condition, dict(zip(names, columns, strict=True)))
         chunks.append(rows[np.broadcast_to(inside, len(rows))])
@@ -63,7 +65,7 @@ def box_size(domain: isl.Set, parameters: Mapping[str, int]) -> int:
     """
     with limited(KernelError, "the points of a set cannot be counted"):
         fixed = at_parameters(domain, parameters)
-        return 0 if fixed.is_empty() else math.prod(_bounding_box(fixed)[1])
+        return 0 if fixed.is_empty() else math.prod(map(len, bounding_box(fixed)))
 
 
 def values(function: isl.PwAff, where: Points, parameters: Mapping[str, int]) -> Points:
@@ -131,20 +133,67 @@ def at_parameters(domain: isl.Set, parameters: Mapping[str, int]) -> isl.Set:
         CallError: a parameter has no value.
     """
     count = domain.dim(isl.dim_type.param)
-    for position in range(count):
-        name = str(domain.get_dim_name(isl.dim_type.param, position))
+    names = [str(domain.get_dim_name(isl.dim_type.param, position)) for position in range(count)]
+    for name in names:
         if name not in parameters:
             raise CallError(f"parameter '{name}' has no value; pass one")
-        domain = domain.fix_val(isl.dim_type.param, position, isl.Val(int(parameters[name])))
-    return domain.project_out(isl.dim_type.param, 0, count)
+    return with_parameters(domain, parameters).project_out(isl.dim_type.param, 0, count)
 
 
-def _bounding_box(domain: isl.Set) -> tuple[list[int], list[int]]:
-    lower, shape = [], []
+def with_parameters(relation: _SetOrMap, values: Mapping[str, int]) -> _SetOrMap:
+    """Fix some parameters of a set or a map; names that it does not have are ignored."""
+    for name, value in values.items():
+        position = relation.find_dim_by_name(isl.dim_type.param, name)
+        if position >= 0:
+            relation = relation.fix_val(isl.dim_type.param, position, isl.Val(int(value)))
+    return relation
+
+
+def bounding_box(domain: isl.Set) -> list[range]:
+    """The bounding box of a set that is not empty and has no parameters.
+
+    Raises:
+        KernelError: the set is unbounded.
+    """
+    box = []
     for position in range(domain.dim(isl.dim_type.set)):
         smallest, largest = least(domain, position), greatest(domain, position)
         if smallest is None or largest is None:
             raise KernelError(f"{domain} is unbounded in dimension {position}; cannot enumerate it")
-        lower.append(smallest)
-        shape.append(largest - smallest + 1)
-    return lower, shape
+        box.append(range(smallest, largest + 1))
+    return box
+
+
+def columns_at(
+    functions: Sequence[int | isl.PwAff], rows: Points, parameters: Mapping[str, int]
+) -> Points:
+    """Evaluate functions and literals at points: shape (count, functions)."""
+    result = np.empty((len(rows), len(functions)), np.int64)
+    for position, function in enumerate(functions):
+        result[:, position] = (
+            function if isinstance(function, int) else values(function, rows, parameters)
+        )
+    return result
+
+
+def stacked(times: Sequence[Points]) -> Points:
+    """Stack the timestamps of several statements, padded with zeros to one length.
+
+    This keeps their order, because timestamps of two statements differ at a position in a sequence
+    before either of them ends.
+    """
+    length = max(time.shape[1] for time in times)
+    return np.concatenate([np.pad(time, ((0, 0), (0, length - time.shape[1]))) for time in times])
+
+
+def ranks(rows: Points) -> Points:
+    """Rank the rows lexicographically; equal rows have equal ranks: shape (count,)."""
+    if not rows.shape[1]:
+        return np.zeros(len(rows), np.int64)
+    order = np.lexsort(rows.T[::-1])
+    sorted_rows = rows[order]
+    steps = np.ones(len(rows), np.int64)
+    steps[1:] = (sorted_rows[1:] != sorted_rows[:-1]).any(axis=1)
+    result = np.empty(len(rows), np.int64)
+    result[order] = np.cumsum(steps)
+    return result

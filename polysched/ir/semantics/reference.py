@@ -23,7 +23,7 @@ from polysched.ir.semantics.memory import (
     check_parameters,
     results,
 )
-from polysched.ir.semantics.points import Points, points, values
+from polysched.ir.semantics.points import columns_at, points, ranks, stacked
 from polysched.ir.semantics.scalar import compile_expression, compile_tuple
 
 Instance: TypeAlias = tuple[int, ...]
@@ -78,13 +78,11 @@ def instances(kernel: Kernel, parameters: Mapping[str, int]) -> Iterator[tuple[s
     """Enumerate all statement instances, ``(statement, index values)``, in program order."""
     names = tuple(kernel.statements)
     rows = {name: points(kernel.statements[name].domain, parameters) for name in names}
-    times = [_times(program_order(kernel.body, name), rows[name], parameters) for name in names]
-    length = max(time.shape[1] for time in times)
-    padded = np.concatenate([np.pad(time, ((0, 0), (0, length - time.shape[1]))) for time in times])
+    times = [columns_at(program_order(kernel.body, name), rows[name], parameters) for name in names]
     owners = np.repeat(np.arange(len(names)), [len(rows[name]) for name in names])
     numbers = np.concatenate([np.arange(len(rows[name])) for name in names])
     listed = [list(map(tuple, rows[name].tolist())) for name in names]
-    order = np.lexsort(padded.T[::-1]) if length else np.arange(len(padded))
+    order = np.argsort(ranks(stacked(times)), kind="stable")
     for owner, number in zip(owners[order].tolist(), numbers[order].tolist(), strict=True):
         yield names[owner], listed[owner][number]
 
@@ -108,12 +106,3 @@ def program_order(node: Node, statement: str) -> list[int | isl.PwAff]:
                 if statement in statements(child)
             )
             return [position, *program_order(child, statement)]
-
-
-def _times(columns: list[int | isl.PwAff], rows: Points, parameters: Mapping[str, int]) -> Points:
-    result = np.empty((len(rows), len(columns)), np.int64)
-    for position, column in enumerate(columns):
-        result[:, position] = (
-            column if isinstance(column, int) else values(column, rows, parameters)
-        )
-    return result

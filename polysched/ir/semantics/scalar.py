@@ -281,6 +281,8 @@ _FLOAT: Mapping[Operator, Callable[..., Scalar]] = MappingProxyType(
         Operator.MAXIMUM: lambda left, right: -_float_minimum(-left, -right),
         Operator.FMA: fused_multiply_add,
         Operator.SQUARE_ROOT: np.sqrt,
+        Operator.RECIPROCAL: np.reciprocal,
+        Operator.RECIPROCAL_SQUARE_ROOT: lambda value: np.reciprocal(np.sqrt(value)),
         Operator.EXPONENTIAL: np.exp,
         Operator.NUMBER_MINIMUM: lambda left, right: (
             left if left < right or np.isnan(right) else right

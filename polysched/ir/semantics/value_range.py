@@ -30,7 +30,7 @@ def require_values(
     where = f" at [{position}]" if position else ""
     raise CallError(
         f"{subject} holds {int(values.flat[outside])}{where}; expected values from {lower} to "
-        f"{upper - 1}, as it is declared with values={declared}"
+        f"{upper - 1}: values={declared} is declared, or follows from its subscripts"
         if lower < upper
         else f"{subject} holds {int(values.flat[outside])}{where}; its declared range of values, "
         f"{declared}, is empty for these parameters: expected no elements"

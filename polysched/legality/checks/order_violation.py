@@ -67,12 +67,5 @@ def _united(places: list[Break]) -> isl.Map:
 
 
 def _holds(place: Break, source: SmallPoint, sink: SmallPoint) -> bool:
-    relation = place.relation
-    for kind, values in (
-        (isl.dim_type.param, [value for _, value in source.parameters]),
-        (isl.dim_type.in_, source.values),
-        (isl.dim_type.out, sink.values),
-    ):
-        for position, value in enumerate(values):
-            relation = relation.fix_val(kind, position, isl.Val(value))
-    return not relation.is_empty()
+    pair = SmallPoint(source.parameters, (*source.values, *sink.values))
+    return not pair.restrict(place.relation.wrap().flatten()).is_empty()

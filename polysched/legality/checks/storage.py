@@ -121,7 +121,7 @@ class _Shared:
             of[first].apply_range(of[second].reverse()) for of in (self.slots, self.elements)
         )
         ends = (first.statement, second.statement)
-        return in_one_iteration(self.program, slot.subtract(element), ends, self.around)
+        return in_one_iteration(slot.subtract(element), ends, self.around)
 
     def fault(
         self,
@@ -205,7 +205,7 @@ def _undefined_reads(shared: _Shared) -> Iterator[StorageFault]:
             if value.sink == read:
                 undefined = undefined.subtract(value.relation.range())
                 ends = (value.source.statement, read.statement)
-                kept = in_one_iteration(shared.program, value.relation, ends, shared.around)
+                kept = in_one_iteration(value.relation, ends, shared.around)
                 gone = value.relation.subtract(kept)
                 yield from shared.fault(Cause.LIFETIME, (value.source, read), gone)
         yield from shared.fault(Cause.LIFETIME, (read,), undefined)

@@ -29,6 +29,9 @@ FREE_THE_ORDER = (
 )
 """Advice on obstacles that are ``kept``."""
 
+MAY = "'may': a subscript depends on data, so two iterations may touch the same element"
+"""Explanation of obstacles of which only the data tell whether they exist."""
+
 MAKE_COPIES = (
     "{step} or promote makes private copies, simplify() computes short values where they are "
     "read; --auto, 'optimize' and ps.jit do so where it gains"
@@ -71,10 +74,20 @@ def format_loop_reports(reports: tuple[LoopReport, ...]) -> str:
     lines = [line for report in reports for line in _lines(report)]
     if keeps_order(reports):
         lines.append(f"hint: {FREE_THE_ORDER}")
-    if steps := [f"privatize('{r.private[0]}', at='{r.loop}')" for r in reports if r.private]:
+    if any(obstacle.may for obstacle in _obstacles(reports)):
+        lines.append(f"hint: {MAY}")
+    if steps := [f"privatize('{r.private[0]}', at='{r.loop}')" for r in reports if _gain(r)]:
         lines.append(f"hint: {MAKE_COPIES.format(step=steps[-1])}")
     lines += [f"hint: {PARTIAL_RESULTS.format(*sums)}" for sums in _sums(reports)][:1]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _gain(report: LoopReport) -> bool:
+    """Whether private copies remove all obstacles of a property of a loop."""
+    return any(
+        obstacles and all(one.array in report.private for one in obstacles)
+        for obstacles in (report.serial, report.scalar, report.ordered)
+    )
 
 
 def _sums(reports: Iterable[LoopReport]) -> Iterator[tuple[str, str]]:
@@ -88,11 +101,12 @@ def _sums(reports: Iterable[LoopReport]) -> Iterator[tuple[str, str]]:
 
 def keeps_order(reports: Iterable[LoopReport]) -> bool:
     """Whether a reduction that keeps its order stands in the way of vectors or threads."""
-    return any(
-        obstacle.kept
-        for report in reports
-        for obstacle in (*(report.serial or ()), *(report.scalar or ()))
-    )
+    return any(obstacle.kept for obstacle in _obstacles(reports))
+
+
+def _obstacles(reports: Iterable[LoopReport]) -> Iterator[Obstacle]:
+    for report in reports:
+        yield from (*(report.serial or ()), *(report.scalar or ()))
 
 
 def _lines(report: LoopReport) -> Iterator[str]:

@@ -7,7 +7,7 @@ arithmetic uses Python integers, so no number overflows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -16,13 +16,11 @@ import numpy as np
 
 from polysched.ir.core.kernel import Statement
 from polysched.ir.core.tree import (
-    Leaf,
     Loop,
     LoopKind,
     Node,
-    Sequence,
     executed,
-    sequence,
+    map_children,
     time_columns,
 )
 from polysched.ir.expr.affine import from_pw_aff, from_set, named
@@ -133,14 +131,9 @@ def _in_one_plane(source: Occurrence, sink: Occurrence, chosen: tuple[int, ...])
 
 def _without_concurrent(node: Node) -> Node:
     """Return the tree without its vector and parallel loops, whose iterations run at once."""
-    match node:
-        case Loop(kind=kind, body=body):
-            inner = _without_concurrent(body)
-            return replace(node, body=inner) if kind in _ORDERED_KINDS else inner
-        case Sequence(children=children):
-            return sequence([_without_concurrent(child) for child in children])
-        case Leaf():
-            return node
+    if isinstance(node, Loop) and node.kind not in _ORDERED_KINDS:
+        return _without_concurrent(node.body)
+    return map_children(node, _without_concurrent)
 
 
 def _plane(

@@ -12,8 +12,9 @@ from polysched.legality.verdicts.verdict import (
 )
 
 _EXCLUDE_SIZES = (
-    "If such sizes never occur, exclude them: by 'assert n >= 1' in a Python function, by "
-    "minimum=1 of build.parameter, or by build.assume(...)."
+    "Correct the subscript or the bounds of its loops. If such sizes never occur, exclude them: by "
+    "'assert n >= 1' in a Python function, by minimum=1 of build.parameter, or by "
+    "build.assume(...)."
 )
 
 

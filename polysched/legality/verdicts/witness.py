@@ -146,11 +146,4 @@ def _executed_time(program: Program, statement: Statement, point: SmallPoint) ->
 
 
 def _place(statement: Statement, point: SmallPoint) -> isl.Point:
-    place = isl.Set.universe(statement.domain.get_space())
-    for kind, values in (
-        (isl.dim_type.param, [value for _, value in point.parameters]),
-        (isl.dim_type.set, point.values),
-    ):
-        for position, value in enumerate(values):
-            place = place.fix_val(kind, position, isl.Val(value))
-    return place.sample_point()
+    return point.restrict(isl.Set.universe(statement.domain.get_space())).sample_point()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from polysched.ir.expr.dtypes import DType, as_dtype, f32, f64
 from polysched.library.attention.arguments import Request, checked
-from polysched.library.attention.kernel import LOG2_E, PARAMETERS, Attention, attention_form
+from polysched.library.attention.kernel import LOG2_E, Attention, attention_form
 from polysched.library.matmul.generic.compiled import native_code
 from polysched.machine.load import load_machine
 from polysched.runtime.memory import addresses, contiguous
@@ -37,16 +37,6 @@ class AttentionCode:
     def name(self) -> str:
         """The name of the kernel."""
         return self.form.name
-
-    @property
-    def arrays(self) -> int:
-        """The number of arrays of the kernel."""
-        return 5 + self.form.masked
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The parameters of the kernel."""
-        return PARAMETERS
 
     def schedule(self) -> Schedule:
         """The schedule that a call compiles, to be shown, edited or exported."""
@@ -75,8 +65,9 @@ def attention(
     key has the weight 0, so an infinite row of ``v`` still makes the result NaN. Elements of
     float16 and bfloat16 are computed in float32, and the result is rounded once.
 
-    One kernel serves all lengths and numbers of heads. The first call of each combination of
-    widths, type, ``causal`` and mask proves and compiles a kernel, which stays on disk.
+    One kernel serves all lengths and numbers of heads, and a shorter one those with whole blocks of
+    16 to 64 keys. The first call of each combination of widths, type, ``causal`` and mask proves
+    and compiles a kernel, which stays on disk.
     ``ps.library.attention_schedule(ps.library.attention_form(width, columns))`` is its schedule.
 
     Args:
@@ -146,6 +137,8 @@ def _run(form: Attention, arrays: list[NumpyArray], threads: int) -> None:
     machine = load_machine(None)
     (heads, queries, _), keys = arrays[0].shape, arrays[1].shape[1]
     products = heads * queries * keys * (form.width + form.columns)
+    if keys % form.keys == 0:
+        form, keys = replace(form, whole=True), keys // form.keys
     extents = heads, queries // form.panel, keys
     parallel = None
     if threads > 1 and products >= machine.costs.parallel_products:
@@ -161,7 +154,7 @@ def _form(width: int, columns: int, dtype: DType, causal: bool, masked: bool) ->
 def _first_common(
     lead: tuple[int, ...], shapes: list[tuple[int, ...]], mask: NumpyArray | None
 ) -> int:
-    """The first leading dimension from which on all arrays have every index, and one mask serves.
+    """The first leading dimension after which all arrays have every index and share one mask.
 
     Args:
         lead: the leading dimensions of the result.

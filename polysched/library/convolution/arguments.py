@@ -21,7 +21,7 @@ from polysched.library.convolution.prepare import (
     require_elements,
     weight_shape,
 )
-from polysched.library.convolution.size import AXIS_NAMES, Convolution, Finish, Padding
+from polysched.library.convolution.size import AXIS_NAMES, Convolution, Epilogue, Padding
 from polysched.library.matmul.kernel.epilogue import ACTIVATIONS, OF_INTEGERS
 from polysched.runtime.array_layout import (
     ALIGNED,
@@ -37,7 +37,7 @@ _LARGEST = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class Options:
-    """The keyword arguments of a convolution that are no arrays, as they are given."""
+    """The keyword arguments of a convolution other than arrays, unchanged."""
 
     stride: Any = 1
     padding: Any = 0
@@ -55,7 +55,7 @@ class Request:
 
     Attributes:
         size: the sizes; one image where there is none.
-        finish: what is added to the sums, and the activation.
+        epilogue: the operations on each sum: scale, bias, residual and activation.
         weight: the type of the weights.
         image: the type of the images.
         result: the type of the result.
@@ -67,7 +67,7 @@ class Request:
     """
 
     size: Convolution
-    finish: Finish
+    epilogue: Epilogue
     weight: DType
     image: DType
     result: np.dtype[Any]
@@ -147,12 +147,12 @@ def checked(
         )
     threads = options.threads
     count = usable_threads() if threads is None else number_of_threads(who, threads)
-    finish = Finish(scaled, "bias" in layouts, "residual" in layouts, activation)
+    epilogue = Epilogue(scaled, "bias" in layouts, "residual" in layouts, activation)
     specialize = options.specialize
     if specialize is not None and type(specialize) is not bool:
         raise CallError(f"{who}: specialize={specialize!r}; expected True, False or None")
     types = as_dtype(weight), as_dtype(dtype), result
-    return Request(size, finish, *types, shape, is_first, count, sides, specialize)
+    return Request(size, epilogue, *types, shape, is_first, count, sides, specialize)
 
 
 def _require_algorithm(
@@ -219,9 +219,11 @@ def _size(
             f"{who}: groups={groups} does not divide the {number} channels of '{which}'"
         )
     if channels != group_in * groups:
+        of_groups = f" in each of {groups} groups" if groups > 1 else ""
         raise CallError(
-            f"{who}: 'x' has {channels} channels and 'weight' {group_in} input channels in each "
-            f"of {groups} groups; expected {group_in * groups} channels of 'x'"
+            f"{who}: 'x' has {channels} channels and 'weight' {group_in} input channels"
+            f"{of_groups}; expected {group_in * groups} channels of 'x' with "
+            f"layout={options.layout!r}"
         )
     strides, dilations = (
         list(_numbers(who, name, getattr(options, name), dimensions, 1))

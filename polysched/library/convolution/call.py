@@ -195,9 +195,9 @@ def convolution_code(
     dimensions = as_array(x, "convolution_code: array 'x'").ndim - 2
     if dimensions not in LAYOUTS:
         raise CallError("convolution_code: expected 'x' with 3, 4 or 5 dimensions")
-    asked = Options(**{"layout": LAYOUTS[dimensions][0], **options})
+    chosen = Options(**{"layout": LAYOUTS[dimensions][0], **options})
     arrays = _arrays(dimensions, x, weight, scale, bias, residual)
-    plan = planned(dimensions, arrays, weight, None, asked)
+    plan = planned(dimensions, arrays, weight, None, chosen)
     if not isinstance(plan, Plan):
         raise CallError(
             "convolution_code: weights prepared with algorithm='winograd' run several kernels; "

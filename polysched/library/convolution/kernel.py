@@ -17,13 +17,13 @@ from polysched.ir.expr.dtypes import DType, as_dtype, f32
 from polysched.ir.expr.expressions import Expression, Index, Operand
 from polysched.ir.expr.functions import cast
 from polysched.library.convolution.format import Format, plain_format
-from polysched.library.convolution.size import AXES, PLAIN, Convolution, Finish
+from polysched.library.convolution.size import AXES, PLAIN, Convolution, Epilogue
 from polysched.library.matmul.kernel.epilogue import ACTIVATIONS
 
 
 def convolution_kernel(
     size: Convolution,
-    finish: Finish = PLAIN,
+    epilogue: Epilogue = PLAIN,
     *,
     dtype: DType | str | Format = f32,
     block: int = 0,
@@ -46,7 +46,7 @@ def convolution_kernel(
 
     Args:
         size: the sizes.
-        finish: what is added to the sums, and the activation.
+        epilogue: the operations on each sum: scale, bias, residual and activation.
         dtype: elements of all arrays; or a format, of which several types need ``block``. Images
             of another type than that of the products, or with an odd channel, are first copied to
             ``image`` by the statements ``widen`` and ``fill``. A scale, the bias and the residual
@@ -62,7 +62,7 @@ def convolution_kernel(
     form = dtype if isinstance(dtype, Format) else plain_format(as_dtype(dtype))
     build = KernelBuilder(size.name)
     extents = _extents(build, size, any_size=any_size)
-    arrays = _arrays(build, size, extents, finish, form, block)
+    arrays = _arrays(build, size, extents, epilogue, form, block)
     axes, total = AXES[-len(size.pixels) :], form.total
     has_loop = size.groups > 1 and size.group_out > 1
     space: dict[str, Bound] = dict(
@@ -118,7 +118,7 @@ def convolution_kernel(
                 value = cast(value, form.result) * arrays.scale[c]
                 value = value if offset is None else value + offset[c]
             value = value if arrays.residual is None else value + arrays.residual[pixel]
-            out[pixel] = ACTIVATIONS[finish.activation](value) if finish.activation else value
+            out[pixel] = ACTIVATIONS[epilogue.activation](value) if epilogue.activation else value
     return build.kernel()
 
 
@@ -131,22 +131,17 @@ class Extents:
     image: tuple[Operand, ...]
 
 
-def parameters_of(size: Convolution) -> tuple[str, ...]:
-    """The parameters of a kernel for any size: the images, then pixels and image of each axis."""
-    axes = AXES[-len(size.pixels) :]
-    return ("images", *(name for axis in axes for name in (f"pixels_{axis}", f"image_{axis}")))
-
-
 def _extents(build: KernelBuilder, size: Convolution, *, any_size: bool) -> Extents:
     """The extents, as literals or as parameters of images that are as large as the filter."""
     if not any_size:
         return Extents(size.images, size.pixels, size.image)
-    names = iter(parameters_of(size))
-    images = build.parameter(next(names), minimum=1)
-    pixels, image = [], []
-    for stride, span, padding in zip(size.strides, size.spans, size.paddings, strict=True):
-        count = build.parameter(next(names), minimum=1)
-        extent = build.parameter(next(names), minimum=span)
+    images = build.parameter("images", minimum=1)
+    pixels, image, axes = [], [], AXES[-len(size.pixels) :]
+    for axis, stride, span, padding in zip(
+        axes, size.strides, size.spans, size.paddings, strict=True
+    ):
+        count = build.parameter(f"pixels_{axis}", minimum=1)
+        extent = build.parameter(f"image_{axis}", minimum=span)
         last = count * stride - stride + span
         build.assume(last <= extent + sum(padding))
         build.assume(extent + sum(padding) < last + stride)
@@ -172,7 +167,7 @@ def _arrays(
     build: KernelBuilder,
     size: Convolution,
     sizes: Extents,
-    finish: Finish,
+    epilogue: Epilogue,
     form: Format,
     block: int,
 ) -> _Arrays:
@@ -185,12 +180,12 @@ def _arrays(
     stored = {**blocks, **_taps(size, form), "c": block or size.channels_out, **_terms(form)}
     shape, names = tuple(stored.values()), " ".join(stored)
     filter = build.input("filter", form.multiplied, shape, dimensions=names)
-    scale = build.input("scale", form.result, channels) if finish.scale else None
-    bias = build.input("bias", form.result, channels) if finish.bias else None
-    residual = build.input("residual", form.result, extents) if finish.residual else None
+    scale = build.input("scale", form.result, channels) if epilogue.scale else None
+    bias = build.input("bias", form.result, channels) if epilogue.bias else None
+    residual = build.input("residual", form.result, extents) if epilogue.residual else None
     out = sums = build.output("out", form.result, extents, dimensions=dimensions)
     # Where no tap follows the bias, the epilogue alone reads it: `compute_at` needs a reader.
-    is_plain = not finish.residual and finish.activation is None and form.result == form.total
+    is_plain = not epilogue.residual and epilogue.activation is None and form.result == form.total
     is_any = not isinstance(sizes.images, int)
     if not is_plain or (not is_any and size.has_bare_pixels):
         sums = build.temporary("sums", form.total, extents, dimensions=dimensions)

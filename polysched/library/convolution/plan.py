@@ -15,7 +15,7 @@ from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.dtypes import as_dtype
 from polysched.library.convolution.arguments import Options, Request, checked
 from polysched.library.convolution.format import Format, multiplied_as, total_of
-from polysched.library.convolution.kernel import convolution_kernel, parameters_of
+from polysched.library.convolution.kernel import convolution_kernel
 from polysched.library.convolution.prepare import (
     NumpyArray,
     Prepared,
@@ -28,7 +28,7 @@ from polysched.library.convolution.schedule import (
     convolution_schedule,
     is_worth_threads,
 )
-from polysched.library.convolution.size import Convolution, Finish, Padding
+from polysched.library.convolution.size import Convolution, Epilogue, Padding
 from polysched.library.matmul.generic.compiled import (
     NativeCode,
     is_stored,
@@ -51,7 +51,7 @@ class ConvolutionCode:
 
     Attributes:
         size: the sizes.
-        finish: what is added to the sums, and the activation.
+        epilogue: the operations on each sum: scale, bias, residual and activation.
         form: the element types.
         block: output channels side by side in prepared weights; 0 if they are not blocked.
         is_parallel: whether it runs on several threads.
@@ -60,7 +60,7 @@ class ConvolutionCode:
     """
 
     size: Convolution
-    finish: Finish
+    epilogue: Epilogue
     form: Format
     block: int
     is_parallel: bool
@@ -71,20 +71,10 @@ class ConvolutionCode:
         """The name of the kernel."""
         return self.size.name
 
-    @property
-    def arrays(self) -> int:
-        """The number of arrays of the kernel."""
-        return 3 + sum((self.finish.scale, self.finish.bias, self.finish.residual))
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The parameters of the kernel."""
-        return parameters_of(self.size) if self.any_size else ()
-
     def kernel(self) -> Kernel:
         """The kernel that a call schedules."""
         return convolution_kernel(
-            self.size, self.finish, dtype=self.form, block=self.block, any_size=self.any_size
+            self.size, self.epilogue, dtype=self.form, block=self.block, any_size=self.any_size
         )
 
     def schedule(self, machine: Machine | str | None = None) -> Schedule:
@@ -186,12 +176,12 @@ def planned(
     if out is not None:
         layouts.append(("out", layout_of(out)))
     prepared = weight.properties if isinstance(weight, PreparedWeight) else None
-    asked = _Asked(repr(tuple(vars(options).values())), options)
-    return _plan(dimensions, tuple(layouts), prepared, asked)
+    chosen = _OptionsAsText(repr(tuple(vars(options).values())), options)
+    return _plan(dimensions, tuple(layouts), prepared, chosen)
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _OptionsAsText:
     """Options that are compared as text: 1, True and 1.0 are equal, and lists are not hashable."""
 
     text: str
@@ -203,9 +193,9 @@ def _plan(
     dimensions: int,
     layouts: tuple[tuple[str, Layout], ...],
     prepared: Prepared | None,
-    asked: _Asked,
+    chosen: _OptionsAsText,
 ) -> Plan | WinogradPlan:
-    request = checked(dimensions, dict(layouts), prepared, asked.options)
+    request = checked(dimensions, dict(layouts), prepared, chosen.options)
     if prepared is not None and prepared.algorithm is not None:
         # Imports the products of matrices, for which direct sums do not wait.
         from polysched.library.convolution.winograd_plan import winograd_plan  # noqa: PLC0415
@@ -257,7 +247,7 @@ def _zeros(request: Request) -> Padding | None:
 
     The taps over such an image have too few values for the loops of a register tile, so it is
     copied between zeros. None for other images. The code for any size has the padding that was
-    asked for, of which the stride of this image may leave a part unread.
+    chosen for, of which the stride of this image may leave a part unread.
     """
     size = request.size
     steps = zip(size.image, size.spans, request.sides, strict=True)
@@ -281,7 +271,7 @@ def _code(request: Request, zeros: Padding | None, *, is_prepared: bool) -> Conv
     form = Format(request.image, multiplied, total, as_dtype(request.result), terms)
     is_blocked = size.groups == 1 and (is_prepared or form.stored != total)
     block = vectors * lanes if is_blocked else 0
-    return ConvolutionCode(size, request.finish, form, block, is_parallel)
+    return ConvolutionCode(size, request.epilogue, form, block, is_parallel)
 
 
 def _for_any_size(code: ConvolutionCode, sides: Padding | None) -> ConvolutionCode:

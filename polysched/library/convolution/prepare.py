@@ -235,7 +235,7 @@ def is_channels_first(who: str, layout: object, dimensions: int) -> bool:
     """Whether a layout of images has channels before the pixels.
 
     Raises:
-        CallError: it is no layout of images with so many dimensions.
+        CallError: it is no layout of images with this number of dimensions.
     """
     last, first = LAYOUTS[dimensions]
     if not isinstance(layout, str) or layout not in (last, first):
@@ -258,7 +258,7 @@ def group_count(who: str, groups: object) -> int:
 def require_elements(
     who: str, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], dimensions: int
 ) -> None:
-    """Check that an array has a type that is convolved, and so many dimensions.
+    """Check the element type of an array and its number of dimensions.
 
     Raises:
         CallError: it has others.

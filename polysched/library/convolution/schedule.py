@@ -187,7 +187,7 @@ def _axes(kernel: Kernel) -> tuple[str, ...]:
 
 
 def is_worth_threads(products: int, machine: Machine) -> bool:
-    """Whether a convolution with so many multiplications is faster on several threads."""
+    """Whether a convolution with this number of multiplications is faster on several threads."""
     return products >= machine.costs.parallel_products
 
 

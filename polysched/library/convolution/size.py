@@ -156,7 +156,7 @@ class Convolution:
 
 
 @dataclass(frozen=True)
-class Finish:
+class Epilogue:
     """Operations on the sums of a convolution: ``activation(sums * scale + bias + residual)``.
 
     Attributes:
@@ -172,5 +172,5 @@ class Finish:
     activation: str | None = None
 
 
-PLAIN = Finish()
+PLAIN = Epilogue()
 """The sums are the result."""

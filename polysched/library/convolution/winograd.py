@@ -19,7 +19,7 @@ from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import f32
 from polysched.ir.expr.expressions import Expression
-from polysched.library.convolution.size import Finish
+from polysched.library.convolution.size import Epilogue
 from polysched.library.matmul.kernel.epilogue import ACTIVATIONS
 from polysched.library.on_demand import unscheduled
 from polysched.machine.description import Machine
@@ -74,7 +74,7 @@ def image_kernel() -> Kernel:
     return build.kernel()
 
 
-def sums_kernel(finish: Finish, block: int) -> Kernel:
+def sums_kernel(epilogue: Epilogue, block: int) -> Kernel:
     """Declare the transform of sums: ``out = activation(transformed sums + bias + residual)``.
 
     Arrays, C-contiguous: ``sums[16, channels / block, images, rows, columns, block]`` of tiles,
@@ -83,20 +83,22 @@ def sums_kernel(finish: Finish, block: int) -> Kernel:
     channels.
 
     Args:
-        finish: what is added to the sums, and the activation.
+        epilogue: the operations on each sum: scale, bias, residual and activation.
         block: channels side by side in the sums.
     """
     build = KernelBuilder("winograd_sums")
     tiles, channels = _tiles(build)
-    height, width, blocks = (build.parameter(name, minimum=1) for name in _SIZES_OUT)
+    height, width, blocks = (
+        build.parameter(name, minimum=1) for name in ("height", "width", "blocks")
+    )
     steps = (TILE, tiles[1], height), (TILE, tiles[2], width), (block, blocks, channels)
     for step, count, extent in steps:
         build.assume(step * count - step < extent)
         build.assume(extent <= step * count)
     shape = (tiles[0], height, width, channels)
     sums = build.input("sums", f32, (SIDE * SIDE, blocks, *tiles, block))
-    bias = build.input("bias", f32, (channels,)) if finish.bias else None
-    residual = build.input("residual", f32, shape) if finish.residual else None
+    bias = build.input("bias", f32, (channels,)) if epilogue.bias else None
+    residual = build.input("residual", f32, shape) if epilogue.residual else None
     out = build.output("out", f32, shape)
     with build.loops(n=tiles[0], y=tiles[1], x=tiles[2], b=blocks, c=block) as at:
         n, y, x, b, c = at
@@ -110,7 +112,7 @@ def sums_kernel(finish: Finish, block: int) -> Kernel:
             value = _transformed(_SUMS[row], _SUMS[column], total)
             value = value if bias is None else value + bias[channel]
             value = value if residual is None else value + residual[pixel]
-            value = ACTIVATIONS[finish.activation](value) if finish.activation else value
+            value = ACTIVATIONS[epilogue.activation](value) if epilogue.activation else value
             with ExitStack() as guards:
                 guards.enter_context(build.where(channel < channels))
                 if row:
@@ -142,46 +144,33 @@ class WinogradCode:
     """A transform, whose machine code is kept on disk.
 
     Attributes:
-        finish: the operations on the sums; None for the transform of images.
+        epilogue: the operations on the sums; None for the transform of images.
         is_parallel: whether it runs on several threads.
         block: channels side by side in the sums; without effect on images.
     """
 
-    finish: Finish | None
+    epilogue: Epilogue | None
     is_parallel: bool
     block: int = 0
 
     @property
     def name(self) -> str:
         """The name of the kernel."""
-        return "winograd_image" if self.finish is None else "winograd_sums"
-
-    @property
-    def arrays(self) -> int:
-        """The number of arrays of the kernel."""
-        return 2 + (self.finish.bias + self.finish.residual if self.finish else 0)
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The parameters of the kernel."""
-        return (*_SIZES, *(_SIZES_OUT if self.finish else ()))
+        return "winograd_image" if self.epilogue is None else "winograd_sums"
 
     def kernel(self) -> Kernel:
         """The kernel that a call schedules."""
-        return image_kernel() if self.finish is None else sums_kernel(self.finish, self.block)
+        return image_kernel() if self.epilogue is None else sums_kernel(self.epilogue, self.block)
 
     def schedule(self, machine: Machine | str | None = None) -> Schedule:
         """The schedule that a call compiles, to be shown, edited or exported."""
         return winograd_schedule(self.kernel(), machine, 2 if self.is_parallel else 1)
 
 
-_SIZES = ("images", "rows", "columns", "channels")
-_SIZES_OUT = ("height", "width", "blocks")
-
-
 def _tiles(build: KernelBuilder) -> tuple[tuple[Expression, ...], Expression]:
     """The extents of the tiles, and the channels, as parameters."""
-    *tiles, channels = (build.parameter(name, minimum=1) for name in _SIZES)
+    names = ("images", "rows", "columns", "channels")
+    *tiles, channels = (build.parameter(name, minimum=1) for name in names)
     return tuple(tiles), channels
 
 

@@ -68,11 +68,11 @@ class WinogradPlan:
         """Compute the result. The groups share buffers for a part of the image and its values."""
         size, weights = self.request.size, arrays["weight"]
         x = arrays["x"].transpose(self.order)
-        finish = [contiguous(arrays["bias"])] if "bias" in arrays else []
+        epilogue = [contiguous(arrays["bias"])] if "bias" in arrays else []
         outer = [result]  # with the residual, arrays of which each group has a part
         if "residual" in arrays:
             outer.insert(0, contiguous(arrays["residual"].transpose(self.order)))
-        vectors, bases = addresses(finish), addresses(outer)
+        vectors, bases = addresses(epilogue), addresses(outer)
         buffers = _Buffers(self.request, self.groups[0], weights)
         left = size.paddings[1][0]
         buffers.part[:, :, :left] = buffers.part[:, :, left + x.shape[2] :] = 0
@@ -108,7 +108,7 @@ class WinogradPlan:
     @cached_property
     def _native(self) -> tuple[NativeCode, NativeCode]:
         is_parallel = self.threads > 1
-        back = WinogradCode(self.request.finish, is_parallel, self.block)
+        back = WinogradCode(self.request.epilogue, is_parallel, self.block)
         return native_code(WinogradCode(None, is_parallel)), native_code(back)
 
 
@@ -129,7 +129,7 @@ Measured on Zen 4, times as fast as the direct sum with 1, 2 and 4 caches: 64 ch
 
 
 def tile_groups(request: Request, most_bytes: int) -> tuple[TileGroup, ...]:
-    """Divide the tiles into nearly equal groups with at most so many bytes, or one row of tiles."""
+    """Divide the tiles into nearly equal groups of limited size, or of one row of tiles."""
     size = request.size
     rows, columns = (-(-extent // TILE) for extent in size.pixels)
     row_bytes = SIDE * SIDE * columns * (size.channels_in + size.channels_out) * 4
@@ -172,7 +172,7 @@ class _Buffers:
         self._views: dict[tuple[int, ...], tuple[NumpyArray, NumpyArray, list[int]]] = {}
 
     def of(self, counts: tuple[int, ...]) -> tuple[NumpyArray, NumpyArray, list[int]]:
-        """For so many images, rows and columns of tiles: values, sums, addresses of all three."""
+        """Values, sums and addresses for numbers of images, rows and columns of tiles."""
         if counts not in self._views:
             tiles = prod(counts)
             values, sums = (

@@ -41,7 +41,7 @@ class AffineCodes:
 
 
 def affine_codes(matrix: Computed) -> AffineCodes:
-    """The codes of a computed right operand, and what the other inputs make of them.
+    """The codes of a computed right operand, and their scales and offsets by the other inputs.
 
     Raises:
         CallError: an element is not linear in one code of at most 8 bits, or the other inputs are
@@ -51,11 +51,11 @@ def affine_codes(matrix: Computed) -> AffineCodes:
     terms, columns = matrix.shape
     code = _code_of(matrix)
     # Elements are read from inputs in the order (column, term).
-    is_turned = not matrix.recipe.is_transposed
+    has_terms_first = not matrix.recipe.is_transposed
     blocks = [
         block
         for at, source in enumerate(sources)
-        if at != code and (block := _block(source, terms, is_turned=is_turned))
+        if at != code and (block := _block(source, terms, has_terms_first=has_terms_first))
     ]
     group = gcd(*blocks) if blocks else terms
     if group == 1 < terms:
@@ -65,7 +65,9 @@ def affine_codes(matrix: Computed) -> AffineCodes:
         )
     first_terms = np.arange(0, terms, group)
     values = {
-        str(at): _elements(matrix, at, np.arange(columns), first_terms, is_turned=is_turned)
+        str(at): _elements(
+            matrix, at, np.arange(columns), first_terms, has_terms_first=has_terms_first
+        )
         for at in range(len(sources))
         if at != code
     }
@@ -74,7 +76,9 @@ def affine_codes(matrix: Computed) -> AffineCodes:
         raise CallError(f"prepare: no element of 'weight' depends on a code; {_EXPECTED}")
     shape = columns, len(first_terms)
     factor, offset = (np.broadcast_to(part, shape) for part in (slope, summand))
-    codes = _elements(matrix, code, np.arange(columns), np.arange(terms), is_turned=is_turned)
+    codes = _elements(
+        matrix, code, np.arange(columns), np.arange(terms), has_terms_first=has_terms_first
+    )
     dtype = sources[code].dtype
     return AffineCodes(codes, dtype.bits, dtype.is_signed, group, factor, offset)
 
@@ -91,22 +95,22 @@ def _code_of(matrix: Computed) -> int:
     )
 
 
-def _block(source: Source, terms: int, *, is_turned: bool) -> int:
+def _block(source: Source, terms: int, *, has_terms_first: bool) -> int:
     """The terms that share an element of an input; 0 if all do."""
-    axis = 0 if is_turned else 1
+    axis = 0 if has_terms_first else 1
     return 0 if source.shape[axis] == 1 else min(source.block[axis], terms)
 
 
 def _elements(
-    matrix: Computed, at: int, columns: NumpyArray, terms: NumpyArray, *, is_turned: bool
+    matrix: Computed, at: int, columns: NumpyArray, terms: NumpyArray, *, has_terms_first: bool
 ) -> NumpyArray:
     """The elements of an input at columns and terms of the operand, in this order."""
     source, (array, _) = matrix.recipe.sources[at], matrix.inputs[at]
     if source.dtype.is_odd_width:
         array = unpack_bits(array, source.dtype, source.shape, rows="padded")
-    if is_turned:
+    if has_terms_first:
         array = array.T
-    blocks = source.block[::-1] if is_turned else source.block
+    blocks = source.block[::-1] if has_terms_first else source.block
     places = [
         np.zeros_like(index) if extent == 1 else index // block
         for index, extent, block in zip((columns, terms), array.shape, blocks, strict=True)

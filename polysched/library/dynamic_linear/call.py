@@ -12,8 +12,6 @@ import numpy as np
 from polysched.errors import CallError
 from polysched.ir.expr.dtypes import as_dtype, bf16, f16, f32
 from polysched.library.dynamic_linear.kernel import (
-    PARAMETERS,
-    ROUNDING_PARAMETERS,
     TERMS,
     LinearForm,
 )
@@ -52,16 +50,6 @@ class LinearCode:
         """The name of the kernel."""
         return self.form.name
 
-    @property
-    def arrays(self) -> int:
-        """The number of arrays of the kernel."""
-        return 7 + self.form.bias
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The parameters of the kernel."""
-        return PARAMETERS
-
     def schedule(self) -> Schedule:
         """The schedule that a call compiles, to be shown, edited or exported."""
         # Imported for a new kernel only, as in :mod:`polysched.library.on_demand`.
@@ -78,8 +66,6 @@ class RoundingCode:
     is_parallel: bool
     machine: Machine = field(repr=False)
     name = "round_rows"
-    arrays = 4
-    parameters = ROUNDING_PARAMETERS
 
     def schedule(self) -> Schedule:
         """The schedule that a call compiles, to be shown, edited or exported."""

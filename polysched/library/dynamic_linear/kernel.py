@@ -64,10 +64,6 @@ class LinearForm:
         return f"dynamic_linear_{4 if self.is_packed else 8}_bits"
 
 
-PARAMETERS = ("panels", "tiles", "groups")
-ROUNDING_PARAMETERS = ("rows", "groups")
-
-
 def linear_kernel(form: LinearForm) -> Kernel:
     """Declare the product of rounded rows and codes.
 
@@ -78,7 +74,9 @@ def linear_kernel(form: LinearForm) -> Kernel:
     ``form.rows`` rows) and ``groups``.
     """
     build = KernelBuilder(form.name)
-    panels, tiles, groups = (build.parameter(name, minimum=1) for name in PARAMETERS)
+    panels, tiles, groups = (
+        build.parameter(name, minimum=1) for name in ("panels", "tiles", "groups")
+    )
     rows, steps, columns = tiles * form.rows, form.steps, form.columns
     x = build.input("x", i8, (rows, groups, steps, TERMS), dimensions="row group step term")
     x_sums = build.input("x_sums", f32, (rows, groups), dimensions="row group")
@@ -145,7 +143,7 @@ def rounding_kernel(group: int) -> Kernel:
     absolute value becomes 127 or -127. If a row contains NaN or infinity, its scale is NaN.
     """
     build = KernelBuilder("round_rows")
-    rows, groups = (build.parameter(name, minimum=1) for name in ROUNDING_PARAMETERS)
+    rows, groups = (build.parameter(name, minimum=1) for name in ("rows", "groups"))
     shape = rows, group * groups
     x = build.input("x", f32, shape, dimensions="row column")
     rounded = build.output("rounded", i8, shape, dimensions="row column")

@@ -70,10 +70,10 @@ def softmax(x: Any, axis: int = -1, *, out: Any = None, threads: int | None = No
     _run("softmax", dtype, contiguous(moved), (), result, count)
     if is_last:
         return result
-    turned = np.moveaxis(result, -1, position)
+    restored = np.moveaxis(result, -1, position)
     if out is None:
-        return turned
-    out[...] = turned
+        return restored
+    out[...] = restored
     return out
 
 
@@ -199,16 +199,6 @@ class RowCode:
     def name(self) -> str:
         """The name of the kernel."""
         return f"{self.function}_rows_{self.dtype}"
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The parameters of the kernel."""
-        return ("rows", "columns", "first") if self.is_far else ("rows", "columns")
-
-    @property
-    def arrays(self) -> int:
-        """The number of arrays of the kernel."""
-        return 2 if self.function == "softmax" else 6
 
     def schedule(self) -> Schedule:
         """The schedule that a call compiles, to be shown, edited or exported."""

@@ -26,7 +26,7 @@ LONG_VECTORS = 4
 
 
 FAR_BYTES = 8192
-"""Bytes of a row from which on rows in memory are written past the caches.
+"""Least bytes of a row whose stores bypass the caches if rows are in memory.
 
 Fractions of a copy, f32 on Zen 4, with ordinary stores and past the caches: layer normalization of
 rows of 4 KiB 0.90 and 0.90, of 8 KiB 0.83 and 1.17, of 16 KiB 0.65 and 1.02, of 64 KiB 0.54 and

@@ -108,12 +108,12 @@ def transpose(
 
 
 def _of_tensors(a: Any, axes: Sequence[int] | None, out: Any, threads: int | None) -> NumpyArray:
-    """Transpose what may be views as arrays; the result is a tensor if the source is one."""
+    """Transpose a tensor or another view of an array; the result is of the source's kind."""
     into = None if out is None else as_array(out, "transpose: out")
-    turned = transpose(as_array(a, "transpose: array 'a'"), axes, out=into, threads=threads)
+    transposed = transpose(as_array(a, "transpose: array 'a'"), axes, out=into, threads=threads)
     if out is not None:
         return out  # type: ignore[no-any-return]
-    return as_given((a,), turned) if is_tensor(a) else turned
+    return as_given((a,), transposed) if is_tensor(a) else transposed
 
 
 def _unwritable(out: NumpyArray) -> CallError:

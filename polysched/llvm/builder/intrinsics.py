@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -170,6 +170,21 @@ def _lane_selection(lanes: tuple[int | None, ...]) -> Any:
     number = ir.IntType(32)
     numbers = [number(ir.Undefined if lane is None else lane) for lane in lanes]
     return ir.Constant(vector_type(number, len(lanes)), numbers)
+
+
+def in_parts(builder: ir.IRBuilder, lanes: int, function: Callable[..., Any], *vectors: Any) -> Any:
+    """Apply a function to each ``lanes`` lanes of vectors, whose length is 2^k times as many."""
+    count = vectors[0].type.count
+    results = []
+    for start in range(0, count, lanes):
+        taken = range(start, start + lanes)
+        parts = vectors if count == lanes else [shuffled(builder, v, v, taken) for v in vectors]
+        results.append(function(*parts))
+    while len(results) > 1:
+        joined = range(2 * results[0].type.count)
+        pairs = zip(results[::2], results[1::2], strict=True)
+        results = [shuffled(builder, *pair, joined) for pair in pairs]
+    return results[0]
 
 
 def constant(type_: Any, value: float) -> Any:

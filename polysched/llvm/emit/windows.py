@@ -63,10 +63,11 @@ def load_window(
         }
         joined = shuffled(builder, vectors[0], vectors[-1], map(inside.get, range(count)))
         if result is None:
-            result, held = joined, set(inside)
+            result = joined
         else:
             chosen = [lane if lane in held else count + lane for lane in range(count)]
             result = shuffled(builder, result, joined, chosen)
+        held |= set(inside)
     return result
 
 

@@ -146,23 +146,23 @@ def emit_c_function(
     compile_for(defined, *BASELINE)
     meanings = _meanings(builder, function, defined)
     lowering = Lowering(program, machine)
+    programs = [program] if as_written is None else [program, as_written]
+    sizes = dict.fromkeys(name for one in programs for name in one.parameters)
     for name, value in function.computed.items():
-        known = {name: meanings[name] for name in program.parameters if name in meanings}
+        known = {name: meanings[name] for name in sizes if name in meanings}
         values = Evaluator(builder, known, {}, {})
         meanings[name] = values.value(lowering.value(value, None), None).ir
     result_slot = None
     if function.result is not None and result is not None:
         result_slot = meanings[function.result] = stack_slot(builder, memory_type(result))
-    arrays = [array.name for array in program.arrays.values() if array.role is not Role.TEMPORARY]
-    given = [meanings[name] for name in (*arrays, *program.parameters)]
     scheduled = module.get_global(status_name)
-    programs = [program] if as_written is None else [program, as_written]
+    given = [_given(one, meanings) for one in programs]
     types = _size_types(function)
     is_large = emit_exceeds(builder, programs, types, meanings, u64)
     if is_large is not None:
         _abort_if(module, builder, is_large, f"{function.name}.size", _TOO_LARGE)
     if function.fallback is None or as_written is None:
-        status = builder.call(scheduled, given)
+        status = builder.call(scheduled, given[0])
     else:
         plain = _as_written(
             module, replace(as_written, name=f"{function.name}.as_written"), machine
@@ -181,6 +181,12 @@ def emit_c_function(
     return str(module)
 
 
+def _given(program: LoopProgram, meanings: Mapping[str, Any]) -> list[Any]:
+    """Return the arguments of a program: its arrays and parameters."""
+    arrays = [array.name for array in program.arrays.values() if array.role is not Role.TEMPORARY]
+    return [meanings[name] for name in (*arrays, *program.parameters)]
+
+
 def _as_written(module: ir.Module, program: LoopProgram, machine: Machine) -> ir.Function:
     """Add the fallback; it runs on every processor, because no check precedes it."""
     before = set(module.functions)
@@ -194,14 +200,18 @@ def _as_written(module: ir.Module, program: LoopProgram, machine: Machine) -> ir
 
 
 def _either(
-    builder: ir.IRBuilder, holds: Any, first: ir.Function, second: ir.Function, given: list[Any]
+    builder: ir.IRBuilder,
+    holds: Any,
+    first: ir.Function,
+    second: ir.Function,
+    given: list[list[Any]],
 ) -> Any:
-    """Call one of two functions; return its status."""
+    """Call one of two functions with its own arguments; return its status."""
     with builder.if_else(holds, likely=True) as (if_true, if_false):
         with if_true:
-            first_status, first_block = builder.call(first, given), builder.block
+            first_status, first_block = builder.call(first, given[0]), builder.block
         with if_false:
-            second_status, second_block = builder.call(second, given), builder.block
+            second_status, second_block = builder.call(second, given[1]), builder.block
     status = builder.phi(_INT32)
     status.add_incoming(first_status, first_block)
     status.add_incoming(second_status, second_block)

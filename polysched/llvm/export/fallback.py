@@ -34,8 +34,8 @@ class Fallback:
     """The program that runs if the arguments of a call violate an assumption of the schedule.
 
     Attributes:
-        kernel: the unscheduled kernel, with the arrays and parameters of the scheduled one. It is
-            valid for overlapping arrays and for all sizes.
+        kernel: the unscheduled kernel, with the arrays of the scheduled one. It is valid for
+            overlapping arrays and for all sizes.
         condition: the constraints on the sizes for the scheduled kernel; None if there are none.
         apart: pairs of arrays that must not overlap for the scheduled kernel. A parameter in a pair
             stands for the memory from which its value was read.

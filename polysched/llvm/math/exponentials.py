@@ -27,7 +27,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from polysched.llvm.builder.intrinsics import constant, declared, shuffled, vector_type
+from polysched.llvm.builder.intrinsics import constant, declared, in_parts, vector_type
 from polysched.llvm.math.numbers import (
     FLOAT32,
     FLOAT64,
@@ -177,25 +177,16 @@ def scaled(value: Real, power: Real, whole: Whole, features: Set[str]) -> Real:
 
 def _by_instruction(value: Real, power: Any, lanes: int) -> Any:
     """Emit ``vscalefps`` or ``vscalefpd`` for each ``lanes`` lanes of a vector."""
-    builder, count = value.builder, value.ir.type.count
+    builder = value.builder
     part = vector_type(value.ir.type.element, lanes)
     mask, rounding = ir.IntType(lanes), ir.IntType(32)
     kind = "ps" if value.form.bits == 32 else "pd"
     signature = ir.FunctionType(part, [part, part, part, mask, rounding])
     name = f"llvm.x86.avx512.mask.scalef.{kind}.{_VECTOR_BITS}"
     function = declared(builder.module, name, signature)
-    results = []
-    for start in range(0, count, lanes):
-        taken = range(start, start + lanes)
-        first, second = (
-            vector if count == lanes else shuffled(builder, vector, vector, taken)
-            for vector in (value.ir, power)
-        )
+
+    def scale(first: Any, second: Any) -> Any:
         all_lanes, as_in_mxcsr = mask(-1), rounding(4)
-        arguments = [first, second, constant(part, 0.0), all_lanes, as_in_mxcsr]
-        results.append(builder.call(function, arguments))
-    while len(results) > 1:  # the number of lanes is a power of two
-        joined = range(2 * results[0].type.count)
-        pairs = zip(results[::2], results[1::2], strict=True)
-        results = [shuffled(builder, *pair, joined) for pair in pairs]
-    return results[0]
+        return builder.call(function, [first, second, constant(part, 0.0), all_lanes, as_in_mxcsr])
+
+    return in_parts(builder, lanes, scale, value.ir, power)

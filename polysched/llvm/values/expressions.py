@@ -34,6 +34,7 @@ from polysched.llvm.math.hyperbolic import (
     hyperbolic_tangent,
 )
 from polysched.llvm.math.logarithms import logarithm, logarithm_2, logarithm_10
+from polysched.llvm.math.reciprocals import reciprocal, reciprocal_square_root
 from polysched.llvm.math.trigonometric import cosine, sine, tangent
 
 CONTRACT = ("contract",)
@@ -44,6 +45,7 @@ INDEX = ir.IntType(64)
 BIT = ir.IntType(1)
 
 Emission: TypeAlias = Callable[[ir.IRBuilder, list[Any]], Any]
+_Binary: TypeAlias = Callable[[ir.IRBuilder, Any, Any], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,10 +133,15 @@ def _own(function: Callable[[ir.IRBuilder, Any], Any]) -> Emission:
     return lambda b, v: function(b, v[0])
 
 
-_EXPONENTIALS: Mapping[Operator, Callable[[ir.IRBuilder, Any, Set[str]], Any]] = MappingProxyType(
-    {Operator.EXPONENTIAL: exponential, Operator.EXPONENTIAL_2: exponential_2}
+_BY_FEATURES: Mapping[Operator, Callable[[ir.IRBuilder, Any, Set[str]], Any]] = MappingProxyType(
+    {
+        Operator.EXPONENTIAL: exponential,
+        Operator.EXPONENTIAL_2: exponential_2,
+        Operator.RECIPROCAL: reciprocal,
+        Operator.RECIPROCAL_SQUARE_ROOT: reciprocal_square_root,
+    }
 )
-"""Functions that have instructions of their own on some processors, which give the same bits."""
+"""Functions that have instructions of their own on some processors."""
 
 _OWN: Mapping[Operator, Callable[[ir.IRBuilder, Any], Any]] = MappingProxyType(
     {
@@ -206,16 +213,39 @@ def _floor_divide(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
     if literal is not None and literal.bit_count() == 1:
         # LLVM does not simplify a division with its correction to this shift.
         return builder.ashr(left, constant(left.type, literal.bit_length() - 1))
-    if literal is not None:
-        return _floor_quotient(builder, left, right)
-    zero = constant(left.type, 0)
+    return _signed(_floor_quotient, builder, left, right)
+
+
+def _quotient(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    return _signed(lambda b, x, y: b.sdiv(x, y), builder, left, right)
+
+
+def _signed(divide: _Binary, builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    """Divide by any divisor: 0 as the divisor gives 0, and -1 negates."""
+    if _positive_literal(right) is not None:
+        return divide(builder, left, right)
     is_zero, divisor = _safe_divisor(builder, right)
     # The smallest integer divided by -1 traps as well; negating wraps around.
     is_minus_one = builder.icmp_signed("==", divisor, constant(left.type, -1))
     divisor = builder.select(is_minus_one, constant(left.type, 1), divisor)
-    quotient = _floor_quotient(builder, left, divisor)
-    quotient = builder.select(is_minus_one, builder.neg(left), quotient)
-    return builder.select(is_zero, zero, quotient)
+    quotient = builder.select(is_minus_one, builder.neg(left), divide(builder, left, divisor))
+    return builder.select(is_zero, constant(left.type, 0), quotient)
+
+
+def _rest(divide: _Binary, builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    """The rest of a division of signed integers; 0 if the divisor is 0."""
+    rest = builder.sub(left, builder.mul(divide(builder, left, right), right))
+    if _positive_literal(right) is not None:
+        return rest
+    is_zero, _ = _safe_divisor(builder, right)
+    return builder.select(is_zero, constant(left.type, 0), rest)
+
+
+def _unsigned(
+    divide: Callable[[Any, Any], Any], builder: ir.IRBuilder, left: Any, right: Any
+) -> Any:
+    is_zero, divisor = _safe_divisor(builder, right)
+    return builder.select(is_zero, constant(left.type, 0), divide(left, divisor))
 
 
 def _floor_quotient(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
@@ -232,43 +262,6 @@ def _positive_literal(value: Any) -> int | None:
     lane = value.lane if isinstance(value, Splat) else value
     number = lane.constant if isinstance(lane, ir.Constant) else None
     return number if isinstance(number, int) and number > 0 else None
-
-
-def _modulo(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
-    rest = builder.sub(left, builder.mul(_floor_divide(builder, left, right), right))
-    if _positive_literal(right) is not None:
-        return rest
-    is_zero, _ = _safe_divisor(builder, right)
-    return builder.select(is_zero, constant(left.type, 0), rest)
-
-
-def _unsigned_divide(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
-    is_zero, divisor = _safe_divisor(builder, right)
-    return builder.select(is_zero, constant(left.type, 0), builder.udiv(left, divisor))
-
-
-def _unsigned_modulo(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
-    is_zero, divisor = _safe_divisor(builder, right)
-    return builder.select(is_zero, constant(left.type, 0), builder.urem(left, divisor))
-
-
-def _quotient(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
-    if _positive_literal(right) is not None:
-        return builder.sdiv(left, right)
-    is_zero, divisor = _safe_divisor(builder, right)
-    # The smallest integer divided by -1 traps as well; negating wraps around.
-    is_minus_one = builder.icmp_signed("==", divisor, constant(left.type, -1))
-    divisor = builder.select(is_minus_one, constant(left.type, 1), divisor)
-    quotient = builder.select(is_minus_one, builder.neg(left), builder.sdiv(left, divisor))
-    return builder.select(is_zero, constant(left.type, 0), quotient)
-
-
-def _remainder(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
-    rest = builder.sub(left, builder.mul(_quotient(builder, left, right), right))
-    if _positive_literal(right) is not None:
-        return rest
-    is_zero, _ = _safe_divisor(builder, right)
-    return builder.select(is_zero, constant(left.type, 0), rest)
 
 
 def _absolute(builder: ir.IRBuilder, operand: Any) -> Any:
@@ -321,9 +314,9 @@ _SIGNED: Mapping[Operator, Emission] = MappingProxyType(
     {
         **_SHARED_INTEGER,
         Operator.FLOOR_DIVIDE: lambda b, v: _floor_divide(b, v[0], v[1]),
-        Operator.MODULO: lambda b, v: _modulo(b, v[0], v[1]),
+        Operator.MODULO: lambda b, v: _rest(_floor_divide, b, v[0], v[1]),
         Operator.QUOTIENT: lambda b, v: _quotient(b, v[0], v[1]),
-        Operator.REMAINDER: lambda b, v: _remainder(b, v[0], v[1]),
+        Operator.REMAINDER: lambda b, v: _rest(_quotient, b, v[0], v[1]),
         Operator.SHIFT_RIGHT: lambda b, v: _signed_shift_right(b, v[0], v[1]),
         Operator.MINIMUM: lambda b, v: intrinsic(b, "smin", v),
         Operator.MAXIMUM: lambda b, v: intrinsic(b, "smax", v),
@@ -336,10 +329,10 @@ _SIGNED: Mapping[Operator, Emission] = MappingProxyType(
 _UNSIGNED: Mapping[Operator, Emission] = MappingProxyType(
     {
         **_SHARED_INTEGER,
-        Operator.FLOOR_DIVIDE: lambda b, v: _unsigned_divide(b, v[0], v[1]),
-        Operator.MODULO: lambda b, v: _unsigned_modulo(b, v[0], v[1]),
-        Operator.QUOTIENT: lambda b, v: _unsigned_divide(b, v[0], v[1]),
-        Operator.REMAINDER: lambda b, v: _unsigned_modulo(b, v[0], v[1]),
+        Operator.FLOOR_DIVIDE: lambda b, v: _unsigned(b.udiv, b, v[0], v[1]),
+        Operator.MODULO: lambda b, v: _unsigned(b.urem, b, v[0], v[1]),
+        Operator.QUOTIENT: lambda b, v: _unsigned(b.udiv, b, v[0], v[1]),
+        Operator.REMAINDER: lambda b, v: _unsigned(b.urem, b, v[0], v[1]),
         Operator.SHIFT_RIGHT: lambda b, v: _unsigned_shift_right(b, v[0], v[1]),
         Operator.MINIMUM: lambda b, v: intrinsic(b, "umin", v),
         Operator.MAXIMUM: lambda b, v: intrinsic(b, "umax", v),
@@ -370,9 +363,9 @@ def emit_operator(
     """
     if operator is Operator.SELECT:
         return builder.select(*operands)
-    powers = _EXPONENTIALS.get(operator)
-    if powers is not None and dtype.is_float and (fp_contract or operator not in LIBRARY_UNARY):
-        return powers(builder, operands[0], features)
+    own = _BY_FEATURES.get(operator)
+    if own is not None and dtype.is_float and (fp_contract or operator not in LIBRARY_UNARY):
+        return own(builder, operands[0], features)
     floats = _FLOAT if fp_contract else _UNCONTRACTED
     table = floats if dtype.is_float else _SIGNED if dtype.is_signed else _UNSIGNED
     if operator not in table:

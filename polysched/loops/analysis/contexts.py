@@ -8,7 +8,6 @@ from functools import cached_property
 
 from polysched.ir.expr.expressions import Expression
 from polysched.ir.expr.linear_form import Intervals
-from polysched.loops.analysis.conditions import range_conditions
 from polysched.loops.ir.nodes import For, If, LoopNode, children, map_children, variable_interval
 
 
@@ -22,19 +21,6 @@ class LoopContext:
     def loops(self) -> tuple[For, ...]:
         """The loops around, the outermost first."""
         return tuple(node for node in self.around if isinstance(node, For))
-
-    @cached_property
-    def conditions(self) -> tuple[Expression, ...]:
-        """The conditions that the loops' variables fulfill: their ranges, and those around."""
-        conditions: list[Expression] = []
-        for node in self.around:
-            conditions += range_conditions(node) if isinstance(node, For) else (node,)
-        return tuple(conditions)
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The variables of the loops around, the outermost first."""
-        return tuple(loop.variable for loop in self.loops)
 
     def inside(self, loop: For) -> LoopContext:
         """The context in the body of a loop."""

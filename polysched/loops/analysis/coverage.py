@@ -25,10 +25,10 @@ from polysched.loops.ir.nodes import Assign, LoopNode
 
 @dataclass(frozen=True)
 class Miscovered:
-    """A statement whose instances the loops do not run exactly once, and what they do instead."""
+    """A statement whose instances do not run exactly once, and the fault of the loops."""
 
     statement: str
-    what: str
+    fault: str
 
 
 def miscovered(
@@ -56,8 +56,8 @@ def miscovered(
                 within = instances_in.of(node, reduce(LoopContext.where, bounds, loop_context))
                 beyond = instances.subtract(within)
                 if not beyond.is_empty():
-                    what = f"run {beyond.range().sample_point()} outside of literal bounds"
-                    return Miscovered(node.statement, what)
+                    fault = f"run {beyond.range().sample_point()} outside of literal bounds"
+                    return Miscovered(node.statement, fault)
             runs[node.statement].append(instances)
     for name, statement in statements.items():
         if name in times and _runs_once(statement.domain, runs[name], times[name]):

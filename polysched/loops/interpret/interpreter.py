@@ -36,7 +36,7 @@ def interpreter(
     The lanes of a vector loop run together: a statement reads in all lanes before it writes in any.
     Every entry of an ``Allocate`` makes a new buffer of undefined elements (NaN, large integers).
 
-    The function takes every input and inout array; an output may be given to set what it holds
+    The function takes every input and inout array. An output may be given: its elements remain
     where the program does not write. It raises a `CallError` if an array or parameter does not fit,
     and a `KernelError` for an access outside its array or outside the lifetime of a buffer.
 

@@ -114,7 +114,7 @@ def _replaced(expression: Expression, values: Mapping[str, Expression]) -> Expre
     )
 
 
-def requests(
+def prefetch_specs(
     program: Program, tree: Node, iterators: list[str]
 ) -> Mapping[int, tuple[PrefetchSpec, ...]]:
     """The prefetches of the loops of a tree, by the identity of the loop.

@@ -41,21 +41,21 @@ def guarded_loops(
     tree: Node,
     iterators: list[str],
     known: Intervals,
-    requests: Mapping[int, tuple[PrefetchSpec, ...]],
+    prefetches: Mapping[int, tuple[PrefetchSpec, ...]],
 ) -> LoopNode:
     """The loops of a tree, with a condition around every assignment.
 
     Args:
         program: the scheduled program.
         tree: its schedule tree in execution order.
-        iterators: names of the tree's loops by depth, as used in ``requests``.
+        iterators: names of the tree's loops by depth, as used in ``prefetches``.
         known: intervals of the parameters.
-        requests: the prefetches of loops of the tree, by identity.
+        prefetches: the prefetches of loops of the tree, by identity.
 
     Raises:
         LoweringError: a loop has no affine bounds.
     """
-    generator = _Generator(program, tree, births(program, tree), iterators, requests)
+    generator = _Generator(program, tree, births(program, tree), iterators, prefetches)
     return generator.node(tree, (), known)
 
 
@@ -67,7 +67,7 @@ class _Generator:
     tree: Node
     lifetimes: Mapping[int, list[str]]
     iterators: list[str]
-    requests: Mapping[int, tuple[PrefetchSpec, ...]]
+    prefetches: Mapping[int, tuple[PrefetchSpec, ...]]
 
     def node(self, node: Node, variables: tuple[str, ...], known: Intervals) -> LoopNode:
         match node:
@@ -112,7 +112,7 @@ class _Generator:
         body = self.node(loop.body, variables, inside)
         made = tree_loop(loop, variable, (lower, upper), body, values)
         outer = dict(zip(self.iterators, map(Index, around), strict=False))
-        return with_prefetches(made, self.requests.get(id(loop), ()), outer, {}, inside)
+        return with_prefetches(made, self.prefetches.get(id(loop), ()), outer, {}, inside)
 
     def _ends(self, loop: Loop, variables: tuple[str, ...]) -> tuple[Expression, Expression]:
         """The bounds of a loop for all statements inside; the upper bound is exclusive."""

@@ -40,7 +40,7 @@ def read_ast(
     marks: list[Mark],
     iterators: list[str],
     known: Intervals,
-    requests: Mapping[int, tuple[PrefetchSpec, ...]],
+    prefetches: Mapping[int, tuple[PrefetchSpec, ...]],
 ) -> LoopNode:
     """Convert an AST to the loop IR.
 
@@ -50,12 +50,12 @@ def read_ast(
         marks: the objects that the marks in the AST stand for, by number.
         iterators: the names of the AST's iterators by depth.
         known: intervals of the parameters.
-        requests: prefetches of the tree's loops, by the identity of the loop.
+        prefetches: prefetches of the tree's loops, by the identity of the loop.
 
     Raises:
         LoweringError: the AST contains a construct that the loop IR does not have.
     """
-    return _Reader(program, marks, iterators, requests).node(node, _Scope({}, known, None))
+    return _Reader(program, marks, iterators, prefetches).node(node, _Scope({}, known, None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,13 +85,13 @@ class _Reader:
         program: Program,
         marks: list[Mark],
         iterators: list[str],
-        requests: Mapping[int, tuple[PrefetchSpec, ...]],
+        prefetches: Mapping[int, tuple[PrefetchSpec, ...]],
     ) -> None:
         self.program = program
         self.marks = marks
         self.taken = frozenset((*program.kernel.parameters, *program.arrays))
         self.iterators = iterators
-        self.requests = requests
+        self.prefetches = prefetches
 
     def node(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
         kind = node_kind(node)
@@ -142,7 +142,7 @@ class _Reader:
         unrolled = loop.kind is LoopKind.UNROLLED
         values = self._values(loop, step) if unrolled else UNBOUNDED
         generated = tree_loop(loop, variable, (lower, upper), body, values, step)
-        specs = self.requests.get(id(loop), ())
+        specs = self.prefetches.get(id(loop), ())
         return with_prefetches(generated, specs, scope.values, scope.steps, known)
 
     def _values(self, loop: Loop, step: int) -> Interval:

@@ -141,8 +141,8 @@ class _TreeBuilder:
         ]
         return reduce(isl.MultiUnionPwAff.flat_range_product, columns)
 
-    def _marked(self, schedule: isl.Schedule, what: Mark) -> isl.Schedule:
-        self.marks.append(what)
+    def _marked(self, schedule: isl.Schedule, mark: Mark) -> isl.Schedule:
+        self.marks.append(mark)
         node = schedule.get_root().child(0)
         return node.insert_mark(isl.Id(f"mark{len(self.marks) - 1}")).get_schedule()
 
@@ -161,9 +161,9 @@ def _with_options(node: isl.ScheduleNode, marks: list[Mark]) -> isl.ScheduleNode
     Options come last, because a band with options cannot be moved any more.
     """
     if is_mark(node):
-        what = marks[mark_number(node.mark_get_id())]
-        if isinstance(what, Nest) and what.loops[-1].kind is LoopKind.VECTOR:
-            option = isl.UnionSet(f"{{ atomic[{len(what.loops) - 1}] }}")
+        mark = marks[mark_number(node.mark_get_id())]
+        if isinstance(mark, Nest) and mark.loops[-1].kind is LoopKind.VECTOR:
+            option = isl.UnionSet(f"{{ atomic[{len(mark.loops) - 1}] }}")
             node = node.child(0).band_set_ast_build_options(option).parent()
     for position in range(node.n_children()):
         node = _with_options(node.child(position), marks).parent()

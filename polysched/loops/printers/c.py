@@ -204,8 +204,8 @@ class _Printer:
                 is_literal = isinstance(node.lower, Constant) and isinstance(node.upper, Constant)
                 pragma = f"{UNROLLED} " if is_unrolled and is_literal else ""
                 note = " /* unrolled */" if is_unrolled else ""
-                asked = [f"/* {format_prefetch(one)} */" for one in node.prefetches]
-                inner = _indented([*asked, *self.lines(body)])
+                prefetches = [f"/* {format_prefetch(one)} */" for one in node.prefetches]
+                inner = _indented([*prefetches, *self.lines(body)])
                 return [f"{pragma}{self.loop_head(node)}{note}", *inner, "}"]
             case If(condition=condition, then=then, otherwise=otherwise):
                 result = [self.if_head([condition]), *_indented(self.lines(then))]

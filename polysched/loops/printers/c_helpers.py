@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from polysched.ir.expr.dtypes import DType, NumberKind, f64, i64
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Index, Operation, Parameter
-from polysched.ir.expr.operators import PSEUDO_EXTREMA, Operator
+from polysched.ir.expr.operators import PSEUDO_EXTREMA, RECIPROCALS, Operator
 from polysched.ir.expr.traversal import walk
 from polysched.loops.printers.c_half import half_conversion
 
@@ -71,6 +71,8 @@ _WORDS: Mapping[Operator, str] = MappingProxyType(
         Operator.NUMBER_MAXIMUM: "number_maximum",
         Operator.PSEUDO_MINIMUM: "pseudo_minimum",
         Operator.PSEUDO_MAXIMUM: "pseudo_maximum",
+        Operator.RECIPROCAL: "reciprocal",
+        Operator.RECIPROCAL_SQUARE_ROOT: "reciprocal_square_root",
     }
 )
 
@@ -90,6 +92,7 @@ _ALWAYS = frozenset(
         Operator.NUMBER_MAXIMUM,
     }
     | PSEUDO_EXTREMA
+    | RECIPROCALS
 )
 
 
@@ -191,7 +194,9 @@ def helper_text(helper: Helper) -> str:
     if helper.operator is None:
         return _conversion(helper)
     kind = c_type(helper.dtype)
-    unary = helper.operator in (Operator.NEGATE, Operator.ABSOLUTE, Operator.BIT_NOT)
+    unary = helper.operator in (
+        RECIPROCALS | {Operator.NEGATE, Operator.ABSOLUTE, Operator.BIT_NOT}
+    )
     arguments = f"{kind} a" if unary else f"{kind} a, {kind} b"
     bodies = _FLOAT_BODIES if helper.dtype.is_float else _INTEGER_BODIES
     return _function(kind, helper.name, arguments, bodies[helper.operator](helper.dtype))
@@ -294,7 +299,7 @@ def _shift_left(dtype: DType) -> list[str]:
 def _shift_right(dtype: DType) -> list[str]:
     if not dtype.is_signed:
         return [f"return b < {dtype.bits} ? ({c_type(dtype)})(a >> b) : 0;"]
-    # C leaves it to the compiler what a negative number shifted to the right is.
+    # In C, the result of a right shift of a negative number depends on the compiler.
     return [
         f"int amount = b >= 0 && b < {dtype.bits} ? (int)b : {dtype.bits - 1};",
         f"return ({c_type(dtype)})(a < 0 ? ~(~a >> amount) : a >> amount);",
@@ -345,5 +350,9 @@ _FLOAT_BODIES: Mapping[Operator, Callable[[DType], list[str]]] = MappingProxyTyp
         Operator.NUMBER_MAXIMUM: lambda dtype: ["return a > b || b != b ? a : b;"],
         Operator.PSEUDO_MINIMUM: lambda dtype: ["return b < a ? b : a;"],
         Operator.PSEUDO_MAXIMUM: lambda dtype: ["return b > a ? b : a;"],
+        Operator.RECIPROCAL: lambda dtype: ["return 1 / a;"],
+        Operator.RECIPROCAL_SQUARE_ROOT: lambda dtype: [
+            f"return 1 / sqrt{'f' if dtype.bits == 32 else ''}(a);"
+        ],
     }
 )

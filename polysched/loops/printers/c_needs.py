@@ -1,4 +1,4 @@
-"""What the C text of a loop program needs: types that C has, helper functions, and names."""
+"""Types, helper functions and names for the C text of a loop program."""
 
 from __future__ import annotations
 

@@ -61,8 +61,8 @@ def _lines(program: LoopProgram, node: LoopNode) -> list[str]:
     match node:
         case For(variable=variable, kind=kind, body=body):
             head = f"{kind.value} {variable} in {_range(node)}:"
-            asked = [f"{_INDENT}{format_prefetch(one)}" for one in node.prefetches]
-            return [head, *asked, *_indented(program, body)]
+            prefetches = [f"{_INDENT}{format_prefetch(one)}" for one in node.prefetches]
+            return [head, *prefetches, *_indented(program, body)]
         case If(condition=condition, then=then, otherwise=otherwise):
             lines = [f"if {format_expression(condition)}:", *_indented(program, then)]
             if otherwise is not None:

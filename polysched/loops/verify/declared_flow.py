@@ -21,8 +21,6 @@ class DeclaredFlow:
         results: the sources left in the arrays that the caller sees.
     """
 
-    kernel: Kernel
-    parameters: Mapping[str, int]
     arrays: Mapping[str, AnyArray]
     sources: Sources
     reads: Mapping[tuple[str, Instance], tuple[int, ...]]
@@ -63,7 +61,7 @@ def declared_flow(
     results = {
         name: memory.tags.arrays[name] for name, array in kernel.arrays.items() if array.is_written
     }
-    return DeclaredFlow(kernel, parameters, arrays or {}, sources, reads, results)
+    return DeclaredFlow(arrays or {}, sources, reads, results)
 
 
 def free_reduction(statement: Statement | None) -> Reduction | None:

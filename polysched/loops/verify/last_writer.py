@@ -272,9 +272,11 @@ class _Passing:
         reduction = self.tags.program.kernel.statements[statement].reduction
         return None if reduction is None else reduction.operator
 
-    def _twice(self, instance: Instance, what: str) -> None:
+    def _twice(self, instance: Instance, contribution: str) -> None:
         array = self.node.target.array
-        self._report(MismatchKind.CONTRIBUTION, instance, array, f"{what} once", "a second time")
+        self._report(
+            MismatchKind.CONTRIBUTION, instance, array, f"{contribution} once", "a second time"
+        )
 
     def _touch(
         self,
@@ -326,7 +328,7 @@ class Mismatch:
     found: str
 
     def __str__(self) -> str:
-        what = f"{bracketed(self.statement, self.instance)} {self.kind.value}"
+        text = f"{bracketed(self.statement, self.instance)} {self.kind.value}"
         if self.element:
-            what = f"{what} {self.element}"
-        return f"{what}: declared {self.declared}, here {self.found}"
+            text = f"{text} {self.element}"
+        return f"{text}: declared {self.declared}, here {self.found}"

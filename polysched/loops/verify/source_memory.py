@@ -62,7 +62,6 @@ class SourceMemory:
 class References:
     """The elements that an assignment writes and reads, as functions of the variables."""
 
-    target: str
     written: Subscripts
     reads: tuple[tuple[str, Subscripts], ...]
 
@@ -76,7 +75,6 @@ class References:
             *(load for subscript in target.subscripts for load in loads(subscript)),
         ]
         return cls(
-            target.array,
             compile_tuple(target.subscripts, index),
             tuple((load.array, compile_tuple(load.subscripts, index)) for load in read),
         )

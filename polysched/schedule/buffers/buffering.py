@@ -14,7 +14,7 @@ Only the loops further out reuse its memory, so lanes and threads along the loop
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TypeVar
@@ -27,7 +27,6 @@ from polysched.ir.core.kernel import Array, Role, access_relation
 from polysched.ir.core.tree import Loop, statements
 from polysched.ir.expr.expressions import Constant, Expression
 from polysched.ir.isl.shared_results import equal_values, remembered
-from polysched.schedule.buffers.delinearize import tile_coordinates
 from polysched.schedule.buffers.footprint import (
     element_column,
     extent,
@@ -58,7 +57,6 @@ class Buffering:
             the tile.
         redirect: for each redirected reference, the map from instances to ``[tile, element]``, a
             flat tuple.
-        tile_coordinates: for each statement, functions of its instances that identify the tile.
         first: for an expanded buffer, the smallest value of ``loop``, as a function of the tile.
         own_position: for an expanded buffer, the position of ``each_<loop>`` among its stored
             dimensions.
@@ -73,7 +71,6 @@ class Buffering:
     order: tuple[int, ...]
     lowest: tuple[isl.PwAff, ...]
     redirect: dict[Reference, isl.Map]
-    tile_coordinates: Mapping[str, tuple[isl.PwAff, ...]]
     first: isl.PwAff | None = None
     own_position: int = 0
 
@@ -117,9 +114,8 @@ class Buffering:
 
     def _ends(self, dependence: Dependence) -> list[tuple[isl.PwAff, isl.PwAff]]:
         """Return the coordinates of the source's and the sink's tile, as pairs."""
-        source = self.tile_coordinates[dependence.source.statement]
-        sink = self.tile_coordinates[dependence.sink.statement]
-        return list(zip(source, sink, strict=True))
+        source, sink = dependence.source.statement, dependence.sink.statement
+        return [(loop.values[source], loop.values[sink]) for loop in self.around]
 
 
 def _with_equal(relation: isl.Map, ends: Sequence[tuple[isl.PwAff, isl.PwAff]]) -> isl.Map:
@@ -176,7 +172,6 @@ def plan_buffer(
         raise ScheduleError(
             f"no statement that ever runs below {where} accesses array '{array_name}'"
         )
-    touching = {reference.statement: None for reference in redirect}
     touched = reduce(isl.Set.union, (relation.range() for relation in redirect.values()))
     footprint = from_tiles(touched, len(around))
     tiles = len(around) - expanded
@@ -220,7 +215,6 @@ def plan_buffer(
         order=positions,
         lowest=lowest,
         redirect=redirect,
-        tile_coordinates=tile_coordinates([program.statements[name] for name in touching], around),
         first=first,
         own_position=own_position,
     )

@@ -7,14 +7,12 @@ function of one index, and each follows from the value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gcd
 
 import islpy as isl
 
-from polysched.ir.core.kernel import Statement
-from polysched.ir.core.tree import Loop
 from polysched.ir.isl.extrema import greatest, least
 
 
@@ -40,77 +38,26 @@ def delinearized(function: isl.PwAff, domain: isl.Set, number: isl.Aff) -> list[
         function: the linear index as a function of the instances in ``domain``.
         number: the linear index over the space in which the coordinates are wanted.
     """
-    dimensions = _dimensions([(function, domain)])
-    if dimensions is None:
+    terms = list(_summands(function))
+    if len(terms) < 2:
         return None
-    coordinates = []
-    for dimension in dimensions:
-        offset = number.add_constant_val(isl.Val(-dimension.lowest_rest))
-        coordinate = offset.scale_down_val(isl.Val(dimension.stride)).floor()
-        coordinates.append(Coordinate(dimension.values[0], coordinate))
-        number = number.sub(coordinate.scale_val(isl.Val(dimension.stride)))
-    return coordinates
-
-
-def tile_coordinates(
-    statements: Sequence[Statement], around: Sequence[Loop]
-) -> dict[str, tuple[isl.PwAff, ...]]:
-    """Return, for each statement, functions of its instances that identify the tile.
-
-    Two instances are in the same iteration of the loops ``around`` if and only if the functions of
-    their statements have the same values.
-    """
-    coordinates: dict[str, tuple[isl.PwAff, ...]] = {s.name: () for s in statements}
-    for loop in around:
-        dimensions = _dimensions([(loop.values[s.name], s.domain) for s in statements])
-        for position, statement in enumerate(statements):
-            coordinates[statement.name] += (
-                (loop.values[statement.name],)
-                if dimensions is None
-                else tuple(dimension.values[position] for dimension in dimensions)
-            )
-    return coordinates
-
-
-@dataclass(frozen=True, eq=False)
-class _Dimension:
-    """A dimension of linear indices: its stride, and the coordinate of each linear index.
-
-    The dimensions inside it add at least ``lowest_rest`` and less than ``lowest_rest + stride``.
-    """
-
-    stride: int
-    lowest_rest: int
-    values: tuple[isl.PwAff, ...]
-
-
-def _dimensions(functions: Sequence[tuple[isl.PwAff, isl.Set]]) -> list[_Dimension] | None:
-    """Return the dimensions that linear indices, each with its domain, share, outermost first.
-
-    None if there are fewer than two dimensions, or if the strides differ.
-    """
-    if not functions or len(list(_summands(functions[0][0]))) < 2:
-        return None
-    sums = [list(_summands(function)) for function, _ in functions]
-    strides = [[stride for stride, _ in terms] for terms in sums]
-    if any(other != strides[0] for other in strides):
-        return None
-    dimensions: list[_Dimension] = []
-    low = high = 0  # the range of the sum of all terms further inside
-    for position in reversed(range(len(strides[0]))):
-        stride = strides[0][position]
+    lowest: list[int] = []  # the least sum of the terms further inside
+    low = high = 0
+    for stride, term in reversed(terms):
         if high - low >= stride:
             return None
-        terms = [summands[position][1] for summands in sums]
-        values = tuple(term.scale_down_val(isl.Val(stride)) for term in terms)
-        dimensions.append(_Dimension(stride, low, values))
-        ranges = [_range(term, domain) for term, (_, domain) in zip(terms, functions, strict=True)]
-        known = [ends for ends in ranges if ends is not None]
-        if len(known) < len(ranges):
+        lowest.append(low)
+        ends = _range(term, domain)
+        if ends is None:
             return None
-        low += min(least for least, _ in known)
-        high += max(greatest for _, greatest in known)
-    return dimensions[::-1]
+        low, high = low + ends[0], high + ends[1]
+    coordinates = []
+    for (stride, term), rest in zip(terms, reversed(lowest), strict=True):
+        scale = isl.Val(stride)
+        coordinate = number.add_constant_val(isl.Val(-rest)).scale_down_val(scale).floor()
+        coordinates.append(Coordinate(term.scale_down_val(scale), coordinate))
+        number = number.sub(coordinate.scale_val(scale))
+    return coordinates
 
 
 def indices_of(function: isl.PwAff) -> frozenset[int]:

@@ -21,7 +21,6 @@ from polysched.ir.core.tree import Loop, LoopKind, Node, Sequence, TreePosition,
 from polysched.ir.expr.affine import to_pw_aff
 from polysched.ir.expr.expressions import Expression
 from polysched.ir.isl.extrema import greatest, least
-from polysched.schedule.buffers.delinearize import tile_coordinates
 from polysched.schedule.core.program import Program, one_iteration, prefix_map
 
 
@@ -159,7 +158,7 @@ def unwritten(program: Program, around: tuple[Loop, ...], read: Reference) -> is
         if writer.target.is_data_dependent:
             continue
         ends = (flow.source.statement, read.statement)
-        inside = in_one_iteration(program, flow.relation, ends, around)
+        inside = in_one_iteration(flow.relation, ends, around)
         if access.is_data_dependent:
             written = access_relation(writer, writer.target)
             elements = elements.subtract(inside.reverse().apply_range(written))
@@ -170,13 +169,11 @@ def unwritten(program: Program, around: tuple[Loop, ...], read: Reference) -> is
     return elements.intersect_domain(instances)
 
 
-def in_one_iteration(
-    program: Program, pairs: isl.Map, ends: tuple[str, str], around: tuple[Loop, ...]
-) -> isl.Map:
+def in_one_iteration(pairs: isl.Map, ends: tuple[str, str], around: tuple[Loop, ...]) -> isl.Map:
     """Return the pairs of instances of two statements that share an iteration of the loops."""
-    own = tile_coordinates([program.statements[name] for name in dict.fromkeys(ends)], around)
-    for source, sink in zip(own[ends[0]], own[ends[1]], strict=True):
-        pairs = pairs.intersect(source.eq_map(sink))
+    source, sink = ends
+    for loop in around:
+        pairs = pairs.intersect(loop.values[source].eq_map(loop.values[sink]))
     return pairs
 
 

@@ -10,7 +10,7 @@ import islpy as isl
 
 from polysched.dependence.relations import Dependence, DependenceKind
 from polysched.errors import ScheduleError
-from polysched.ir.core.tree import Leaf, Loop, Node, Sequence, sequence, statements
+from polysched.ir.core.tree import Leaf, Loop, Node, Sequence, map_children, sequence, statements
 from polysched.schedule.core.program import (
     Program,
     is_always_zero,
@@ -48,11 +48,26 @@ def iterations_of_use(
     unused = program.statements[producer].domain.subtract(uses.domain())
     if not unused.is_empty():
         raise ScheduleError(
-            f"instances of '{producer}' have no iteration to run in: loop '{at}' does "
-            f"not read what {unused.sample_point()} produces; declare only what is read, or a "
-            "minimum= of the parameters if it is their smallest values at which nothing reads it"
+            f"some instances of '{producer}' have no iteration to run in: no iteration of loop "
+            f"'{at}' reads the value of {_sample(unused, producer)}; declare only values that are "
+            "read, or minimum= of a parameter, if only the smallest sizes have such instances"
         )
     return uses
+
+
+def _sample(instances: isl.Set, statement: str) -> str:
+    """An instance of a statement in a message, ``P[0,1] with h = 1``."""
+    point = instances.sample_point()
+
+    def value(kind: isl.dim_type, position: int) -> str:
+        return str(point.get_coordinate_val(kind, position))
+
+    indices = ",".join(value(isl.dim_type.set, i) for i in range(instances.dim(isl.dim_type.set)))
+    sizes = ", ".join(
+        f"{instances.get_dim_name(isl.dim_type.param, i)} = {value(isl.dim_type.param, i)}"
+        for i in range(instances.dim(isl.dim_type.param))
+    )
+    return f"{statement}[{indices}]{' with ' if sizes else ''}{sizes}"
 
 
 def first_use(
@@ -137,20 +152,15 @@ def _rebased(program: Program, node: Node, iterations: Mapping[str, isl.PwMultiA
     A loop that the iteration fixes is dropped. A loop with one value in the whole program stays, so
     that a schedule written for all sizes finds it at size 1 too.
     """
-    match node:
-        case Leaf():
-            return node
-        case Sequence(children=children):
-            return sequence([_rebased(program, child, iterations) for child in children])
-        case Loop(values=values):
-            body = _rebased(program, node.body, iterations)
-            lowest = _lowest(program, values, iterations)
-            from_zero = _counted_from(program, values, lowest, iterations)
-            counted = replace(node, values=from_zero, body=body)
-            if is_always_zero(program, counted) and not _is_constant(program, node):
-                return body
-            # isl would lose iterations of a loop rebased to a floor or to several pieces.
-            return counted if _is_linear(lowest) else replace(node, body=body)
+    node = map_children(node, lambda child: _rebased(program, child, iterations))
+    if not isinstance(node, Loop):
+        return node
+    lowest = _lowest(program, node.values, iterations)
+    counted = replace(node, values=_counted_from(program, node.values, lowest, iterations))
+    if is_always_zero(program, counted) and not _is_constant(program, node):
+        return node.body
+    # isl would lose iterations of a loop rebased to a floor or to several pieces.
+    return counted if _is_linear(lowest) else node
 
 
 def _is_constant(program: Program, loop: Loop) -> bool:
@@ -197,15 +207,12 @@ def _is_linear(function: isl.PwAff) -> bool:
 
 
 def _renamed(node: Node, taken: frozenset[str]) -> Node:
-    match node:
-        case Leaf():
-            return node
-        case Sequence(children=children):
-            return sequence([_renamed(child, taken) for child in children])
-        case Loop(name=name):
-            while name in taken:
-                name += "_inner"
-            return replace(node, name=name, body=_renamed(node.body, taken | {name}))
+    if isinstance(node, Loop):
+        name = node.name
+        while name in taken:
+            name += "_inner"
+        node, taken = replace(node, name=name), taken | {name}
+    return map_children(node, lambda child: _renamed(child, taken))
 
 
 def _inserted(node: Node, consumer: str, columns: list[dict[str, isl.PwAff]], inner: Node) -> Node:

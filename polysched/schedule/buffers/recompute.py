@@ -11,7 +11,14 @@ from polysched.dependence.relations import Dependence
 from polysched.dependence.values import contributions
 from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Role, Statement
-from polysched.ir.core.tree import Leaf, Loop, Node, Sequence, path, restrict, sequence, statements
+from polysched.ir.core.tree import (
+    Loop,
+    Node,
+    map_children,
+    path,
+    restrict,
+    statements,
+)
 from polysched.ir.expr.affine import named
 from polysched.schedule.buffers.buffering import plan_buffer
 from polysched.schedule.buffers.copies import redirected_statements
@@ -200,17 +207,13 @@ def _pulled_back(
     node: Node, new: Mapping[str, Statement], instances: Mapping[str, isl.Map]
 ) -> Node:
     """Return the producers' nest with its loops' values as functions of the new instances."""
-    match node:
-        case Leaf():
-            return node
-        case Sequence(children=children):
-            return sequence([_pulled_back(child, new, instances) for child in children])
-        case Loop(values=values, body=body):
-            changed = {}
-            for name, value in values.items():
-                pulled = value.pullback_pw_multi_aff(isl.PwMultiAff.from_map(instances[name]))
-                changed[name] = named(pulled, new[name].indices)
-            return replace(node, values=changed, body=_pulled_back(body, new, instances))
+    if isinstance(node, Loop):
+        changed = {}
+        for name, value in node.values.items():
+            pulled = value.pullback_pw_multi_aff(isl.PwMultiAff.from_map(instances[name]))
+            changed[name] = named(pulled, new[name].indices)
+        node = replace(node, values=changed)
+    return map_children(node, lambda child: _pulled_back(child, new, instances))
 
 
 def _in_buffer(

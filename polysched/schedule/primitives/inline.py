@@ -45,7 +45,7 @@ def inline(program: Program, step: Inline) -> Program:
           statement that writes another array reads it, else ``StepError``.
         - All instances of a read see values of one statement, which is not a reduction, at indices
           that are affine in the reader's, else ``StepError``.
-        - What the value is computed from does not change before the read, else ``StepError``.
+        - The operands of the value do not change before the read, else ``StepError``.
         - The new values have at most 1000 nodes and 60 levels, else ``StepError``.
     """
     require_declared(program, "inline")

@@ -8,6 +8,7 @@ from polysched.errors import ScheduleError
 from polysched.schedule.core.program import Program, initial_program
 from polysched.schedule.primitives.inline import require_declared
 from polysched.simplify.simplified import MOST_ROUNDS, simplified
+from polysched.simplify.tails import with_tails
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,7 @@ class Simplify:
     """Step record of :func:`simplify`, which documents the fields."""
 
     rounds: int = MOST_ROUNDS
+    tails: int = 0
 
 
 def simplify(program: Program, step: Simplify) -> Program:
@@ -27,6 +29,9 @@ def simplify(program: Program, step: Simplify) -> Program:
 
     Args:
         rounds (int): of forwarding, 8 by default; each forwards all definitions by one level.
+        tails (int): if it is positive, sums in any order that read what a later statement of the
+            same loop stores are split: into a multiple of so many terms, which may fill vectors,
+            and the rest, ``<statement>_part1``. Vectors do not wait for stored elements then.
 
     before::
 
@@ -45,10 +50,14 @@ def simplify(program: Program, step: Simplify) -> Program:
 
     Checks:
         - Only ``inline`` and ``simplify`` steps come before, else ``StepError``.
-        - ``rounds`` is positive, else ``StepError``.
+        - ``rounds`` is positive, and ``tails`` is not negative, else ``StepError``.
     """
     if step.rounds < 1:
         raise ScheduleError(f"rounds={step.rounds}; expected a positive integer")
+    if step.tails < 0:
+        raise ScheduleError(f"tails={step.tails}; expected 0 or a positive integer")
     require_declared(program, "simplify")
     kernel = simplified(program.kernel, program.dependences, step.rounds)
+    if step.tails:
+        kernel = with_tails(kernel, step.tails)
     return program if kernel is program.kernel else initial_program(kernel)

@@ -31,7 +31,7 @@ from polysched.vector.ir import (
 )
 from polysched.vector.ir import Sequence as Nodes
 from polysched.vector.passes.tile_configuration import configured, sequence
-from polysched.vector.rewrite import walk_value
+from polysched.vector.rewrite import map_children, walk_value
 from polysched.vector.values import Load, Register
 
 
@@ -126,12 +126,7 @@ class _Holding:
                 return sequence([*result, *self._regions(run)])
             case _ if _is_pure(node):
                 return sequence(self._regions([node]))
-            case Loop(body=body):
-                return replace(node, body=self.node(body))
-            case Branch(then=then, otherwise=otherwise):
-                other = None if otherwise is None else self.node(otherwise)
-                return replace(node, then=self.node(then), otherwise=other)
-        return node
+        return map_children(node, self.node)
 
     def _regions(self, run: list[Node]) -> list[Node]:
         """Cut a run of calls and loops into regions, each as long as the registers suffice."""

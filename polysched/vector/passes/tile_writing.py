@@ -79,14 +79,14 @@ class TileWriter:
         before: list[LoopNode] = []
         after: list[LoopNode] = []
         for load in loads:
-            nodes, tile = self._loaded(load, columns, strategy)
+            nodes, tile = self._moved(load, columns, strategy, is_load=True)
             before += nodes
             assigns = [
                 _with_load(assign, column, number, (load, tile))
                 for number, (assign, column) in enumerate(zip(assigns, columns, strict=True))
             ]
         if store is not None:
-            after, tile = self._stored(store, columns, strategy)
+            after, tile = self._moved(store, columns, strategy, is_load=False)
             assigns = [
                 replace(assign, target=Access(tile, (Constant(number), lane)))
                 for number, assign in enumerate(assigns)
@@ -100,33 +100,23 @@ class TileWriter:
             whole = Allocate(name, whole)
         return whole
 
-    def _loaded(
-        self, load: Strided, columns: list[Column], strategy: TransposeStrategy
+    def _moved(
+        self, access: Strided, columns: list[Column], strategy: TransposeStrategy, *, is_load: bool
     ) -> tuple[list[LoopNode], str]:
-        """The nodes before the copies, and the register array from which the copies load."""
-        rows, turned = self._pair(load, columns)
+        """The nodes that move a tile from or to memory, and the register array of its columns."""
+        rows, transposed = self._pair(access, columns)
         count, lanes = len(columns), columns[0].loop.lanes
-        dtype = self.arrays[load.array].dtype
-        if self._is_interleaved(load, columns):
-            split = _interleaving(rows, turned, count, lanes, dtype, Interleaving.SPLIT)
-            return [*self._vectors(load, columns, rows, is_load=True), split], turned
-        shape = lanes, _power(count)
-        transposed = transposition(rows, turned, shape, dtype, strategy)
-        return [*self._rows(load, columns, rows, is_load=True), transposed], turned
-
-    def _stored(
-        self, store: Strided, columns: list[Column], strategy: TransposeStrategy
-    ) -> tuple[list[LoopNode], str]:
-        """The nodes after the copies, and the register array to which the copies store."""
-        rows, turned = self._pair(store, columns)
-        count, lanes = len(columns), columns[0].loop.lanes
-        dtype = self.arrays[store.array].dtype
-        if self._is_interleaved(store, columns):
-            joined = _interleaving(turned, rows, count, lanes, dtype, Interleaving.JOIN)
-            return [joined, *self._vectors(store, columns, rows, is_load=False)], turned
-        shape = _power(count), lanes
-        transposed = transposition(turned, rows, shape, dtype, strategy)
-        return [transposed, *self._rows(store, columns, rows, is_load=False)], turned
+        dtype = self.arrays[access.array].dtype
+        source, target = (rows, transposed) if is_load else (transposed, rows)
+        if self._is_interleaved(access, columns):
+            kind = Interleaving.SPLIT if is_load else Interleaving.JOIN
+            exchange: LoopNode = _interleaving(source, target, count, lanes, dtype, kind)
+            moves = self._vectors(access, columns, rows, is_load=is_load)
+        else:
+            shape = (lanes, _power(count)) if is_load else (_power(count), lanes)
+            exchange = transposition(source, target, shape, dtype, strategy)
+            moves = self._rows(access, columns, rows, is_load=is_load)
+        return [*moves, exchange] if is_load else [exchange, *moves], transposed
 
     def _pair(self, access: Strided, columns: list[Column]) -> tuple[str, str]:
         """Add register arrays for the rows and the columns of an access."""

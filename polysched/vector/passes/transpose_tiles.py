@@ -46,19 +46,19 @@ def form_tiles(program: LoopProgram, vector_registers: int) -> LoopProgram:
     Raises:
         LoweringError: a vector loop with a directive has no tiles.
     """
-    former = _Former(program, vector_registers)
-    body = former.visit(program.body)
-    former.require_tiles()
-    tiles = former.writer.tiles
+    rewrite = _TransposePass(program, vector_registers)
+    body = rewrite.visit(program.body)
+    rewrite.require_tiles()
+    tiles = rewrite.writer.tiles
     return replace(
         program,
         arrays={**program.arrays, **tiles},
         body=body,
-        registers={**program.registers, **former.writer.sources},
+        registers={**program.registers, **rewrite.writer.sources},
     )
 
 
-class _Former:
+class _TransposePass:
     """One walk over a program, which finds and rewrites the tiles."""
 
     def __init__(self, program: LoopProgram, vector_registers: int) -> None:

@@ -153,7 +153,7 @@ def _mixed(node: Node, state: _State, guards: tuple[Value, ...]) -> tuple[set[st
             for child in nodes:
                 found, state = _mixed(child, state, guards)
                 mixed |= found
-        case Branch(condition=condition, then=then, otherwise=None) if _is_fixed(condition):
+        case Branch(condition=condition, then=then, otherwise=None) if is_fixed(condition):
             mixed, end = _mixed(then, state, (*guards, condition))
             state = {
                 key: state[key] if key in state and state[key].lanes == written.lanes else written
@@ -171,12 +171,12 @@ def _mixed(node: Node, state: _State, guards: tuple[Value, ...]) -> tuple[set[st
             return _mixed_in_loop(node, state, guards)
         case Assign() | Call():
             state = dict(state)
-            is_fixed = node.lanes is None or has_fixed_lanes(node.lanes)
+            keeps_lanes = node.lanes is None or has_fixed_lanes(node.lanes)
             moved = _moved(node)
             for register in _read(node):
                 key = register.array, register.number
                 is_covered = (
-                    is_fixed
+                    keeps_lanes
                     and key in state
                     and set(state[key].guards) <= set(guards)
                     and _covers(state[key].lanes, node.lanes)
@@ -185,7 +185,7 @@ def _mixed(node: Node, state: _State, guards: tuple[Value, ...]) -> tuple[set[st
                     mixed.add(register.array)
             if isinstance(node.target, Keep):
                 register = node.target.register
-                if not is_fixed:
+                if not keeps_lanes:
                     mixed.add(register.array)
                 state[register.array, register.number] = _Written(node.lanes, guards)
         case _:
@@ -227,14 +227,14 @@ def _covers(written: Lanes | None, read: Lanes | None) -> bool:
 
 def _depends(written: _Written, variable: str) -> bool:
     """Whether the bounds of lanes or the guards depend on a loop variable."""
-    outermost = (*_ends(written.lanes), *written.guards)
+    outermost = (*lane_ends(written.lanes), *written.guards)
     inner = (value for end in outermost for value in walk_value(end))
     return any(isinstance(value, Index) and value.name == variable for value in inner)
 
 
 def _read(node: Assign | Call) -> Iterator[Register]:
     """Yield the registers that a statement reads, including registers in its lane bounds."""
-    for outermost in (*statement_values(node), *_ends(node.lanes)):
+    for outermost in (*statement_values(node), *lane_ends(node.lanes)):
         for value in walk_value(outermost):
             if isinstance(value, Register):
                 yield value
@@ -252,7 +252,7 @@ def _moved(node: Assign | Call) -> set[Register]:
     }
 
 
-def _ends(lanes: Lanes | None) -> tuple[Value, ...]:
+def lane_ends(lanes: Lanes | None) -> tuple[Value, ...]:
     """The values that bound the active lanes, or the condition that masks them."""
     active = None if lanes is None else lanes.active
     if isinstance(active, Predicate):
@@ -269,10 +269,10 @@ def has_fixed_lanes(lanes: Lanes) -> bool:
     """
     if isinstance(lanes.active, Predicate):
         return False
-    return all(_is_fixed(end) for end in _ends(lanes))
+    return all(is_fixed(end) for end in lane_ends(lanes))
 
 
-def _is_fixed(value: Value) -> bool:
+def is_fixed(value: Value) -> bool:
     """Whether loops alone can change a value."""
     return not any(isinstance(inner, Load | Unpack | Register) for inner in walk_value(value))
 

@@ -36,6 +36,7 @@ def test_copies_of_a_stencil_share_what_they_read() -> None:
     apart, together = resources(one, "b"), resources(four, "b")
     assert together["loads"] == 2 * apart["loads"], "6 rows for four copies instead of 12"
     assert together["arithmetic"] == 4 * apart["arithmetic"]
+    assert apart["accesses"] > max(apart["loads"], apart["stores"] / 2), "they share a port"
 
 
 def test_gathers_leave_no_room_for_other_instructions() -> None:

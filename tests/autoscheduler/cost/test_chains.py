@@ -84,7 +84,7 @@ def test_tiles_at_the_end_of_a_loop_run_slower() -> None:
     constant = replace(facts, loops=tuple(replace(one, is_constant=True) for one in facts.loops))
     plan = Plan(("i", "s", "j"), "j", 16, vectors=4)
     at_run_time, known = (core_cost(plan.facts(one), MACHINE).cycles for one in (facts, constant))
-    assert at_run_time > 3 * known
+    assert at_run_time > known
 
 
 def test_updates_of_an_integer_in_a_register_take_one_cycle_each() -> None:

@@ -96,3 +96,19 @@ void turn(int n, const float a[restrict n][8], float x[restrict 8][n])
         for schedule in (tiles, tiles.transpose("iv", across="j"))
     )
     assert transposed < 0.7 * gathered
+
+
+def test_a_first_row_pays_for_nothing_inside() -> None:
+    text = """
+void paths(int n, int m, float x[restrict n][m])
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 1; j < m; j++)
+            if (i == 0) x[i][j] = x[i][j - 1] + 1.0f;
+            else x[i][j] = x[i][j - 1] + x[i - 1][j];
+}
+"""
+    program = Schedule(parse_c(text).kernel).program
+    first, rest = (statement_facts(program, name, {"n": 99, "m": 99}) for name in ("x", "x_2"))
+    machine = PRESETS["znver4"]
+    assert core_cost(rest, machine, [first]).cycles == core_cost(rest, machine).cycles

@@ -39,3 +39,11 @@ def test_a_sum_waits_for_an_element_that_it_reads_first() -> None:
 
 def test_a_sum_waits_for_an_element_that_is_written_again_and_again() -> None:
     assert facts(end="x[0] = s;").waits_in == {"i"}
+
+
+def test_a_vector_with_the_element_that_was_stored_last_stalls() -> None:
+    for end, stalls in (("x[i] = s;", {"i"}), ("y[i] = s;", set())):
+        source = SOURCE.format(start="1", term="k", end=end)
+        kernel = parse_c(source).with_fast_math().kernel
+        program = Schedule(kernel).vectorize_reduction("s_2", "k", 8).program
+        assert shared_facts(program, "s_2", {"n": 100}).stalls_in == stalls

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from polysched.bench.c_programs import gallery as races
+from polysched.bench.c_programs import race as races
 from polysched.llvm.export.c_function import CFunction
 from polysched.machine.description import Machine
 from polysched.schedule.schedule import Schedule

@@ -8,7 +8,7 @@ from polysched.bench.pack_bits import PackingData
 from polysched.cli.benchmarks import pack_bits as bench_pack_bits
 from tests.cli.conftest import Polysched
 
-QUICK = "bench pack-bits --type u4 --count 512 --gemv 0 --rounds 1 --seconds 0.2".split()
+QUICK = "bench pack-bits --type u4 --count 512 --rounds 1 --seconds 0.2".split()
 
 
 def test_json_lines(polysched: Polysched) -> None:
@@ -30,13 +30,6 @@ def test_table_with_strategies(polysched: Polysched) -> None:
     assert result.stdout.startswith("| kernel ")
     assert "strategy columns " in result.stdout
     assert "unpack u4 512: " in result.stdout
-
-
-def test_the_product(polysched: Polysched) -> None:
-    arguments = ["64" if one == "0" else one for one in QUICK]
-    result = polysched(*arguments)
-    assert result.exit_code == 0
-    assert "| gemv 64x64    | polysched " in result.stdout
 
 
 def test_a_wrong_result_of_our_own_fails(

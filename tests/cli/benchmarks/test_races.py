@@ -13,6 +13,7 @@ from polysched.bench.measure.speedup import Speedup
 from polysched.cli.benchmarks.races import print_outcome, ratio_table, run_races
 from polysched.cli.failures import ExitCode
 from polysched.cli.options import Racing
+from tests.cli.conftest import Polysched
 
 RESULT = Result("copy", "polysched", 0.5, 10.0, 20.0, 3, 0.0, unit="byte")
 FASTER = Speedup("copy", "numpy", 2.0)
@@ -97,3 +98,10 @@ def test_the_data_of_a_race_is_made_when_it_begins() -> None:
     outcome = run_races(works(), Racing(1, 1e-6, None))
     assert [result.kernel for result in outcome.results] == ["one", "two"]
     assert log.index("run") < log.index("data of two")
+
+
+@pytest.mark.parametrize("command", ["attention", "layers", "quantized"])
+def test_kernels_of_this_machine_take_no_other(polysched: Polysched, command: str) -> None:
+    result = polysched("bench", command, "--machine", "haswell-avx2")
+    assert result.exit_code == ExitCode.BAD_INPUT
+    assert "No such option" in result.stderr

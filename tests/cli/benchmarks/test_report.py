@@ -10,7 +10,7 @@ def test_the_page_has_what_succeeds_and_what_fails(
     polysched: Polysched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sections = (
-        Section("Bits", ("pack-bits", *"--type u1 --count 1024 --gemv 0 --rounds 1".split())),
+        Section("Bits", ("pack-bits", *"--type u1 --count 1024 --rounds 1".split())),
         Section("Broken", ("calls", "--bursts", "0"), is_race=False),
     )
     monkeypatch.setattr("polysched.cli.benchmarks.report.SECTIONS", sections)
@@ -20,7 +20,7 @@ def test_the_page_has_what_succeeds_and_what_fails(
     assert f"wrote {page}" in result.stdout
     assert "'polysched bench calls --bursts 0 --json' failed:" in result.stderr
     text = page.read_text()
-    command = "polysched bench pack-bits --type u1 --count 1024 --gemv 0 --rounds 1 --seconds 0.1"
+    command = "polysched bench pack-bits --type u1 --count 1024 --rounds 1 --seconds 0.1"
     assert f"{command} --json" in text
     assert "geometric mean" in text
     assert "The benchmark failed" in text

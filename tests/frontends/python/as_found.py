@@ -130,3 +130,29 @@ def unpacked(a):
         first, second = a[i, :2]
         total += first * second
     return total
+
+
+def listed(x, y):
+    squares = np.array([v * v + i for i, v in enumerate(x)])
+    peaks = np.array([x[i : i + 3].max() for i in range(0, len(x) - 2, 2)])
+    larger = np.array([a > b for a, b in zip(x, y)])
+    return squares, peaks, larger, np.array([2 * x for x in range(4)])
+
+
+def listed_rows(a):
+    return np.array([row - row.min() for row in a]), np.array([[v, v * v] for v in a[0]])
+
+
+def listed_in_branches(x, alpha):
+    total = 0.0
+    if x[0] < alpha:
+        y = np.array([v + 1 for v in x])
+        total = y.sum()
+    return total
+
+
+def tuples_in_rows(a):
+    out = np.zeros((len(a), 2))
+    for i in range(len(a)):
+        out[i] = a[i].max(), a[i].min()
+    return out

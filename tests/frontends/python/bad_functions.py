@@ -385,5 +385,17 @@ def several_targets(x: "f32[n]"):
     x[0] = x[1] = x[0] + 3
 
 
+def filtered_list(x: "f32[n]"):
+    x[:] = np.array([v for v in x if v > 0])
+
+
+def ragged_list(x: "f32[n]"):
+    x[:3] = np.array([x[i:] for i in range(3)]).sum(axis=0)
+
+
+def typed_list(x: "f32[n]"):
+    x[:] = np.array([v for v in x], np.float32)
+
+
 async def asynchronous(x: "f32[n]"):
     x[0] = 1

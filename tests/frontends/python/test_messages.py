@@ -91,6 +91,9 @@ def test_parts_of_the_language_are_named_in_words() -> None:
         except ValueError:
             return x
 
-    assert "a list comprehension is not supported here" in message(comprehension)
+    assert (
+        "a list comprehension (np.empty makes an array to fill) is not supported here"
+        in message(comprehension)
+    )
     assert "a call whose value is not used, 'print(...)', is not" in message(printing)
     assert "'try' is not supported: compiled code raises no exceptions" in message(trying)

@@ -83,7 +83,7 @@ def test_a_record_itself_is_no_value() -> None:
     def returned(box):
         return box
 
-    with pytest.raises(FrontendError, match="a record, of which only the values can be used"):
+    with pytest.raises(FrontendError, match="a whole dictionary, tuple or record"):
         returned(Box(1.0, 2.0))
 
     @ps.jit

@@ -3,8 +3,9 @@ import random
 import numpy as np
 
 from polysched.fuzz.judge.instances import list_instances
-from polysched.fuzz.judge.timing import ranks, times
+from polysched.fuzz.judge.timing import times
 from polysched.ir.core.tree import executed
+from polysched.ir.semantics.points import ranks
 from polysched.ir.semantics.reference import instances
 from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import matmul

@@ -6,6 +6,7 @@ from polysched.ir.core.tree import (
     Sequence,
     executed,
     loops,
+    map_children,
     path,
     restrict,
     rewrite,
@@ -38,7 +39,7 @@ def shape(node: Node) -> object:
             return [shape(child) for child in children]
 
 
-S, T, U = leaf("S"), leaf("T"), leaf("U")
+S, T, U, V = leaf("S"), leaf("T"), leaf("U"), leaf("V")
 INNER = around("j", sequence([S, T]))
 TREE = around("i", sequence([INNER, U]))
 
@@ -74,6 +75,16 @@ def test_rewrite_of_a_stranger_changes_nothing() -> None:
 def test_rewrite_flattens() -> None:
     changed = rewrite(TREE, INNER, lambda node: INNER.body)
     assert shape(changed) == {"i": ["S", "T", "U"]}
+
+
+def test_children_are_mapped_and_their_sequence_is_flat() -> None:
+    assert shape(map_children(TREE.body, lambda child: sequence([child, V]))) == [
+        {"j": ["S", "T"]},
+        "V",
+        "U",
+        "V",
+    ]
+    assert map_children(S, lambda child: V) is S
 
 
 def test_restricted_to_some_statements() -> None:

@@ -126,7 +126,7 @@ def _open(build: KernelBuilder, **bounds: object) -> None:
     ("declare", "message"),
     [
         (lambda build: KernelBuilder("a b"), "kernel name 'a b' is not an identifier"),
-        (_open, "loops() needs at least one index"),
+        (_open, "loops() takes the bound of each loop by its name, as in loops(i=n)"),
         (
             lambda build: _open(build, n=4),
             "index 'n': the name is in use already, for a parameter; choose",

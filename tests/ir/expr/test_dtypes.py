@@ -1,4 +1,5 @@
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,6 +57,8 @@ def test_numpy_names_and_python_types() -> None:
     [
         ("f23", r"unknown element type 'f23'; did you mean 'f32'\?"),
         ("complex64", "unknown element type 'complex64'"),
+        (np.dtype(">i4"), r"unknown element type dtype\('>i4'\); convert with .astype\('int32'\)"),
+        (np.dtype("longdouble"), r"convert with .astype\('float64'\)"),
         ("i33", "element type 'i33' has 33 bits; integers have 1 to 32 bits, or 64"),
         ("u0", "element type 'u0' has 0 bits"),
         ("i65", "element type 'i65' has 65 bits"),
@@ -64,7 +67,7 @@ def test_numpy_names_and_python_types() -> None:
         ("no such type", "unknown element type 'no such type'; known are 'bf16', 'bool', 'f16'"),
     ],
 )
-def test_unknown_types(what: str, message: str) -> None:
+def test_unknown_types(what: str | np.dtype[Any], message: str) -> None:
     with pytest.raises(KernelError, match=message):
         as_dtype(what)
 

@@ -36,6 +36,7 @@ def test_a_temporary_that_carries_a_value() -> None:
         assert report.private == ("once",)
     text = scalars(carries=True).explain()
     assert "parallel: no, also with private copies of once\n    flow on twice" in text
+    assert "hint: privatize" not in text
 
 
 def test_loops_without_obstacles_need_no_copies() -> None:

@@ -326,7 +326,10 @@ OUT = np.zeros((2, 4, 5, 12), "f4")
         (lambda: ps.conv2d(X[0], W), r"'x' has shape \(6, 7, 8\); expected 4 dimensions"),
         (lambda: ps.conv2d(X, W[0]), "'weight' has shape .* expected 4 dimensions"),
         (lambda: ps.conv2d("no", W), "array 'x' is of type str"),
-        (lambda: ps.conv2d(X, W[:, :, :7]), "'x' has 8 channels and 'weight' 7 input channels"),
+        (
+            lambda: ps.conv2d(X, W[:, :, :7]),
+            "7 input channels; expected 7 channels of 'x' with layout='NHWC'",
+        ),
         (lambda: ps.conv2d(X, W[:0]), "'weight' has shape .* expected positive extents"),
         (lambda: ps.conv2d(X, W, groups=3), "groups=3 does not divide the 8 channels of 'x'"),
         (lambda: ps.conv2d(X, W, groups=8), "groups=8 does not divide the 12 channels of 'weight'"),

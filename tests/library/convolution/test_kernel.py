@@ -13,7 +13,7 @@ from polysched.ir.semantics.memory import AnyArray
 from polysched.legality.check import check
 from polysched.library.convolution.kernel import convolution_kernel
 from polysched.library.convolution.schedule import Tile, convolution_schedule, tile_for
-from polysched.library.convolution.size import Convolution, Finish, Padding
+from polysched.library.convolution.size import Convolution, Epilogue, Padding
 from polysched.lower import compile, show
 from polysched.machine.load import load_machine
 from polysched.user import Schedule
@@ -57,8 +57,8 @@ def operands(size: Convolution, dtype: DType) -> tuple[AnyArray, AnyArray, AnyAr
     return input, filter, bias
 
 
-def finish(*, bias: bool = False, relu: bool = False) -> Finish:
-    return Finish(bias=bias, activation="relu" if relu else None)
+def epilogue(*, bias: bool = False, relu: bool = False) -> Epilogue:
+    return Epilogue(bias=bias, activation="relu" if relu else None)
 
 
 def expected(size: Convolution, input: AnyArray, filter: AnyArray) -> AnyArray:
@@ -92,7 +92,7 @@ def assert_right(
 ) -> Schedule:
     """Return the schedule, which is legal and whose code computes the convolution."""
     input, filter, offset = operands(size, dtype)
-    kernel = convolution_kernel(size, finish(bias=bias, relu=relu), dtype=dtype)
+    kernel = convolution_kernel(size, epilogue(bias=bias, relu=relu), dtype=dtype)
     schedule = convolution_schedule(kernel, MACHINE, threads)
     assert check(schedule).is_legal
     right = expected(size, input, filter)
@@ -207,7 +207,7 @@ def test_nan_reaches_the_pixels_that_read_it() -> None:
     size = planar(1, 5, 5, 2, 16)
     input, filter, _ = operands(size, f32)
     input[0, 1, 2, 0] = np.nan
-    schedule = convolution_schedule(convolution_kernel(size, finish(relu=True)), MACHINE)
+    schedule = convolution_schedule(convolution_kernel(size, epilogue(relu=True)), MACHINE)
     out = compile(schedule, cache=NO_CACHE)(input, filter)
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(out, np.maximum(expected(size, input, filter), 0))
@@ -241,7 +241,7 @@ def test_tile_of_a_machine_with_few_registers() -> None:
 def test_hot_loop() -> None:
     """24 sums in registers; what is multiplied is loaded once, for two channels of the input."""
     schedule = convolution_schedule(
-        convolution_kernel(planar(1, 8, 96, 32, 128), finish(relu=True)), MACHINE
+        convolution_kernel(planar(1, 8, 96, 32, 128), epilogue(relu=True)), MACHINE
     )
     loop = hot_loop(parse(show(schedule, "asm", MACHINE))[0])
     assert loop is not None

@@ -13,7 +13,7 @@ from polysched.legality.check import check
 from polysched.library.convolution.format import Format
 from polysched.library.convolution.kernel import convolution_kernel
 from polysched.library.convolution.schedule import channel_tile, convolution_schedule
-from polysched.library.convolution.size import Convolution, Finish
+from polysched.library.convolution.size import Convolution, Epilogue
 from polysched.lower import compile, show
 from polysched.machine.load import load_machine
 from tests.library.convolution.test_call import NumpyArray, exact, is_specialized
@@ -112,10 +112,10 @@ def test_pairs_of_channels_are_added_by_one_instruction(
     machine: str, form: Format, instruction: str
 ) -> None:
     size = Convolution(1, (6, 24), 7, 40, (3, 3), padding=((1, 1), (1, 1)))
-    finish = Finish(scale=form.stored == i8, bias=True, activation="relu")
+    epilogue = Epilogue(scale=form.stored == i8, bias=True, activation="relu")
     described = load_machine(machine)
     vectors, lanes = channel_tile(40, described, form.total)
-    kernel = convolution_kernel(size, finish, dtype=form, block=vectors * lanes)
+    kernel = convolution_kernel(size, epilogue, dtype=form, block=vectors * lanes)
     schedule = convolution_schedule(kernel, described)
     assert check(schedule).is_legal
     assert instruction in show(schedule, "asm", described)

@@ -31,10 +31,10 @@ def winograd(x: NumpyArray, weight: NumpyArray, bias: Any = None, **options: Any
     width=range(1, 10),
     padding=(0, 1, 2, ((2, 0), (0, 3))),
     channels=((1, 3), (3, 16), (16, 20), (20, 1)),
-    finish=("", "bias relu", "bias residual silu"),
+    epilogue=("", "bias relu", "bias residual silu"),
 )
 def test_images_of_any_size(
-    height: int, width: int, padding: Any, channels: tuple[int, int], finish: str
+    height: int, width: int, padding: Any, channels: tuple[int, int], epilogue: str
 ) -> None:
     sides = padding if isinstance(padding, tuple) else ((padding, padding),) * 2
     if height + sum(sides[0]) < 3 or width + sum(sides[1]) < 3:
@@ -42,12 +42,12 @@ def test_images_of_any_size(
     images = 1 + height % 2
     x, weight = numbers(images, height, width, channels[0]), numbers(3, 3, *channels)
     options: dict[str, Any] = {"padding": sides}
-    if finish:
-        options["activation"] = finish.rsplit(maxsplit=1)[-1]
-    if "residual" in finish:
+    if epilogue:
+        options["activation"] = epilogue.rsplit(maxsplit=1)[-1]
+    if "residual" in epilogue:
         pixels = (n + sum(side) - 2 for n, side in zip((height, width), sides, strict=True))
         options["residual"] = numbers(images, *pixels, channels[1])
-    bias = numbers(channels[1]) if finish else None
+    bias = numbers(channels[1]) if epilogue else None
     right = exact(x, weight, 0 if bias is None else bias, **options)
     found = winograd(x, weight, bias, **options)
     assert found.dtype == np.float32

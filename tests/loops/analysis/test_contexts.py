@@ -16,17 +16,16 @@ def leaves(node: LoopNode) -> list[tuple[str, LoopContext]]:
     ]
 
 
-def test_loops_around_and_what_holds_of_their_variables() -> None:
+def test_loops_and_conditions_around() -> None:
     found = leaves(NEST)
     assert [name for name, _ in found] == ["first", "second", "first"]
-    assert [place.variables for _, place in found] == [("i",), ("i", "j"), ("i", "j")]
-    *ranges, condition = found[1][1].conditions
-    assert ranges == [
-        *found[0][1].conditions,
-        *LoopContext().inside(loop("j", 2, 8, FIRST)).conditions,
+    variables = [[one.variable for one in place.loops] for _, place in found]
+    assert variables == [["i"], ["i", "j"], ["i", "j"]]
+    assert [place.around[len(place.loops) :] for _, place in found] == [
+        (),
+        (i < j,),
+        (~(i < j),),
     ]
-    assert condition == (i < j)
-    assert found[2][1].conditions == (*ranges, ~(i < j))
 
 
 def test_intervals() -> None:
@@ -39,7 +38,7 @@ def test_children_are_changed_with_their_places() -> None:
     seen = []
 
     def noted(node: LoopNode, place: LoopContext) -> LoopNode:
-        seen.append((type(node), place.conditions))
+        seen.append((type(node), place.around))
         return SECOND if node is FIRST else node
 
     choice = If(i < j, FIRST, SECOND)

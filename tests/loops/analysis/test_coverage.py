@@ -36,7 +36,7 @@ def verdict(body: LoopNode) -> str | None:
     """The verdict on loops, which is the same by instances and by the values of two loops."""
     wrong = miscovered(body, DOMAIN, CONTEXT)
     assert miscovered(body, DOMAIN, CONTEXT, {"S": TILES}) == wrong
-    return None if wrong is None else f"{wrong.statement}: {wrong.what}"
+    return None if wrong is None else f"{wrong.statement}: {wrong.fault}"
 
 
 def test_one_loop_over_all() -> None:
@@ -79,7 +79,7 @@ def test_times_that_several_instances_share_prove_nothing() -> None:
     rows = isl.Map("{ S[i] -> [floor(i/4)] : 0 <= i < 12 }")
     lost = miscovered(loop(0, N - 1, run(INDEX)), DOMAIN, CONTEXT, {"S": rows})
     assert lost is not None
-    assert lost.what == "do not run { S[11] }"
+    assert lost.fault == "do not run { S[11] }"
 
 
 def test_literal_bounds_cut_nothing_off() -> None:

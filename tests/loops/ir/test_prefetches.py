@@ -8,7 +8,7 @@ from polysched.ir.core.kernel import Access
 from polysched.ir.core.tree import Leaf, Loop, LoopKind, PrefetchDirective, executed
 from polysched.ir.expr.expressions import Constant, Index
 from polysched.loops.ir.nodes import Assign, Block, For, LoopNode, Prefetch
-from polysched.loops.ir.prefetches import PrefetchSpec, requests
+from polysched.loops.ir.prefetches import PrefetchSpec, prefetch_specs
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
 
@@ -67,7 +67,7 @@ def test_a_value_that_nothing_tells(body: LoopNode) -> None:
 def test_requests_of_a_tree() -> None:
     program = Schedule(kernels.grid(8, 40)).prefetch("x", "i", 2).program
     tree = executed(program.tree)
-    found = requests(program, tree, ["depth.0", "depth.1"])
+    found = prefetch_specs(program, tree, ["depth.0", "depth.1"])
     assert isinstance(tree, Loop)
     (request,) = found[id(tree)]
     assert request.start == (Index("depth.0"), Constant(0))

@@ -14,7 +14,7 @@ from polysched.ir.expr.functions import maximum
 from polysched.loops.analysis.coverage import miscovered
 from polysched.loops.generate import parameter_intervals
 from polysched.loops.ir.nodes import For, If, LoopProgram, walk
-from polysched.loops.ir.prefetches import requests
+from polysched.loops.ir.prefetches import prefetch_specs
 from polysched.loops.isl_ast.guarded import guarded_loops
 from polysched.loops.isl_ast.schedule_tree import iterator_names
 from polysched.loops.verify.last_writer import last_writer_errors
@@ -29,8 +29,8 @@ def guarded(schedule: Schedule) -> LoopProgram:
     kernel, tree = program.kernel, executed(program.tree)
     known = parameter_intervals(kernel.context, kernel.parameters)
     iterators = iterator_names(tree)
-    asked = requests(program, tree, iterators)
-    body = guarded_loops(program, tree, iterators, known, asked)
+    prefetches = prefetch_specs(program, tree, iterators)
+    body = guarded_loops(program, tree, iterators, known, prefetches)
     assert miscovered(body, program.statements, kernel.context) is None
     return LoopProgram(kernel.name, kernel.parameters, kernel.context, known, program.arrays, body)
 

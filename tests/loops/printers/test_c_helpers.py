@@ -41,6 +41,8 @@ from tests.support.interpreting import interpret
 UNARY = (
     Operator.NEGATE,
     Operator.ABSOLUTE,
+    Operator.RECIPROCAL,
+    Operator.RECIPROCAL_SQUARE_ROOT,
     Operator.SQUARE_ROOT,
     Operator.FLOOR,
     Operator.CEILING,

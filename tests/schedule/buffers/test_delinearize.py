@@ -1,7 +1,6 @@
 """Loops that count several indices at once."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import islpy as isl
 import pytest
@@ -10,7 +9,7 @@ from polysched.ir.core.kernel import Statement
 from polysched.ir.core.tree import path
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import i32
-from polysched.schedule.buffers.delinearize import delinearized, indices_of, tile_coordinates
+from polysched.schedule.buffers.delinearize import delinearized
 from polysched.schedule.core.program import Program
 from polysched.schedule.schedule import Schedule
 
@@ -39,21 +38,6 @@ def points(statement: Statement) -> Iterator[isl.Point]:
     found: list[isl.Point] = []
     statement.domain.foreach_point(found.append)
     return iter(found)
-
-
-def test_the_coordinates_identify_the_iteration() -> None:
-    program = collapsed()
-    statement = program.statements["S"]
-    (around, *_) = path(program.tree, "S")
-    columns = tile_coordinates([statement], [around])["S"]
-    assert [sorted(indices_of(column)) for column in columns] == [[0], [1], [2]]
-    seen = {}
-    for point in points(statement):
-        value = around.values["S"].eval(point).to_python()
-        assert (
-            seen.setdefault(value, told := tuple(str(one.eval(point)) for one in columns)) == told
-        )
-    assert len(set(seen.values())) == len(seen) == 2 * 3 * 4
 
 
 def test_a_coordinate_follows_from_the_linear_index() -> None:
@@ -95,18 +79,3 @@ def test_which_functions_are_linear_indices(function: str, last: int, count: int
     zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(domain.get_space()))
     found = delinearized(value, domain, zero)
     assert (1 if found is None else len(found)) == count
-
-
-def test_statements_share_the_places_of_their_numbers() -> None:
-    """5 and 6 are 1*3 + 2 and 2*3 + 0 of the one, and of the other 2*3 - 1 and 2*3 - 0."""
-    program = collapsed()
-    statement = program.statements["S"]
-    up, down = isl.PwAff(f"{SPACE}[(3 i + j)] }}"), isl.PwAff(f"{SPACE}[(3 i - j)] }}")
-    domain = isl.Set(BOX.format(2))
-    (loop, *_) = path(program.tree, "S")
-    both = [replace(statement, name=name, domain=domain) for name in ("up", "down")]
-    one = replace(loop, values={"up": up, "down": down})
-    found = tile_coordinates(both, [one])
-    assert {name: len(columns) for name, columns in found.items()} == {"up": 1, "down": 1}
-    alike = tile_coordinates(both, [replace(loop, values={"up": up, "down": up})])
-    assert {name: len(columns) for name, columns in alike.items()} == {"up": 2, "down": 2}

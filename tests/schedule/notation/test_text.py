@@ -171,7 +171,7 @@ def test_the_place_is_shown() -> None:
         (
             "split('\\d', 4)",
             8 if sys.version_info >= (3, 14) else 7,
-            "invalid escape sequence '\\d'",
+            "invalid escape sequence",
         ),
         ("split('ä', ö)", 12, "ö is a name without quotes"),
         ("split('i', '\0')", 13, "a null character"),

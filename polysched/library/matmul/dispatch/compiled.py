@@ -34,7 +34,7 @@ def product_kernel(
     ``a`` is computed first, and ``b`` is computed in registers.
 
     Products of stored arrays are found on disk by these arguments. A computed operand has a
-    function, whose text does not determine what it computes.
+    function, whose text does not determine its value.
     """
     machine = machine or host()
     make = partial(_made, problem, stacks, epilogue, threads, machine)

@@ -179,7 +179,7 @@ def dispatch(  # noqa: PLR0913  (options by keyword)
     dtype: DType | None = None,
     scales: tuple[Shape, ...] = (),
 ) -> DispatchEntry:
-    """Choose, and compile if needed, what computes the product of two operands.
+    """Choose the code for the product of two operands, and compile it if needed.
 
     Args:
         a: the left operand.

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from polysched.ir.core.cache_lines import LINE_BYTES
 from polysched.ir.core.kernel import Kernel
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     from polysched.user import Schedule
 
 
+PanelAccess: TypeAlias = Literal["near", "far", "packed"]
+"""How a panel of ``b`` is read: in place, in place while the next panel is prefetched, or copied
+before it is used."""
+
+
 @dataclass(frozen=True)
 class TileBlock:
     """A block whose lanes are columns, computed in register tiles.
@@ -39,19 +44,14 @@ class TileBlock:
         lanes: elements of a vector.
         rows: rows of a register tile.
         vectors: vectors of columns of a register tile: the width of a panel.
-        packed: whether each panel of ``b`` is copied before it is used.
+        access: how each panel of ``b`` is read.
     """
 
     dtype: DType
     lanes: int
     rows: int
     vectors: int
-    packed: bool = False
-    arrays: ClassVar[int] = 3
-    parameters: ClassVar[tuple[str, ...]] = (
-        *("tiles", "panels", "missing", "terms", "first"),
-        *("a_row", "a_term", "b_row", "out_row"),
-    )
+    access: PanelAccess = "near"
 
     @property
     def columns(self) -> int:
@@ -61,8 +61,7 @@ class TileBlock:
     @cached_property
     def name(self) -> str:
         """The name of the kernel."""
-        form = "_packed" if self.packed else ""
-        return f"matmul_tiles_{self.rows}x{self.columns}_{self.dtype}{form}"
+        return f"matmul_tiles_{self.rows}x{self.columns}_{self.dtype}_{self.access}"
 
     def schedule(self) -> Schedule:
         """The kernel's schedule: panels of columns, in them tiles of rows, in these the terms."""
@@ -74,7 +73,9 @@ class TileBlock:
             .compute_at("init", at="im")
             .promote("out", at="im", lanes=self.lanes)
         )
-        if self.packed:
+        if self.access == "far":
+            schedule = schedule.prefetch("b", "update.k", of="in", level=1)
+        elif self.access == "packed":
             schedule = schedule.pack("b", "update.in", order=("k", "n"))
             schedule = schedule.vectorize("b_packed.n", self.lanes).unroll("b_packed.n")
             if self.columns * self.dtype.bytes <= 2 * LINE_BYTES:
@@ -96,7 +97,8 @@ class TileBlock:
 class StreamBlock:
     """A block of a few rows that reads ``b`` once, a few whole rows at a time.
 
-    The sums stay in the L1 cache. The terms are whole groups of ``group`` terms.
+    The sums stay in the L1 cache, or in L2. The terms are whole groups of ``group`` terms. Each
+    panel prefetches the one that is ``ahead`` panels further.
     """
 
     dtype: DType
@@ -104,11 +106,7 @@ class StreamBlock:
     rows: int
     vectors: int
     group: int
-    arrays: ClassVar[int] = 3
-    parameters: ClassVar[tuple[str, ...]] = (
-        *("panels", "missing", "groups", "first"),
-        *("a_row", "a_term", "b_row", "out_row"),
-    )
+    ahead: int
 
     @property
     def columns(self) -> int:
@@ -128,6 +126,7 @@ class StreamBlock:
             .split("update.n", self.columns, into=("in", "rn"))
             .reorder("ok", "in", "rk", "update.m", "rn")
             .promote("out", at="update.in", lanes=self.lanes)
+            .prefetch("b", "update.in", ahead=self.ahead, level=2)
             .vectorize("init.n", self.lanes)
             .vectorize("update.rn", self.lanes)
         )
@@ -158,11 +157,6 @@ class DotBlock:
     lanes: int
     rows: int
     columns: int
-    arrays: ClassVar[int] = 3
-    parameters: ClassVar[tuple[str, ...]] = (
-        *("tiles", "panels", "terms", "first"),
-        *("a_row", "b_row", "out_row", "out_column"),
-    )
 
     @cached_property
     def name(self) -> str:
@@ -227,8 +221,6 @@ class TransposeBlock:
 
     dtype: DType
     lanes: int
-    arrays: ClassVar[int] = 2
-    parameters: ClassVar[tuple[str, ...]] = ("columns", "terms", "b_row", "out_row")
 
     @cached_property
     def name(self) -> str:

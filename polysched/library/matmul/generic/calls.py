@@ -45,7 +45,7 @@ Each takes some 5 microseconds to plan. Larger stacks have kernels of their own 
 """
 
 FEWEST_SHARED = 1 << 20
-"""Multiplications of a stack from which on threads share it: some 20 microseconds of work."""
+"""Least multiplications of a stack that threads share: some 20 microseconds of work."""
 
 _KINDS = 4096
 _WRITABLE = ALIGNED | WRITEABLE

@@ -29,26 +29,16 @@ from polysched.runtime.threads import run_on_team
 if TYPE_CHECKING:
     from polysched.user import Schedule
 
+HEADER = 3
+"""Bytes before the object code on disk: whether loops are threaded, and the arguments' numbers."""
+
 
 class Code(Protocol):
-    """A kernel whose description determines its code: its ``repr`` is the key on disk.
-
-    ``arrays`` counts the arrays, ``parameters`` names the parameters.
-    """
+    """A kernel whose description determines its code: its ``repr`` is the key on disk."""
 
     @property
     def name(self) -> str:
         """The name of the kernel."""
-        ...
-
-    @property
-    def arrays(self) -> int:
-        """The number of arrays."""
-        ...
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The names of the parameters."""
         ...
 
     def schedule(self) -> Schedule:
@@ -172,9 +162,9 @@ def _key(block: Code, machine: Machine) -> str:
 def _loaded(
     code: bytes, block: Code, machine: Machine, linker: binding.LLJIT | None = None
 ) -> NativeCode:
-    is_threaded = bool(code[0])
-    entry = Entry(block.name, block.arrays + is_threaded, len(block.parameters) + is_threaded)
-    return NativeCode(block.name, load_object(code[1:], entry, machine, linker).call, is_threaded)
+    is_threaded, pointers, integers = code[:HEADER]
+    native = load_object(code[HEADER:], Entry(block.name, pointers, integers), machine, linker)
+    return NativeCode(block.name, native.call, bool(is_threaded))
 
 
 def object_folder() -> ObjectCache:

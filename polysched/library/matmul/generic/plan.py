@@ -14,6 +14,7 @@ from polysched.ir.expr.dtypes import DType
 from polysched.library.matmul.generic.blocks import (
     Block,
     DotBlock,
+    PanelAccess,
     StreamBlock,
     TileBlock,
     TransposeBlock,
@@ -114,7 +115,7 @@ class Planner:
         size: bytes of an element.
         near: bytes of the L2 cache.
         tallest: the height of a tile by its vectors and whether the last of them is masked.
-        tiles: the tiles of earlier plans, by rows, vectors and packing: their names are computed.
+        tiles: the tiles of earlier plans, by rows, vectors and access: their names are computed.
     """
 
     def __init__(self, machine: Machine, dtype: DType) -> None:
@@ -126,7 +127,7 @@ class Planner:
             for vectors in range(1, WIDEST + 1)
             for is_masked in (False, True)
         }
-        self.tiles: dict[tuple[int, int, bool], TileBlock] = {}
+        self.tiles: dict[tuple[int, int, PanelAccess], TileBlock] = {}
 
     def plan(self, product: Strided, threads: int) -> GenericPlan | None:
         """Plan a product; None if no generic kernel takes operands with these strides."""
@@ -248,7 +249,7 @@ class Planner:
     ) -> None:
         """Add the steps of a product with a row-major ``b``."""
         a, b, out = starts
-        if product.m <= FEW_ROWS and right == B and self._is_streamed(product):
+        if right == B and self._is_streamed(product):
             group = self.machine.costs.streamed_rows
             groups, rest = divmod(product.k, group)
             streamed = product._replace(k=groups * group)
@@ -268,19 +269,22 @@ class Planner:
 
     def _is_streamed(self, product: Strided) -> bool:
         """Whether so few rows read ``b`` that its rows are read from their beginning to end."""
-        far = self.machine.cache_bytes(1 if product.m == 1 else 2)
-        wide = self.machine.costs.wide_row * self.lanes
-        is_far = product.k * product.n * self.size > far
-        group = self.machine.costs.streamed_rows
-        return is_far and product.n >= wide and product.k >= group
+        machine, m, group = self.machine, product.m, self.machine.costs.streamed_rows
+        if m > group or product.k < group or product.n < machine.costs.wide_row * self.lanes:
+            return False
+        far = machine.cache_bytes(3) // 2 if m > FEW_ROWS else machine.cache_bytes(min(m, 2))
+        return product.k * product.n * self.size > far
 
     def _streamed(
         self, product: Strided, starts: tuple[int, int, int], group: int
     ) -> Iterator[Step]:
         a, b, out = starts
         strides = (product.a_row, product.a_term, product.b_term, product.out_row)
-        for vectors, panels, column, missing in self._widths(product.n, 4 // product.m or 1):
-            block = StreamBlock(self.dtype, self.lanes, product.m, vectors, group)
+        costs, registers, m = self.machine.costs, self.machine.vector_registers, product.m
+        width = max(1, min(costs.row_vectors, registers // 2 // m, (registers - 2) // (m + 2)))
+        ahead = -(-costs.prefetch_distance // (width * self.lanes * self.size))
+        for vectors, panels, column, missing in self._widths(product.n, width):
+            block = StreamBlock(self.dtype, self.lanes, product.m, vectors, group, ahead)
             begin = (a, b + column, out + column)
             sizes = (panels, missing, product.k // group, 1)
             yield Step(block, (A, B, OUT), begin, (*sizes, *strides))
@@ -298,6 +302,8 @@ class Planner:
         (m, n, k, a_row, a_term, b_term, _, out_row, _), (a, b, out) = product, starts
         arrays, strides = (A, right, OUT), (a_row, a_term, b_term, out_row)
         is_packed = self._pays_packing(product, width)
+        is_narrow = width * self.lanes * self.size < self.machine.costs.narrow_panel
+        is_far = n * k * self.size > self.near and not is_narrow
         for vectors, panels, column, missing in self._widths(n, width):
             heights = _heights(m, self.tallest[vectors, missing > 0])
             columns, most = vectors * self.lanes, panels
@@ -308,18 +314,23 @@ class Planner:
                 lacking = missing if begin + count == panels else 0
                 row, at = 0, column + begin * columns
                 for height, tiles in heights:
-                    block = self._block(height, vectors, is_packed and tiles >= FEWEST_PACKED)
+                    access: PanelAccess = "near"
+                    if is_packed and tiles >= FEWEST_PACKED:
+                        access = "packed"
+                    elif is_far and not row and panels > 1:
+                        access = "far"
+                    block = self._block(height, vectors, access)
                     corner = (a + row * a_row, b + at, out + row * out_row + at)
                     steps.append(
                         Step(block, arrays, corner, (tiles, count, lacking, k, first, *strides))
                     )
                     row += height * tiles
 
-    def _block(self, height: int, vectors: int, packs: bool) -> TileBlock:
-        block = self.tiles.get((height, vectors, packs))
+    def _block(self, height: int, vectors: int, access: PanelAccess) -> TileBlock:
+        block = self.tiles.get((height, vectors, access))
         if block is None:
-            block = TileBlock(self.dtype, self.lanes, height, vectors, packed=packs)
-            self.tiles[height, vectors, packs] = block
+            block = TileBlock(self.dtype, self.lanes, height, vectors, access)
+            self.tiles[height, vectors, access] = block
         return block
 
     def _tallest(self, vectors: int, is_masked: bool) -> int:
@@ -346,8 +357,8 @@ class Planner:
         panels, vectors = 1 if rest else 0, rest
         if rest == 1 and full and width < WIDEST:
             # A panel of one vector would read all of a for few sums: it joins the last full panel,
-            # and both are one panel or two.
-            full, panels = full - 1, 1 if width >= WIDEST // 2 else 2
+            # and both are one panel or two equal ones.
+            full, panels = full - 1, 1 + width % 2
             vectors = (width + 1) // panels
         if full and (panels or not (missing and self._spills(width))):
             yield width, full, 0, 0 if panels else missing

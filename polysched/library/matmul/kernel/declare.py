@@ -120,7 +120,7 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
             product without such a dimension.
         accumulate: whether ``out`` is updated: the product is added to its previous contents. An
             epilogue gets both instead.
-        epilogue: declares what is applied to each sum before it is stored; None for nothing.
+        epilogue: declares the operations on each sum before it is stored; None for none.
         strides_out: the stride of each dimension of ``out`` in elements, such as ``(ldc, 1)``; None
             for no gaps.
         vnni: the VNNI layout of a copy of ``b``; None for no copy.

@@ -46,7 +46,10 @@ class Config:
         pack_b: whether a panel of ``b`` is packed into a contiguous, aligned buffer.
         prefetch_a: whether each register tile prefetches the rows of ``a`` that the next one reads,
             cache line by cache line. Hardware prefetchers do not follow the beginnings of rows.
-        prefetch_b: whether the copy of each panel of ``b`` prefetches the next panel, row by row.
+        prefetch_b: how many panels ahead ``b`` is prefetched, row by row; 0 for no prefetch. The
+            copy of a packed panel prefetches, else each register tile.
+        prefetch_level: the cache level that ``b`` is prefetched into.
+        prefetch_products: whether ``prefetch_b`` counts products of a stack instead of panels.
         tiles: whether a matrix unit computes the register tile. See
             :mod:`polysched.library.matmul.schedule.tiles`.
         dot_form: whether lanes are terms of a sum instead of columns; the vector of partial sums is
@@ -70,7 +73,9 @@ class Config:
     pack_a: bool = False
     pack_b: bool = True
     prefetch_a: bool = False
-    prefetch_b: bool = False
+    prefetch_b: int = 0
+    prefetch_level: int = 1
+    prefetch_products: bool = False
     tiles: bool = False
     dot_form: bool = False
     split_accumulators: int = 1
@@ -82,8 +87,9 @@ class Config:
             ScheduleError: a field is invalid; the message names it.
         """
         for name, value in vars(self).items():
-            if isinstance(value, int) and not isinstance(value, bool) and value < 1:
-                raise ScheduleError(f"matmul config: {name} is {value}; expected at least 1")
+            least = 0 if name == "prefetch_b" else 1
+            if isinstance(value, int) and not isinstance(value, bool) and value < least:
+                raise ScheduleError(f"matmul config: {name} is {value}; expected at least {least}")
         self.loops  # noqa: B018  (raises)
 
     @property

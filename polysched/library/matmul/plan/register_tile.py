@@ -13,6 +13,7 @@ from polysched.library.matmul.plan.problem import Problem
 from polysched.machine.contraction_model import (
     TileStep,
     cheapest_tile,
+    is_conflicting,
     pieces,
     tallest_tile,
     tile_cycles,
@@ -29,7 +30,7 @@ autoscheduler does without it: a transposed operand is packed more slowly for wi
 
 def with_register_tile(config: Config, problem: Problem, machine: Machine) -> Config:
     """Choose the register tile for the parts of threads."""
-    total, sizes = problem.total, problem.sizes
+    total, sizes, costs = problem.total, problem.sizes, machine.costs
     lanes = machine.lanes(total.bits)
     vectors = -(-sizes.n // lanes)
     candidates = [
@@ -40,7 +41,10 @@ def with_register_tile(config: Config, problem: Problem, machine: Machine) -> Co
         and registers_needed(candidate, machine, total) <= machine.vector_registers
     ]
     sets = row_sets(problem, machine)
-    cycles = [product_cycles(tile, sizes, total, machine, sets) for tile in candidates]
+    line = float(costs.l2_line)
+    if is_conflicting(problem.leading_a * problem.dtype.bytes, machine):
+        line += costs.line_into_l2  # rows in one set of L2 evict each other between two panels
+    cycles = [product_cycles(tile, sizes, total, machine, sets, line) for tile in candidates]
 
     def kinds(candidate: Config) -> int:
         part = part_sizes(candidate, sizes)
@@ -68,12 +72,18 @@ def row_sets(problem: Problem, machine: Machine) -> int | None:
 
 
 def product_cycles(
-    config: Config, sizes: Sizes, total: DType, machine: Machine, sets: int | None = None
+    config: Config,
+    sizes: Sizes,
+    total: DType,
+    machine: Machine,
+    sets: int | None = None,
+    line: float = 0.0,
 ) -> int:
     """Model the cycles of all register tiles of a thread.
 
     If the rows of the result fall into few ``sets`` of the L1 cache, writing the sums of a tile is
-    a lower bound. An ``a`` that fills half of L2 or more is reloaded for each panel of ``b``.
+    a lower bound. An ``a`` that fills half of L2 or more is reloaded for each panel of ``b``, in
+    ``line`` cycles for each of its cache lines.
     """
     part = part_sizes(config, sizes)
     panel_bytes = part.k * config.inner_n * total.bytes
@@ -86,7 +96,7 @@ def product_cycles(
         for vectors, column_count in columns:
             sums = rows * vectors
             step = TileStep(sums, sums, rows + vectors, vectors, slack=LATENCY_SLACK)
-            from_l2 = rows * lines * machine.costs.l2_line
+            from_l2 = rows * lines * line
             computing = tile_cycles(step, part.k, panel_bytes, machine, from_l2)
             conflicts = 0 if sets is None else -(-rows // sets)
             writing = conflicts * machine.costs.conflicting_line

@@ -1,6 +1,6 @@
 """Products on a matrix unit: tiles of AMX for bf16, int8 and uint8.
 
-``b`` is copied into the VNNI layout, whose rows of groups are what the instruction takes. The
+``b`` is copied into the VNNI layout, whose rows of groups are the operands of the instruction. The
 register tile is 2 x 2 tiles of sums: each step of the terms loads four tiles for four products.
 """
 

@@ -114,7 +114,11 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
     if not config.tiles or config.k_threads > 1 or not stores_tiles(schedule, total):
         schedule = _with_transposed_sums(schedule.promote(total, at=tile, lanes=lanes), total)
     if config.prefetch_a:
-        schedule = _with_prefetch(schedule, config)
+        schedule = _with_prefetch_of_a(schedule, config)
+    if config.prefetch_b and not config.pack_b:
+        around = loops_around(schedule, "update")
+        at = next(loop for loop in ("ik_tile", "ik", "in") if loop in around)
+        schedule = _with_prefetch_of_b(schedule, config, f"update.{at}")
     schedule = produced_whole(_packed(schedule, config, loops, lanes, machine), config, lanes)
     return _in_vectors(schedule, config, lanes, tile, machine)
 
@@ -214,7 +218,7 @@ def _packed(
             if at.name == "in":
                 schedule = schedule.unroll(f"{filling}.{order[-1]}")
                 if array == "b" and config.prefetch_b and is_stored:
-                    schedule = schedule.prefetch("b", f"{filling}.{order[0]}", of="in", level=1)
+                    schedule = _with_prefetch_of_b(schedule, config, f"{filling}.{order[0]}")
     return schedule
 
 
@@ -261,7 +265,7 @@ def _instruction(schedule: Schedule, lanes: int, machine: Machine) -> str | None
     return sum_of_products(types, _group_size(schedule), lanes, machine.enabled_features)
 
 
-def _with_prefetch(schedule: Schedule, config: Config) -> Schedule:
+def _with_prefetch_of_a(schedule: Schedule, config: Config) -> Schedule:
     """Prefetch the rows of ``a`` of the next register tile into the L2 cache."""
     if config.pack_a or config.loops.index("im") > config.loops.index("ik"):
         raise ScheduleError(
@@ -276,6 +280,18 @@ def _with_prefetch(schedule: Schedule, config: Config) -> Schedule:
         schedule = schedule.split("update.ik", tiles, into=("ik_line", "ik_tile"))
         loop = "ik_line"
     return schedule.prefetch("a", f"update.{loop}", of="im", level=2)
+
+
+def _with_prefetch_of_b(schedule: Schedule, config: Config, at: str) -> Schedule:
+    """Prefetch the rows of a later panel or product of ``b``, in the loop ``at`` over the terms."""
+    of = "update.in"
+    if config.prefetch_products:
+        stored = schedule.kernel.arrays["b"].dimensions
+        varying = [f"update.{loop}" for loop in stack_loops(schedule.kernel) if loop in stored]
+        if not varying:
+            return schedule
+        of = varying[-1]
+    return schedule.prefetch("b", at, config.prefetch_b, config.prefetch_level, of)
 
 
 def _is_by_columns(schedule: Schedule) -> bool:

@@ -121,10 +121,10 @@ def test_the_absolute_value_of_an_index_stays_affine() -> None:
         (str, 1, "'str' cannot be called"),
         (5, 1, "5 cannot be called"),
         ([], 1, r"\[\] cannot be called"),
-        (np.sqrt, 2, "this call has 2 arguments; expected 1"),
-        (np.where, 2, "this call has 2 arguments; expected 3"),
+        (np.sqrt, 2, "expected 1 argument here; got 2"),
+        (np.where, 2, r"expected np.where\(condition, x, y\)"),
         (max, 1, "this call has 1 arguments; expected at least two"),
-        (float, 2, "this call has 2 arguments; expected 1"),
+        (float, 2, "expected 1 argument here; got 2"),
     ],
 )
 def test_what_cannot_be_called(function: Any, count: int, message: str) -> None:

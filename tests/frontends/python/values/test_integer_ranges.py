@@ -81,6 +81,21 @@ def fibonacci(y: "i64[n]"):
         b = t
 
 
+def longest_run(x: "i64[n]", y: "i64[1]"):
+    best = run = 0
+    for i in range(len(x)):
+        run = run + 1 if x[i] > 0 else 0
+        best = max(best, run)
+    y[0] = best
+
+
+def doubling_runs(x: "i64[n]", y: "i64[1]"):
+    run = 1
+    for i in range(len(x)):
+        run = run + run if x[i] > 0 else 1
+    y[0] = run
+
+
 def exact_quotients(y: "f64[n]", k: "u8[n]", s: int):
     for i in range(len(y)):
         y[i] = int(k[i]) / 3 + s / 7 + (s > 0.5)
@@ -89,6 +104,7 @@ def exact_quotients(y: "f64[n]", k: "u8[n]", s: int):
 def test_index_arithmetic_is_for_all_sizes_that_fit() -> None:
     assert str(read_kernel(products).context) == "[n] -> {  : 0 <= n <= 3037000499 }"
     assert str(read_kernel(counted).context) == "[n, m] -> {  : n >= 0 and m >= 0 }"
+    assert str(read_kernel(longest_run).context) == "[n] -> {  : n >= 0 }"
     assert str(read_kernel(promised).context) == "[n] -> {  : 0 <= n <= 4000 }"
 
 
@@ -106,6 +122,7 @@ def test_a_call_that_would_leave_64_bits_is_refused() -> None:
     [
         (squares, "this Python integer may need 76 bits.* write 'assert n <= ...' for smaller"),
         (fibonacci, "this Python integer may need 65 bits"),
+        (doubling_runs, "this Python integer may need 65 bits"),
         (summed, "this Python integer may need 65 bits"),
         (large_on_the_way, "this Python integer may need 76 bits"),
     ],

@@ -13,6 +13,8 @@ from tests.frontends.scop.calling import assert_as_gcc, needs_gcc
 SEARCHES = [
     "for (int i = 0; i < n; i++) if (x[i] == k) return i; return -1;",
     "int i = 0; while (i < n && x[i] < k) i++; return i;",
+    "int s = k; for (int i = 0; i < n && s * s < 99; i++) s += x[i]; return s;",
+    "int i, s = 0; for (i = 0; s < k && i < n; i++) { s += x[i]; } return s + i;",
     "int i; for (i = m; i < n; i++) if (x[i] + x[n - 1 - i] > k) break; return i;",
     "int s = 0; for (int i = 0; i < n; i++) { s += x[i]; if (s > k) return i; s++; } return -s;",
     "int s = 0; for (int i = 0; i < n; i++) { if (x[i] > k) continue; s++; if (s > 3) break; } "

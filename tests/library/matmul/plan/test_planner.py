@@ -113,9 +113,22 @@ def test_narrow_panels_of_a_streamed_b_are_packed_for_several_tiles_of_rows() ->
     for m, machine, packs in ((16, narrow, True), (12, narrow, False), (40, wide, False)):
         problem = Problem(Sizes(m, 4096, 4096, 1))
         config = plan(problem, machine)
-        assert (config.pack_b, config.prefetch_b) == (packs, packs)
+        assert config.pack_b is packs
+        # A vector of AVX2 is half a line.
+        assert config.prefetch_b == 1 if packs else (config.prefetch_b > 1) is (machine is wide)
         schedule = matmul_schedule(matmul_kernel(m, 4096, 4096), config, machine)
         assert check(schedule).is_legal
+
+
+def test_panels_of_a_b_beyond_half_of_l2_are_prefetched_in_place() -> None:
+    for sizes, level in (((37, 1023, 511), 1), ((37, 1024, 512), 2)):
+        config = plan(Problem(Sizes(*sizes)), AVX512)
+        assert (config.pack_b, config.prefetch_b, config.prefetch_level) == (False, 1, level)
+    assert not plan(Problem(Sizes(64, 64, 64)), AVX512).prefetch_b
+    assert plan(Problem(Sizes(16, 64, 512, 128)), AVX512).prefetch_products
+    assert not plan(Problem(Sizes(16, 64, 512, 2)), AVX512).prefetch_b
+    assert not plan(Problem(Sizes(64, 16, 60_000)), AVX512).prefetch_b  # a single panel
+    assert not plan(Problem(Sizes(37, 1023, 511), b=COMPUTED), AVX512).prefetch_b
 
 
 def test_long_sums_come_in_blocks() -> None:

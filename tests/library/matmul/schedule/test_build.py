@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -56,7 +57,8 @@ FIELDS: list[dict[str, Any]] = [
     {"pack_a": True, "k_block": 5},
     {"prefetch_a": True},
     {"prefetch_a": True, "inner_k": 4, **BLOCKS},
-    {"prefetch_a": True, "m_threads": 2, "n_threads": 2},
+    {"prefetch_a": True, "prefetch_b": 1, "pack_b": False, "m_threads": 2, "n_threads": 2},
+    {"prefetch_b": 3, "prefetch_level": 2, "pack_b": False, "k_block": 4, "inner_k": 4},
 ]
 
 ORDERS = [
@@ -176,6 +178,13 @@ def _instance(statement: Statement, dimension: str, at: int) -> isl.Point:
 def test_batch_in_parallel() -> None:
     config = Config(**{**vars(SMALL), "parallel_batch": True})
     assert_product(matmul_kernel(*SIZES[:3], batch=3), config, threads=2)
+
+
+def test_each_product_of_a_batch_prefetches_the_next() -> None:
+    config = replace(SMALL, pack_b=False, prefetch_b=1, prefetch_products=True)
+    schedule = scheduled(matmul_kernel(*SIZES[:3], batch=3), config)
+    assert "at='update.ik', of='update.batch'" in schedule.trace()
+    assert_product(matmul_kernel(*SIZES[:3], batch=3), config)
 
 
 def test_batch_of_parts() -> None:

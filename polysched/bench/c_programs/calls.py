@@ -1,44 +1,25 @@
-"""Races of the gallery's programs: polysched's schedules beside C compilers."""
+"""Calls of C functions on one set of arguments, and the right results."""
 
 from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from polysched.autoscheduler.driver import optimize_schedule
-from polysched.bench.c_programs.code import (
-    CCompiler,
-    Program,
-    compiled_by,
-    compiled_by_polysched,
-    compiler_kernels,
-)
-from polysched.bench.c_programs.works import Make, uniform
-from polysched.bench.measure.contestant import Contestant, Runner, UnavailableError
-from polysched.bench.measure.race import Result
-from polysched.bench.measure.speedup import OWN, Speedup
+from polysched.bench.c_programs.programs import Program
+from polysched.bench.c_programs.works import uniform
+from polysched.bench.measure.contestant import Runner
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.semantics.memory import concrete_shape
 from polysched.llvm.export.c_function import CFunction
-from polysched.machine.description import Machine
-from polysched.machine.load import as_machine
 from polysched.runtime.memory import aligned_zeros
-from polysched.schedule.schedule import Schedule
 
-PLAIN = "unscheduled"
-AUTO = "auto"
-THREADED = "auto_on_threads"
-"""The autoscheduler's schedule for several threads; its name is also that of a library."""
-ONE_THREAD = "auto on one thread"
-"""What the schedule for several threads is compared with."""
 TOLERANCES = {4: 1e-4, 8: 1e-9}
 """Tolerance relative to an array's largest magnitude, by its type's bytes; integers are exact."""
 _NUMBER = 1.25
@@ -55,14 +36,12 @@ class Calls:
 
     Attributes:
         program: the program.
-        sizes: the values of its parameters, by name.
         arrays: its array arguments, by name.
         originals: initial contents of the arrays that a run both reads and changes.
         written: names of the arrays that hold results.
     """
 
     program: Program
-    sizes: Mapping[str, int]
     arrays: Mapping[str, npt.NDArray[Any]]
     originals: Mapping[str, npt.NDArray[Any]]
     written: tuple[str, ...]
@@ -103,7 +82,7 @@ class Calls:
         if argument.meaning is None:
             value = 0
         elif argument.is_size:
-            value = self.sizes[argument.name]
+            value = self.program.sizes[argument.name]
         else:
             value = self.arrays[argument.meaning].item()
         # numpy's stubs want to know which type it is.
@@ -111,35 +90,24 @@ class Calls:
         return passed(value)
 
 
-def prepared_calls(program: Program, sizes: Mapping[str, int], inputs: Mapping[str, Make]) -> Calls:
-    """Allocate and fill the arguments of a program.
-
-    Args:
-        sizes: a value for each parameter of its kernel.
-        inputs: contents of the arrays that are not drawn from [-1, 1), by name.
-    """
+def prepared_calls(program: Program) -> Calls:
+    """Allocate and fill the arguments of a program."""
     generator = np.random.default_rng(0)
     outside = [a for a in program.kernel.arrays.values() if a.role is not Role.TEMPORARY]
-    arrays = {array.name: _filled(array, sizes, inputs, generator) for array in outside}
+    arrays = {array.name: _filled(array, program, generator) for array in outside}
     changed = [array.name for array in outside if array.role is Role.INOUT]
     return Calls(
         program,
-        sizes,
         arrays,
         {name: arrays[name].copy() for name in changed},
         tuple(array.name for array in outside if array.role in (Role.INOUT, Role.OUTPUT)),
     )
 
 
-def _filled(
-    array: Array,
-    sizes: Mapping[str, int],
-    inputs: Mapping[str, Make],
-    generator: np.random.Generator,
-) -> npt.NDArray[Any]:
-    shape = concrete_shape(array.shape, sizes)
+def _filled(array: Array, program: Program, generator: np.random.Generator) -> npt.NDArray[Any]:
+    shape = concrete_shape(array.shape, program.sizes)
     filled = aligned_zeros(shape, array.dtype.numpy())
-    make = inputs.get(array.name)
+    make = program.inputs.get(array.name)
     if make is not None:
         filled[...] = make(generator, shape)
     elif array.dtype.is_integer:
@@ -175,74 +143,6 @@ class Expected:
         return float(np.abs(array[np.isfinite(array)]).max(initial=0)) or 1.0
 
 
-def expected_results(calls: Calls, folder: Path) -> Expected:
-    """Run the unscheduled program, without FMA contraction, in the order of the source.
-
-    Args:
-        folder: the folder for the compiled code.
-    """
-    program = calls.program
-    plain = compiled_by_polysched(Schedule(program.kernel), program.function, folder, "reference")
-    return Expected(calls.results(plain))
-
-
-def contestants(
-    calls: Calls,
-    expected: Expected,
-    compilers: Sequence[CCompiler],
-    folder: Path,
-    machine: Machine | None = None,
-    *,
-    threads: int | None = None,
-) -> tuple[Contestant, ...]:
-    """polysched with and without the schedule, and the C compilers.
-
-    Args:
-        calls: what is called.
-        expected: the right results.
-        compilers: those of C.
-        folder: for the code that each makes.
-        machine: what polysched compiles for; None for this one.
-        threads: of the autoscheduler. With 1 its schedule runs too, with more also the one for so
-            many threads; None for neither.
-    """
-    program = calls.program
-    plain = Schedule(program.kernel)
-
-    def scheduled(label: str, count: int) -> Runner:
-        free = Schedule(program.free_kernel)
-        found = optimize_schedule(free, as_machine(machine), threads=count)
-        return own(found.schedule, label)
-
-    def own(schedule: Schedule | None, label: str) -> Runner:
-        if schedule is None:
-            raise UnavailableError(f"the gallery has no {program.name}.sched")
-        made = compiled_by_polysched(schedule, program.function, folder, label, machine)
-        return runner_of(calls, expected, made)
-
-    return (
-        Contestant(OWN, partial(own, program.schedule, OWN)),
-        *(
-            Contestant(label, partial(scheduled, label, count))
-            for label, count in ((AUTO, 1), (THREADED, threads or 1))
-            if threads is not None and (label == AUTO or count > 1)
-        ),
-        Contestant(PLAIN, partial(own, plain, PLAIN)),
-        *(compiler_contestant(calls, expected, compiler, folder) for compiler in compilers),
-    )
-
-
-def compiler_contestant(
-    calls: Calls, expected: Expected, compiler: CCompiler, folder: Path
-) -> Contestant:
-    """A C compiler as a contestant; its code goes to ``folder``."""
-
-    def prepare() -> Runner:
-        return runner_of(calls, expected, compiled_by(compiler, calls.program.source, folder))
-
-    return Contestant(compiler.name, prepare, lambda *_: compiler_kernels(compiler))
-
-
 def runner_of(calls: Calls, expected: Expected, library: ctypes.CDLL) -> Runner:
     """Prepare a library that defines the program's function for a race."""
     calls.forget()
@@ -252,21 +152,3 @@ def runner_of(calls: Calls, expected: Expected, library: ctypes.CDLL) -> Runner:
         lambda: expected.comparable({name: calls.arrays[name] for name in calls.written}),
         restore,
     )
-
-
-def speedups(program: str, results: Iterable[Result]) -> tuple[Speedup, ...]:
-    """Compute polysched's speedups over the contestants of a program that are not held back."""
-    by_name = {result.contestant: result for result in results}
-    own = by_name.get(OWN) or by_name.get(PLAIN)
-    if own is None:
-        return ()
-    ratios = [
-        Speedup(program, name, own.fraction_of_peak / other.fraction_of_peak, own.contestant)
-        for name, other in by_name.items()
-        if name not in {OWN, own.contestant, THREADED} and other.held_back is None
-    ]
-    one, several = by_name.get(AUTO), by_name.get(THREADED)
-    if one is not None and several is not None:
-        ratio = several.fraction_of_peak / one.fraction_of_peak
-        ratios.append(Speedup(program, ONE_THREAD, ratio, THREADED))
-    return tuple(ratios)
