@@ -2,7 +2,9 @@
 
 import gc
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 
@@ -30,6 +32,22 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
         monkeypatch.setenv(name, str(home))
     for name in ("POLYSCHED_DEBUG", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Have every second process of pytest-xdist import the test files from the last to the first.
+
+    All processes import all files. If they begin at different ends, each compiles half of the
+    files, and reads what the others have compiled.
+    """
+    config = session.config
+    worker = getattr(config, "workerinput", {}).get("workerid", "gw0")
+    if int(worker.removeprefix("gw")) % 2 == 0 or config.args != config.getini("testpaths"):
+        return
+    for path in sorted(Path(__file__).parent.rglob("test_*.py"), reverse=True):
+        name = ".".join(path.relative_to(config.rootpath).with_suffix("").parts)
+        with suppress(Exception, pytest.skip.Exception):  # the collection reports errors
+            import_module(name)
 
 
 def pytest_collection_finish() -> None:
