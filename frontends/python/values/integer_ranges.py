@@ -259,7 +259,7 @@ def _accumulated(
 
 
 def _alternatives(expression: Expression) -> tuple[Expression, ...]:
-    """Expressions of which one has the value: both sides of a selection or of an extremum."""
+    """The possible values of an expression: both sides of a selection or of an extremum."""
     match expression:
         case Operation(operator=Operator.SELECT, operands=[_, left, right]):
             return (*_alternatives(left), *_alternatives(right))

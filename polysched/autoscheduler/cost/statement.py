@@ -40,7 +40,7 @@ cache. Measured on Zen 4: a knapsack whose rows of 80 KB run four at a time, eac
 beside what the row before has stored, takes 240 us; row by row it takes 180 us.
 """
 NEWEST_CYCLES = 30.0
-"""Cycles of a vector load of which the iteration before has stored one element.
+"""Cycles of a vector load that contains an element stored in the iteration before.
 
 Measured on Zen 4 with sums of vectors that end at the element before their own: the rows of a
 triangular solve of 171 floats take 72 cycles and not 42, the elements of a Cholesky factor of 180

@@ -30,7 +30,7 @@ def simplify(program: Program, step: Simplify) -> Program:
     Args:
         rounds (int): of forwarding, 8 by default; each forwards all definitions by one level.
         tails (int): if it is positive, sums in any order that read what a later statement of the
-            same loop stores are split: into a multiple of so many terms, which may fill vectors,
+            same loop stores are split: into a multiple of ``tails`` terms, which fills vectors,
             and the rest, ``<statement>_part1``. Vectors do not wait for stored elements then.
 
     before::
