@@ -28,11 +28,8 @@ class Layer:
     """One square image in f32, with as much padding as keeps its size at stride 1.
 
     Attributes:
-        network: the network that has this layer.
         extent: rows and columns of the image.
         channels: the channels in and out.
-        kernel: rows and columns of the filter.
-        stride: the stride.
         depthwise: whether each channel has a filter of its own.
     """
 

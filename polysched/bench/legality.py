@@ -43,8 +43,6 @@ class LegalityResult:
     """Times of the checker, and its verdicts on random pairs.
 
     Attributes:
-        outcome: the verdicts on the random pairs.
-        checks: the times for real schedules.
         hostile: the time for a schedule that the checker cannot decide in time.
         limit: the time limit of the checker, wall time in seconds.
     """
@@ -163,10 +161,8 @@ def measure_legality(
     """Judge random pairs, then time the checks.
 
     Args:
-        plan: the number of random pairs and their seeds.
         runs: checks of each real schedule.
         limit: the wall time for the hostile schedule, in seconds.
-        progress: called with a short text before each step.
 
     Raises:
         BenchError: ``runs`` is not positive.

@@ -141,11 +141,6 @@ def contestants(
     For float32, oneDNN races too: torch computes floating-point products with MKL, which is held
     back on processors of other makers. For integers and half types, numpy does not race: it sums
     them in their own type, by plain loops.
-
-    Args:
-        data: the operands.
-        threads: the most threads to use.
-        machine: the machine to compile polysched's code for; None for this machine.
     """
     own = Contestant(OWN, partial(prepare_own, data, threads, machine))
     numpy = Contestant("numpy", partial(prepare_numpy, data, threads), blas_kernels)

@@ -119,9 +119,7 @@ def contestants(
     """polysched, numpy and LLVM's own lowering of the conversion.
 
     Args:
-        data: the elements to pack or unpack.
         strategies: whether each of polysched's strategies races too, by its name.
-        machine: the machine to compile polysched's and LLVM's code for; None for this machine.
     """
     target = machine or load_machine()
     named: tuple[Contestant, ...] = ()

@@ -64,7 +64,6 @@ class PythonResult:
     """The result of one function.
 
     Attributes:
-        function: its name.
         fastmath: whether both compilers may reassociate sums.
         ratio: median of numba's time divided by ``ps.jit``'s, in rounds where both run in turn.
         first_seconds: processor time of the first call of ``ps.jit``, without cached code.
@@ -123,14 +122,7 @@ def race_function(
     seconds: float,
     compiler: Callable[[Function], Function],
 ) -> PythonResult | Refused:
-    """Race one function.
-
-    Args:
-        name: one of `NAMES`.
-        fastmath: see `PythonResult`.
-        seconds: least time of the race.
-        compiler: numba's.
-    """
+    """Race one function."""
     arguments = _works()[name]
     function = getattr(python_functions, name)
     own = jit(fastmath=fastmath)(function)

@@ -75,13 +75,7 @@ def random_data(size: TransposeSize, seed: int = 0) -> Array:
 def contestants(
     data: Array, threads: int, machine: Machine | None = None
 ) -> tuple[Contestant, ...]:
-    """polysched, numpy (on one thread always) and torch, each with an output to write into.
-
-    Args:
-        data: the matrix.
-        threads: the most threads to use.
-        machine: the machine to compile polysched's code for; None for this machine.
-    """
+    """polysched, numpy (on one thread always) and torch, each with an output to write into."""
     return (
         Contestant(OWN, partial(prepare_own, data, threads, machine)),
         Contestant("numpy", partial(prepare_numpy, data), numpy_kernels),

@@ -208,9 +208,6 @@ def _region_answers(
     """Return the answer for each loop that ``polysched compile`` schedules, and its promises.
 
     Args:
-        target: ``FILE.c`` or ``FILE.c:FUNCTION``.
-        reading: the options.
-        quota: the limit on isl's operations.
         refused: why the function has no translation as a whole.
 
     Raises:

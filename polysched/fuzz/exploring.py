@@ -111,12 +111,7 @@ def explore_in(
     seed: int = 0,
     announce: Callable[[Case], None] | None = None,
 ) -> Explored:
-    """Judge some schedules of a random kernel in one mode.
-
-    Args:
-        attempts: the number of random steps to try.
-        seed: the seed to name in failures.
-    """
+    """Judge some schedules of a random kernel in one mode."""
     explored = Explored()
     sketch = random_sketch(integers, _LIMITS[mode](integers))
     explored.counts["kernels"] += 1

@@ -56,7 +56,6 @@ class Fit:
     """Fit of a program to a machine.
 
     Attributes:
-        machine: the machine.
         vectors: the vector loops in which no value fills a register exactly.
         kept: the values kept in registers at one time, in the region that needs the most; and the
             values that more registers would keep.

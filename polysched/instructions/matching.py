@@ -48,14 +48,7 @@ def match_statement(
     value: Expression,
     arrays: Mapping[str, Array],
 ) -> list[Binding] | Mismatch:
-    """Return the ways to compute an assignment with an instruction, by the types of its arrays.
-
-    Args:
-        instruction: the instruction.
-        target: the element that the assignment writes.
-        value: the value of the assignment.
-        arrays: the arrays of the program.
-    """
+    """Return the ways to compute an assignment with an instruction, by the types of its arrays."""
     own = instruction.statement
     pattern = own.value
     name, given = instruction.name, arrays[target.array].dtype

@@ -32,7 +32,6 @@ def extents_of(
 
     Args:
         kernel: a kernel with literal sizes.
-        array: the name of the array.
         dimensions: the names of its dimensions, in any order.
         maker: the function that declares such kernels, for the message.
         unknown: what to take for an extent that is a parameter; by default it is an error.

@@ -48,7 +48,6 @@ def require_dimensions(
     """Check that every name is a dimension of at least one of the statements shown.
 
     Args:
-        program: the scheduled program.
         shown: the statements in the picture.
         names: the names to check.
         kind: the kind of dimension in the message.

@@ -17,8 +17,6 @@ class Dot:
     """All instances of one statement at one place.
 
     Attributes:
-        statement: the statement.
-        place: the place.
         instances: the number of instances; more than 1 if other dimensions are projected out.
         order: the execution rank of the first of them, from 0; instances that run together, as
             lanes of a vector, have equal ranks.

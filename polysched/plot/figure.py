@@ -25,7 +25,6 @@ def plot(schedule: Schedule, view: View | None = None, *, verdict: Verdict | Non
     """Plot a schedule, which need not be legal, as a figure, which notebooks show.
 
     Args:
-        schedule: the schedule.
         view: options of the picture; see :class:`polysched.plot.view.View`.
         verdict: the checker's verdict, if already known.
 

@@ -32,7 +32,6 @@ class Instances:
     """The n instances of one statement.
 
     Attributes:
-        statement: the statement.
         rows: the values of its indices, shape (n, indices).
         places: the values of the picture's dimensions, shape (n, dimensions).
         order: execution ranks from 0 among all statements shown, shape (n,); instances that run
@@ -58,12 +57,10 @@ def instances(
     """Enumerate the instances of the statements shown, at the given sizes.
 
     Args:
-        program: the scheduled program.
         shown: statements, all of which have all the dimensions.
         dimensions: the axes of the picture.
         at: fixed dimensions and their values; ignored for statements that lack them.
         tile: the tile loops; a statement outside of such a loop has the value 0 for it.
-        parameters: the values of the parameters.
 
     Raises:
         TooManyInstancesError: there are too many to enumerate.

@@ -23,7 +23,6 @@ def schedule_html(schedule: Schedule, view: View | None = None) -> str:
     picture takes too long, or the loops cannot be generated.
 
     Args:
-        schedule: the schedule.
         view: options of the picture.
     """
     verdict = check(schedule)

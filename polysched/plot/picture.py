@@ -47,8 +47,6 @@ class Picture:
     """The contents of a picture.
 
     Attributes:
-        kernel: the kernel's name.
-        verdict: the checker's verdict.
         statements: the statements shown, in the kernel's order.
         dimensions: the names of the axes, the horizontal axis first; if there is only one, each
             statement has a row of its own.
@@ -91,7 +89,6 @@ def picture(
     instances, a part of the domain is shown, and the picture says which.
 
     Args:
-        schedule: the schedule.
         view: options of the picture; by default all statements in two dimensions.
         verdict: the checker's verdict, if already known.
 
@@ -287,7 +284,6 @@ def ways_to_shrink(shown: Sequence[str], parameters: Sequence[str]) -> str:
 
     Args:
         shown: the statements in the picture.
-        parameters: the parameters of the kernel.
     """
     ways = [f"use a smaller '{name}' (--size {name}=...)" for name in parameters[:1]]
     if len(shown) > 1:

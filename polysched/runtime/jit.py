@@ -147,7 +147,6 @@ def load_object(
     """Link object code into this process.
 
     Args:
-        code: the object code.
         entry: its entry point.
         machine: the machine that it was compiled for.
         linker: a linker that has linked no code of this entry point; None for a new one.

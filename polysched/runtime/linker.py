@@ -45,7 +45,6 @@ def link_function(
     Args:
         objects: the object files.
         whole: the object file to write.
-        function: the function.
         shared: the variables of the program. Those of the program's other objects take precedence.
 
     Raises:

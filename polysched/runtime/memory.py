@@ -96,7 +96,6 @@ def address(array: np.ndarray[Any, Any], is_simple: bool) -> int:
     """The address of the first element.
 
     Args:
-        array: the array.
         is_simple: whether it is writable and contiguous in row-major order. Then a ctypes view
             gives the address in 0.2 microseconds; ``array.ctypes.data`` takes 1.
     """

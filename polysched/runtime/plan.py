@@ -118,7 +118,6 @@ def bind_names(signature: Signature, positional: int, names: tuple[str, ...]) ->
     them, or all but the outputs.
 
     Args:
-        signature: of the kernel.
         positional: the number of arrays passed by position.
         names: the arrays passed by name.
 

@@ -16,8 +16,6 @@ def element_strides(
 
     Args:
         subject: the argument, for messages.
-        array: its declaration.
-        shape: its extents.
         given: the strides in bytes.
 
     Raises:
@@ -46,8 +44,6 @@ def check_strides(
 
     Args:
         subject: the argument, for messages.
-        array: its declaration.
-        shape: its extents.
         strides: the strides of the argument in elements.
         expected: the declared strides, as numbers.
         where: the parameters, for messages: ``" with lda = 8 (given)"``, or nothing.

@@ -109,8 +109,6 @@ def run_on_team(
 
     Args:
         code: takes the arrays' addresses, the team's, the parameters and the number of threads.
-        addresses: of the arrays.
-        parameters: their values.
         threads: None for this call's share of the usable cores.
 
     Returns:
@@ -126,7 +124,6 @@ def number_of_threads(who: str, given: object) -> int:
 
     Args:
         who: the called function or kernel, for messages.
-        given: the value.
 
     Raises:
         CallError: the value is not a positive integer.

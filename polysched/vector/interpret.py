@@ -369,7 +369,6 @@ class _Machine:
         """The distance of the address from the first element, in elements, or in bits if packed.
 
         Args:
-            access: the access.
             count: the number of elements that all lanes access.
         """
         address = access.address

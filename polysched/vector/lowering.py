@@ -65,9 +65,6 @@ class Lowering:
     """Lower the expressions of a program.
 
     Attributes:
-        arrays: the arrays by name.
-        registers: the names of the register arrays.
-        guarded: the names of the guarded arrays.
         strides: the literal strides of the arrays in memory.
         layouts: the layouts of the same arrays.
         known: intervals of the parameters and variables in scope.

@@ -21,7 +21,6 @@ class LinearArray:
     """An array whose elements are addressed by their distance from the first element.
 
     Attributes:
-        array: the declaration of the array.
         elements: all elements in row-major order.
         numbers: from a distance in elements, or in bits if the array is packed, to the row-major
             number of the element; None if distance and number are equal.

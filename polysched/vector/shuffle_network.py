@@ -135,8 +135,6 @@ def run_network(
     """Apply a network to the rows of a tile, and return the columns.
 
     Args:
-        network: the network.
-        rows: the vectors of the tile.
         join: concatenates vectors.
         shuffle: selects lanes of two vectors by a mask.
         cut: extracts a part of a vector, given its position and the number of parts.

@@ -37,7 +37,6 @@ class Plan:
     Attributes:
         order: the loops, outermost first.
         vector: the loop whose iterations become lanes.
-        lanes: lanes of one vector.
         vectors: vectors side by side.
         starts: the least values of loops that are not 0; tiles then begin with the first iteration.
         jammed: the loops of which some iterations are written out inside all others, with their

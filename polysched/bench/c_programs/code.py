@@ -70,11 +70,7 @@ def compiled_by_polysched(
     """Compile a schedule to a shared library that defines the C function.
 
     Args:
-        schedule: the schedule.
-        function: the C function.
-        folder: the folder for the library.
         label: distinguishes the libraries of one function by their file names.
-        machine: the machine to compile for; None for this machine.
 
     Raises:
         IllegalScheduleError, UnknownLegalityError: the schedule is not proved legal.

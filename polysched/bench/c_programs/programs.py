@@ -30,12 +30,8 @@ class Program:
     """A C function to race.
 
     Attributes:
-        name: the name of its file, without the extension.
-        source: its C file.
         kernel: the kernel that runs as written.
         free_kernel: the kernel of the schedules; its sums may have any order.
-        function: the C function.
-        sizes: the values of the parameters.
         operations: of one call, as the algorithm counts them.
         schedule: the schedule by hand, or None.
         inputs: functions that make the contents of arrays and numbers, by name.

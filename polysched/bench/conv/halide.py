@@ -23,7 +23,6 @@ def prepare_halide(data: ConvolutionData, target_name: str | None = None) -> Run
     by 4, as the application has it.
 
     Args:
-        data: the operands.
         target_name: the target in Halide's notation; None for this host.
 
     Raises:

@@ -142,9 +142,7 @@ def own_contestants(
     """The library's schedules for these operands; each is compiled when it is prepared.
 
     Args:
-        data: the operands.
         machine: the machine to compile for; this host must be able to run its code.
-        cache: the cache of object code; by default the user's.
     """
     return tuple(
         Contestant(name, partial(prepare_own, data, schedule, machine, cache))

@@ -38,7 +38,6 @@ class Contestant:
     """A contestant of a race.
 
     Attributes:
-        name: the contestant's name.
         prepare: compiles, packs constant operands and allocates memory. It is not timed. If it
             raises `UnavailableError`, the contestant is withdrawn and the race goes on.
         kernels: finds out, after the race, which kernels of which library a peer ran. Its arguments

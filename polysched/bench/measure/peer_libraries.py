@@ -89,7 +89,6 @@ def torch_kernels(name: str, run: Callable[[], object]) -> PeerKernels:
     """The kernels that a call of torch runs on.
 
     Args:
-        name: the contestant's name.
         run: calls torch; it is called once more, watched.
 
     Raises:

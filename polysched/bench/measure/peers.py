@@ -33,9 +33,7 @@ class PeerKernels:
     """The library that a peer calls, and the kernels of it that run on this processor.
 
     Attributes:
-        name: the contestant's name.
         library: ``"OpenBLAS"``, ``"MKL"``, ``"gcc"``.
-        version: the library's version.
         architecture: the instruction set or processor that the kernels are compiled for, as the
             library prints it.
         held_back: why these kernels are not the best that this processor could run; None if that
@@ -59,9 +57,6 @@ def peer_kernels(
     """The record of a peer, which is held back if its vectors are narrower than this processor's.
 
     Args:
-        name: the contestant's name.
-        library: the library's name.
-        version: the library's version.
         architecture: the instruction set or processor that the kernels are compiled for; of many
             the name gives the width of vectors.
         bits: the width of the kernels' vectors, if it is known otherwise.

@@ -50,12 +50,7 @@ def _parsed_compilers(
 
 
 def _c_race_options(folder: Path, text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add the arguments and options of both commands.
-
-    Args:
-        folder: the default of ``--folder``.
-        text: the help of ``--folder``.
-    """
+    """Add the arguments and options of both commands."""
     options = (
         click.argument("names", nargs=-1, metavar="[NAME]..."),
         click.option(

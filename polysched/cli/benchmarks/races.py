@@ -48,10 +48,7 @@ def print_outcome(
     """Print results, speedups and peers; exit with an error if polysched was wrong.
 
     Args:
-        context: the context of the command.
-        outcome: the outcome of the races.
         speedups: the speedups of each table of ratios.
-        as_records: print JSON lines, not tables.
     """
     if as_records:
         for record in (*outcome.results, *chain(*speedups)):
@@ -94,7 +91,6 @@ def _print_peers(peers: Iterable[PeerKernels], cleared: Sequence[str], *, as_rec
 
     Args:
         peers: the peers of all races; duplicates are printed once. If empty, nothing is printed.
-        cleared: the names of the variables.
     """
     host = detect_host()
     distinct = tuple(dict.fromkeys(peers))

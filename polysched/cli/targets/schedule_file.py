@@ -46,7 +46,6 @@ class Reading:
 
     Attributes:
         schedule_file: a file of steps that are applied to TARGET's schedule.
-        function: the function of a C file.
         fast_math: whether a C file's floating-point reductions may be reassociated, and products
             and sums contracted to FMAs.
         machine: the argument ``machine`` of TARGET's functions; None for this machine.

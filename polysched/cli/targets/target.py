@@ -33,7 +33,6 @@ class Target:
 
     Attributes:
         label: the TARGET in messages, ``FILE.py:NAME``.
-        schedule: the schedule.
         program: the C program that holds its kernel; None if TARGET is a Python file.
         for_machine: whether a function with a parameter ``machine`` made it.
         is_jit: whether it is the schedule that ``ps.jit`` found for a function.
@@ -64,7 +63,6 @@ def load_target(
     schedule of the file is loaded, else its only kernel.
 
     Args:
-        text: the TARGET as the user wrote it.
         function: the function of a C file.
         machine: the argument ``machine`` of functions; None for their default, else this machine.
         promises: the promises of the callers of a C function.

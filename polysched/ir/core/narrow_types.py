@@ -63,7 +63,6 @@ def narrow_types(
     """Find the types in which a program's integers may be computed.
 
     Args:
-        arrays: by name.
         writes: all assignments of the program.
         fixed: arrays that keep their types, beside those that subscripts read.
     """

@@ -65,7 +65,6 @@ class PrefetchDirective:
     """A prefetch directive of a loop: fetch the elements of an array that a later iteration reads.
 
     Attributes:
-        array: the array.
         distance: the number of iterations of the loop ``of`` to prefetch ahead.
         level: the cache level to fetch into.
         of: the loop whose iterations count: the loop with the directive or a loop around it.
@@ -82,7 +81,6 @@ class InstructionMark:
     """The directive to compute a nest by one machine instruction; each loop of the nest has it.
 
     Attributes:
-        instruction: the name of the instruction.
         loop: the outermost loop of the nest.
         reassociates: whether the instruction adds the terms of a sum in an order of its own.
         is_tile: whether the instruction computes a tile, so that its loops are never written out.

@@ -26,7 +26,6 @@ class Statements:
     """The statements declared so far of one kernel; each is also added to the open loop nest.
 
     Args:
-        symbols: the kernel's parameters and arrays.
         nest: the open loops and conditions, to which statements are added.
     """
 

@@ -38,7 +38,6 @@ def run_reference(
     Args:
         arrays: every input and inout array, which are not modified. An output may be given to set
             its elements that the kernel does not write.
-        parameters: a value for every parameter.
 
     Returns:
         The output and inout arrays by name. Elements of temporaries and of outputs not given are

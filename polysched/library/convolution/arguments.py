@@ -56,12 +56,8 @@ class Request:
     Attributes:
         size: the sizes; one image where there is none.
         epilogue: the operations on each sum: scale, bias, residual and activation.
-        weight: the type of the weights.
-        image: the type of the images.
-        result: the type of the result.
         shape: the shape of the result, channels last.
         is_first: whether images and results are given with channels first.
-        threads: the most threads to use.
         sides: the zeros before and after each dimension, as they are asked for.
         specialize: whether code for these sizes is to run; None to decide by the calls.
     """
@@ -87,7 +83,6 @@ def checked(
         dimensions: dimensions of an image: 1, 2 or 3.
         layouts: the layouts of the arrays by name.
         prepared: the properties of prepared weights.
-        options: the other arguments.
 
     Raises:
         CallError: an argument does not fit.

@@ -34,7 +34,6 @@ class Prepared:
     Attributes:
         shape: the shape in the order HWIO (WIO, DHWIO).
         dtype: the element type of the given weights.
-        groups: the number of groups.
         layout: the layout of the images.
         block: output channels side by side; 0 for weights that keep this order.
         algorithm: ``"winograd"`` for weights transformed for it; None for the direct sum.
@@ -196,8 +195,6 @@ def stored_weights(array: NumpyArray, groups: int, machine: Machine) -> tuple[Nu
 
     Args:
         array: the weights ``[*filter, group_in, channels]``.
-        groups: the number of groups.
-        machine: the machine that runs the kernel.
     """
     *taps, group_in, channels = array.shape
     weight = as_dtype(array.dtype)

@@ -72,7 +72,6 @@ def convolution_schedule(
     """Schedule a kernel of :func:`polysched.library.convolution.kernel.convolution_kernel`.
 
     Args:
-        kernel: the convolution.
         machine: the machine that the schedule is for: a description, the name of a preset, or a
             file; by default this machine.
         threads: the number of threads; a small convolution uses a single thread.

@@ -83,7 +83,6 @@ def sums_kernel(epilogue: Epilogue, block: int) -> Kernel:
     channels.
 
     Args:
-        epilogue: the operations on each sum: scale, bias, residual and activation.
         block: channels side by side in the sums.
     """
     build = KernelBuilder("winograd_sums")
@@ -145,7 +144,6 @@ class WinogradCode:
 
     Attributes:
         epilogue: the operations on the sums; None for the transform of images.
-        is_parallel: whether it runs on several threads.
         block: channels side by side in the sums; without effect on images.
     """
 

@@ -36,10 +36,8 @@ class WinogradPlan:
     """A call with weights for Winograd's algorithm, whose arrays have known layouts.
 
     Attributes:
-        request: the checked arguments.
         groups: the groups of tiles, the largest one first.
         order: the order of the axes of images and residuals with channels last.
-        threads: the threads to use.
         block: output channels side by side in the weights and the sums.
     """
 
@@ -152,7 +150,6 @@ class _Buffers:
     """A part of the image with its padding, its transformed values, and the sums of a group.
 
     Args:
-        request: the checked arguments.
         group: the largest group.
         weights: the weights ``[16, blocks, channels in, block]``.
     """

@@ -25,7 +25,6 @@ class AffineCodes:
 
     Attributes:
         codes: integers of 8 bits, a row for each column of the operand.
-        bits: bits of a code.
         is_signed: whether the codes are signed.
         group: terms that share a factor.
         factor: a row of numbers for each column of the operand.

@@ -139,7 +139,6 @@ class DispatchEntry:
     """The implementation of one kind of call: a function of element type, shape and axes.
 
     Attributes:
-        shape: the shape of the result.
         order: the axes of ``a`` in their new order.
         bits: the unsigned integer type that elements are moved as.
         copy: the compiled copy; None if numpy does the work.

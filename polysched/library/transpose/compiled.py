@@ -49,7 +49,6 @@ class Compiled:
     """A compiled copy and its arguments.
 
     Attributes:
-        kernel: the compiled kernel.
         source_shape: the shape of the kernel's input.
         target_shape: the shape of the kernel's output.
         sizes: the values of the kernel's parameters.
@@ -67,10 +66,7 @@ def compiled_for(movement: Movement, dtype: DType, team: int, machine: Machine) 
     """The compiled copy of at least one element; None if numpy is as fast or faster.
 
     Args:
-        movement: the permutation.
-        dtype: the element type.
         team: the most threads to use.
-        machine: the machine to compile for.
 
     Raises:
         MachineError: code for the machine cannot run here.
@@ -103,9 +99,6 @@ def tile_order_for(movement: Movement, dtype: DType, team: int, machine: Machine
 
     Args:
         movement: the permutation; it moves the last axis.
-        dtype: the element type.
-        team: the number of threads.
-        machine: the machine to compile for.
     """
     size = math.prod(movement.shape) * dtype.bytes
     tile = machine.lanes(dtype.bits)
@@ -155,10 +148,8 @@ def moving_rows(
 
     Args:
         order: as :func:`polysched.library.transpose.rows.rows_kernel` takes it.
-        dtype: the element type.
         is_far: whether the arrays exceed the L2 cache.
         is_shared: whether threads share the work.
-        machine: the machine to compile for.
     """
     kernel, lanes = rows_kernel(order, dtype), machine.lanes(dtype.bits)
     return compile(rows_schedule(kernel, lanes, is_far=is_far, is_shared=is_shared), machine)
@@ -177,11 +168,7 @@ def thin_transposing(
     """Compile the copy from arrays of few columns to few long rows, or back.
 
     Args:
-        columns: the number of columns.
         joins: whether the result has the short rows.
-        dtype: the element type.
-        tile_order: the order of the blocks.
-        machine: the machine to compile for.
     """
     lanes = machine.lanes(dtype.bits)
     kernel = thin_kernel(dtype, columns, lanes, joins=joins)
@@ -196,9 +183,6 @@ def transposing(
 
     Args:
         order: as :func:`polysched.library.transpose.kernel.transpose_kernel` takes it.
-        dtype: the element type.
-        tile_order: the order of the tiles.
-        machine: the machine to compile for.
     """
     tile = machine.lanes(dtype.bits)
     kernel = transpose_kernel(order, dtype, tile)

@@ -23,7 +23,6 @@ def transpose_kernel(order: Sequence[int], dtype: DType, tile: int) -> Kernel:
 
     Args:
         order: the dimension of ``x`` for each dimension of ``y``; it moves the last dimension.
-        dtype: the element type.
         tile: rows and columns of a tile.
 
     Raises:

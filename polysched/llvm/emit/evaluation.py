@@ -32,11 +32,6 @@ class Evaluator:
     """Emit values; holds LLVM's builder and the names in scope.
 
     Args:
-        builder: positioned in a function.
-        parameters: LLVM values of the kernel's parameters.
-        storages: the arrays in memory.
-        registers: the register arrays.
-        variables: LLVM values of the variables of the loops around.
         features: LLVM's names of the instruction sets that explicit intrinsics may use.
     """
 

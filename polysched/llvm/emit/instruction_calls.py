@@ -33,8 +33,6 @@ def emit_call(
     """Emit the intrinsic and return the vector of its results.
 
     Args:
-        builder: positioned at the call.
-        instruction: the instruction.
         before: the vector that the target holds before; None if the instruction does not read it.
         operands: for each input array, a constant, or a pair of a vector of all its elements in
             memory order and their type.

@@ -51,9 +51,7 @@ class CArgument:
     """A parameter of a C function.
 
     Attributes:
-        name: the parameter's name in C.
         dtype: the type of the number, or of the pointer's target; None for void.
-        is_pointer: whether the parameter is a pointer.
         meaning: the array or parameter of the kernel that it stands for; None if it is unused.
         is_size: whether ``meaning`` is a parameter of the kernel.
     """
@@ -91,8 +89,6 @@ class CFunction:
     """Signature of a C function.
 
     Attributes:
-        name: the function's name in C.
-        arguments: the function's parameters in order.
         result: the array of the kernel whose only element is the return value; None for a void
             function.
         fallback: the unscheduled program, which runs for arguments for which the schedule is not
@@ -123,7 +119,6 @@ def emit_c_function(
     Args:
         program: the loops, with the arrays and parameters that ``function`` names as meanings.
         machine: one of :func:`polysched.machine.cpuid.checkable`.
-        function: the signature.
         as_written: the loops of the function's fallback; None if it has none.
 
     Raises:

@@ -56,10 +56,7 @@ def emit_is_valid(
     """Emit the test of whether the scheduled kernel is valid for the arguments of a call (i1).
 
     Args:
-        builder: positioned at the entry of the function.
-        program: the scheduled kernel.
         machine: its instruction sets may be used.
-        fallback: the assumptions.
         meanings: the pointers of arrays and the 64-bit values of parameters, by name.
     """
     parameters = {name: meanings[name] for name in program.parameters}

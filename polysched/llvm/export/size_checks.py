@@ -28,7 +28,6 @@ def emit_exceeds(
     """Emit the test of whether a size of type ``dtype`` exceeds the limits of programs (i1).
 
     Args:
-        builder: positioned at the entry of the function.
         programs: the loops, with limited sizes.
         types: the types of the sizes in C, by name.
         meanings: the 64-bit values of the sizes, by name.

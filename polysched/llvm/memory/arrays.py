@@ -30,7 +30,6 @@ class Storage:
     """The memory of an array.
 
     Attributes:
-        array: the array.
         base: LLVM pointer to the first element.
         strides: elements between consecutive indices of each dimension, each a literal or an i64;
             bits if the array is packed (:mod:`polysched.llvm.memory.packed_layout`).
@@ -69,7 +68,6 @@ class Addresses:
         """The pointer to an element, or to the first byte of a packed element.
 
         Args:
-            storage: the array's memory.
             address: the address of the element, not in bits.
             displacement: a literal to add, in the units of the address.
             is_accessed: whether the next instruction accesses memory at the pointer.

@@ -120,7 +120,6 @@ def prefetch_specs(
     """The prefetches of the loops of a tree, by the identity of the loop.
 
     Args:
-        program: the scheduled program.
         tree: its schedule tree in execution order.
         iterators: the names of isl's iterators by depth.
     """

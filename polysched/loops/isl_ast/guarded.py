@@ -46,7 +46,6 @@ def guarded_loops(
     """The loops of a tree, with a condition around every assignment.
 
     Args:
-        program: the scheduled program.
         tree: its schedule tree in execution order.
         iterators: names of the tree's loops by depth, as used in ``prefetches``.
         known: intervals of the parameters.

@@ -45,7 +45,6 @@ def read_ast(
     """Convert an AST to the loop IR.
 
     Args:
-        program: the scheduled program.
         node: the root of the AST.
         marks: the objects that the marks in the AST stand for, by number.
         iterators: the names of the AST's iterators by depth.

@@ -43,7 +43,6 @@ def isl_ast(program: Program, tree: Node) -> tuple[isl.AstNode, list[Mark]]:
     """Generate isl's AST of a tree.
 
     Args:
-        program: the scheduled program.
         tree: its schedule tree in execution order.
 
     Returns:

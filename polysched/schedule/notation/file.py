@@ -23,8 +23,6 @@ def apply_file(
     """Apply the steps of a schedule file to a schedule.
 
     Args:
-        schedule: the schedule.
-        path: the file.
         instructions: the declared instructions that ``tensorize`` steps may name.
 
     Raises:

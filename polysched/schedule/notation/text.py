@@ -134,9 +134,7 @@ def apply_text(
     """Apply the steps of a text to a schedule.
 
     Args:
-        schedule: the schedule.
         text: one step per line, as for :func:`parse_steps`.
-        filename: for messages.
         instructions: the declared instructions that ``tensorize`` steps may name.
 
     Raises:

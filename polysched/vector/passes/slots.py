@@ -169,8 +169,6 @@ def find_slots(
         hold. They are irrelevant if ``needs_memory`` is false.
 
     Args:
-        array: the array.
-        region: the region.
         budget: the largest number of slots that can be promoted.
         needs_memory: whether slots are loaded before the region and stored after it; these
             transfers must not touch elements that the region does not touch.

@@ -47,7 +47,6 @@ class TileWriter:
     """Generate the loops of register tiles.
 
     Attributes:
-        arrays: the arrays of the program.
         tiles: the register arrays of all tiles so far, in pairs (rows, columns).
         sources: for each register array, the array whose elements it holds.
     """

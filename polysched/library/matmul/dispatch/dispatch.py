@@ -54,9 +54,6 @@ class Task:
     """A product as a kernel computes it.
 
     Attributes:
-        a: the kernel's first operand.
-        b: the kernel's second operand.
-        dtype: the type of the operands' elements.
         product: the sizes and the stack.
         epilogue: what is applied to the sums.
         is_transposed: whether the kernel computes the transposed product. Then ``a`` is the

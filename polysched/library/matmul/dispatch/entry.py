@@ -22,8 +22,6 @@ class DispatchEntry:
     """The kernel that computes one kind of call, and the preparation of its arguments.
 
     Attributes:
-        shape: the shape of the result.
-        dtype: the type of the result.
         kernel: the compiled kernel; None for a product without terms, which is filled with 0.
         is_swapped: whether the kernel takes ``b`` before ``a``.
         left: brings the kernel's first operand into the kernel's form; None if it has that form.

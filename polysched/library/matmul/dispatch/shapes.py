@@ -62,8 +62,6 @@ def product_of(a: Shape, b: Shape, apart: Set[int] = frozenset()) -> Product:
     """Infer the product of operands of two shapes, by the rules of ``numpy.matmul``.
 
     Args:
-        a: the shape of the left operand.
-        b: the shape of the right operand.
         apart: the dimensions that have a gap in memory before them and so cannot be collapsed with
             the next outer one. They are counted from the end: 0 is the rows, 1 is the last
             dimension of the stack.
@@ -144,7 +142,6 @@ def bias_of(bias: Shape, product: Product, name: str = "bias") -> tuple[Bias, in
 
     Args:
         bias: the shape of the bias, or of a scale.
-        product: the product.
         name: what errors call it.
 
     Raises:

@@ -40,9 +40,6 @@ class TileBlock:
     """A block whose lanes are columns, computed in register tiles.
 
     Attributes:
-        dtype: the type of all elements.
-        lanes: elements of a vector.
-        rows: rows of a register tile.
         vectors: vectors of columns of a register tile: the width of a panel.
         access: how each panel of ``b`` is read.
     """
@@ -147,8 +144,6 @@ class DotBlock:
     computes the transposed product.
 
     Attributes:
-        dtype: the type of all elements.
-        lanes: elements of a vector.
         rows: rows of a register tile.
         columns: columns of a register tile.
     """

@@ -62,9 +62,7 @@ class _Kind:
 
     Attributes:
         product: the planned product; None if calls of this kind run specialized code.
-        shape: the shape of the result.
         is_simple: whether the addresses of all arrays are found fast.
-        calls: the number of calls.
     """
 
     product: GenericProduct | None = None

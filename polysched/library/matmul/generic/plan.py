@@ -53,7 +53,6 @@ class Step(NamedTuple):
     """A call of a kernel.
 
     Attributes:
-        block: the kernel.
         arrays: its arrays, by number: operands ``A`` and ``B``, ``OUT``, or ``SCRATCH`` memory.
         starts: their first elements.
         parameters: the values of the kernel's parameters.
@@ -109,9 +108,6 @@ class Planner:
     """Plans products of one element type on one machine.
 
     Attributes:
-        machine: the machine.
-        dtype: the element type.
-        lanes: elements of a vector.
         size: bytes of an element.
         near: bytes of the L2 cache.
         tallest: the height of a tile by its vectors and whether the last of them is masked.

@@ -31,8 +31,6 @@ class EpilogueInput(NamedTuple):
 
     Attributes:
         value: the finished sum.
-        row: the element's row.
-        column: the element's column.
         old: the previous value in ``out``; None unless the kernel updates ``out``.
     """
 
@@ -70,7 +68,6 @@ class Stack(NamedTuple):
     """A dimension of a stack of products.
 
     Attributes:
-        extent: the number of products.
         of_a: whether ``a`` has this dimension; otherwise all products share one ``a``.
         of_b: the same for ``b``.
     """

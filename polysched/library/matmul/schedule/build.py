@@ -66,7 +66,6 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
     Args:
         kernel: the product.
         config: the tiling; it is fitted to the sizes of the problem.
-        machine: the machine with the vectors and registers to use.
 
     Raises:
         ScheduleError: the config cannot be applied; the message gives the reason.
