@@ -33,7 +33,6 @@ _KINDS = [kind.value for kind in DependenceKind]
 
 
 def _names(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    """Parse a list of names such as ``i,j``."""
     return tuple(name for name in map(str.strip, value.split(",")) if name)
 
 

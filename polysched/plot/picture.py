@@ -255,7 +255,6 @@ def _projected(
 
 
 def _parallel_notes(program: Program, shown: Names) -> Names:
-    """A note on each parallel loop, because the order shown is only one of many."""
     enclosing = [loop for name in shown for loop in path(program.tree, name)]
     names = dict.fromkeys(loop.name for loop in enclosing if loop.kind is LoopKind.PARALLEL)
     return tuple(f"loop {name} is parallel: its iterations may run in any order" for name in names)

@@ -100,7 +100,6 @@ def _ways(
 
 
 def _inner_loops(node: Node) -> Iterator[Loop]:
-    """Yield the loops directly in a body."""
     for child in node.children if isinstance(node, Sequence) else (node,):
         if isinstance(child, Loop):
             yield child

@@ -350,7 +350,6 @@ def _result(work: Work, entry: _Entry, runs: Sequence[_Run], peer: PeerKernels |
 
 
 def _spread(fractions: Sequence[float]) -> float:
-    """The interquartile range relative to the median; 0 for a single run."""
     if len(fractions) < 2:
         return 0.0
     low, middle, high = statistics.quantiles(fractions, n=4, method="inclusive")
@@ -358,4 +357,4 @@ def _spread(fractions: Sequence[float]) -> float:
 
 
 def _silent(_: str) -> None:
-    """Progress callback that does nothing."""
+    """Show nothing."""

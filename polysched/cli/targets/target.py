@@ -239,7 +239,6 @@ def _only_kernel(path: Path, module: ModuleType, label: str, parameter: str) -> 
 
 
 def _required(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The parameters without a default, except the machine."""
     return [parameter for parameter in _without_default(function) if not _is_machine(parameter)]
 
 
@@ -253,7 +252,6 @@ def _without_default(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def _takes_machine(function: object) -> bool:
-    """Whether a function has a parameter named ``machine``."""
     return callable(function) and any(map(_is_machine, _parameters(function)))
 
 
@@ -284,7 +282,6 @@ def _may_return(function: Callable[..., Any], *kinds: type) -> bool:
 
 
 def _returned(function: Callable[..., Any]) -> object:
-    """The return annotation of a function; None if it has none."""
     try:
         return typing.get_type_hints(function).get("return")
     except (NameError, AttributeError, TypeError):  # an annotation that cannot be evaluated

@@ -188,6 +188,5 @@ class Statements:
             self._symbols.require_declared(name, node)
 
     def _domain(self, name: str, indices: tuple[str, ...], *, literal: bool = False) -> isl.Set:
-        """The domain; if ``literal``, without the bounds and conditions that use a parameter."""
         points = self._nest.instances(self._symbols.space(name, indices), literal=literal)
         return points.intersect_params(self._symbols.context()).coalesce()

@@ -79,7 +79,6 @@ def occurrences(
 
 
 def _reached(statement: Statement, access: Access, point: SmallPoint) -> isl.Set:
-    """Return the elements that an access may touch at one instance."""
     place = isl.Set.from_point(_place(statement, point))
     return place.apply(access_relation(statement, access))
 

@@ -197,7 +197,6 @@ def _taps(size: Convolution, form: Format) -> dict[str, int]:
 
 
 def _terms(form: Format) -> dict[str, int]:
-    """The loop over the terms of an instruction."""
     return {"t": form.terms} if form.terms > 1 else {}
 
 

@@ -61,7 +61,6 @@ def channel_tile(channels: int, machine: Machine, dtype: DType) -> tuple[int, in
 
 
 def _even_part(extent: int, most: int) -> int:
-    """The largest part when ``extent`` is divided evenly into parts of at most ``most``."""
     parts = -(-extent // most)
     return -(-extent // parts)
 
@@ -145,7 +144,6 @@ _COPIES = ("widen", "fill")
 
 
 def _sums(kernel: Kernel) -> DType:
-    """The type of the sums."""
     return kernel.arrays["sums" if "sums" in kernel.arrays else "out"].dtype
 
 

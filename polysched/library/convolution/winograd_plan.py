@@ -141,7 +141,6 @@ def tile_groups(request: Request, most_bytes: int) -> tuple[TileGroup, ...]:
 
 
 def _parts(count: int, most: int) -> list[range]:
-    """Nearly equal parts of at most ``most`` items, the largest one first."""
     step = -(-count // -(-count // most))
     return [range(first, min(first + step, count)) for first in range(0, count, step)]
 

@@ -125,7 +125,6 @@ def tile_order_for(movement: Movement, dtype: DType, team: int, machine: Machine
 
 
 def _collects(tile: int, pitch: int, machine: Machine) -> bool:
-    """Whether the lines that a tile writes fall into one L1 set and outnumber its ways."""
     if not machine.caches:
         return False
     first = machine.caches[0]
@@ -190,5 +189,4 @@ def transposing(
 
 
 def _pitch(shape: Sequence[int], axis: int) -> int:
-    """The stride of an axis in elements."""
     return math.prod(shape[axis + 1 :])

@@ -50,7 +50,6 @@ def unpack_multishift(builder: ir.IRBuilder, packed: Any, conversion: Conversion
 
 
 def _field(conversion: Conversion) -> int:
-    """The number of packed bits of one 64-bit lane."""
     return 64 // conversion.container * conversion.bits
 
 

@@ -119,7 +119,6 @@ class Buffering:
 
 
 def _with_equal(relation: isl.Map, ends: Sequence[tuple[isl.PwAff, isl.PwAff]]) -> isl.Map:
-    """Return the pairs of a relation whose coordinates are equal."""
     for source, sink in ends:
         relation = relation.intersect(equal_values(source, sink))
     return relation

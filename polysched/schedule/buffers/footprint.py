@@ -101,7 +101,6 @@ def extent(footprint: isl.Map, lowest: isl.PwAff, position: int, unbounded: str)
 
 
 def _offsets(column: isl.Map, lowest: isl.PwAff) -> isl.Set:
-    """Return the distances of a tile's subscripts from its smallest one."""
     starts = isl.Map.from_pw_aff(lowest).reset_tuple_id(isl.dim_type.in_)
     return starts.intersect_domain(column.domain()).reverse().apply_range(column).deltas()
 

@@ -174,7 +174,6 @@ def _in_tiles(old: Statement, uses: isl.Map, around: tuple[Loop, ...]) -> Statem
 
 
 def _instance_map(new: Statement, old: Statement) -> isl.Map:
-    """Return the map from the instances ``[tile, p]`` to ``p``."""
     same = isl.Map.identity(new.domain.get_space().map_from_set()).intersect_domain(new.domain)
     instance = same.project_out(isl.dim_type.out, 0, len(new.indices) - len(old.indices))
     return instance.set_tuple_name(isl.dim_type.out, old.name)

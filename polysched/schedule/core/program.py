@@ -315,7 +315,6 @@ def one_iteration(
 
 
 def _where(function: isl.PwAff, value: int) -> isl.Set:
-    """Return the part of the domain in which a function has the given value."""
     return function.eq_set(literal(function.get_domain_space(), value))
 
 

@@ -286,7 +286,6 @@ class _Vectorizer:
 
 
 def _statement(node: loop.LoopNode) -> str:
-    """The name of the first statement in a node."""
     return next(part.statement for part in loop.walk(node) if isinstance(part, loop.Assign))
 
 

@@ -230,5 +230,4 @@ def _is_maskable(distances: tuple[int, ...], active: Active) -> bool:
 
 
 def _are_different(movement: Offsets) -> bool:
-    """Whether all lanes access different elements."""
     return len(set(movement.distances)) == len(movement.distances)

@@ -276,7 +276,6 @@ def _takes(out: NumpyArray, shape: Shape, a: NumpyArray) -> bool:
 
 
 def _strides_of_matrix(array: NumpyArray, size: int) -> tuple[int, ...]:
-    """The strides of a matrix, or of a vector as a row or a column."""
     return ((array.strides or (size,)) * 2)[:2]
 
 

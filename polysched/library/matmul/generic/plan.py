@@ -342,7 +342,6 @@ class Planner:
         return max(1, min(height, tallest_tile(self.machine)))
 
     def _width(self, product: Strided) -> int:
-        """The vectors of a panel."""
         widest = 4 if self.machine.vector_registers >= 32 else 3
         return WIDEST if product.m <= FEW_ROWS and widest == 4 else widest
 
