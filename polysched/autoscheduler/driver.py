@@ -128,7 +128,6 @@ def optimize_schedule(
 
     Raises:
         IllegalScheduleError, UnknownLegalityError: the given schedule is not proved legal.
-        ScheduleError: an argument is invalid.
     """
     if (as_integer(threads) or 0) < 1:
         raise ScheduleError(f"threads={threads!r}; expected a positive integer")

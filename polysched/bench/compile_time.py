@@ -65,9 +65,6 @@ def measure_delays(
 
     Args:
         runs: processes for each schedule.
-
-    Raises:
-        BenchError: `runs` is not positive, or a process failed.
     """
     if runs < 1:
         raise BenchError(f"a median needs at least 1 run, got runs={runs}")

@@ -185,11 +185,7 @@ def prepare_own(data: LayerData, algorithm: str | None = None) -> Runner:
 
 
 def prepare_onednn(data: LayerData) -> Runner:
-    """oneDNN at its best: channels last, weights in its own format, ReLU fused.
-
-    Raises:
-        UnavailableError: torch has no oneDNN.
-    """
+    """oneDNN at its best: channels last, weights in its own format, ReLU fused."""
     torch = torch_on(1)
     operators = torch.ops.mkldnn
     if not torch.backends.mkldnn.is_available():

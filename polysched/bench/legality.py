@@ -163,9 +163,6 @@ def measure_legality(
     Args:
         runs: checks of each real schedule.
         limit: the wall time for the hostile schedule, in seconds.
-
-    Raises:
-        BenchError: ``runs`` is not positive.
     """
     if runs < 1:
         raise BenchError(f"a median needs at least 1 run, got runs={runs}")

@@ -50,12 +50,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class BitcastWork:
-    """Packing or unpacking ``count`` elements of a sub-byte type.
-
-    Raises:
-        BenchError: the count is not a positive multiple of 256, or the type is not an integer of 1
-            to 7 bits.
-    """
+    """Packing or unpacking ``count`` elements of a sub-byte type."""
 
     direction: Direction
     dtype: DType

@@ -93,11 +93,7 @@ class Refused:
 
 
 def numba_compiler(*, fastmath: bool) -> Callable[[Function], Function]:
-    """numba's compiler of a function and of the functions of its module that it calls.
-
-    Raises:
-        BenchError: numba is not installed.
-    """
+    """numba's compiler of a function and of the functions of its module that it calls."""
     try:
         njit = importlib.import_module("numba").njit
     except ImportError:

@@ -27,11 +27,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class TransposeSize:
-    """The rows, columns and element type of a matrix.
-
-    Raises:
-        BenchError: the matrix is empty, or its type is not raced.
-    """
+    """The rows, columns and element type of a matrix."""
 
     rows: int
     columns: int
@@ -94,7 +90,6 @@ def prepare_own(data: Array, threads: int, machine: Machine | None = None) -> Ru
     """``ps.transpose``, compiled by a first call; for another machine, its kernel.
 
     Raises:
-        MachineError: code for the machine cannot run here.
         BenchError: ``ps.transpose`` leaves such a matrix to numpy.
     """
     out = _output(data)

@@ -39,11 +39,7 @@ def _names(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 def _kinds(
     context: click.Context, parameter: click.Parameter, value: str
 ) -> tuple[DependenceKind, ...]:
-    """Parse a list of dependence kinds such as ``flow,anti``.
-
-    Raises:
-        click.BadParameter: a kind is unknown.
-    """
+    """Parse a list of dependence kinds such as ``flow,anti``."""
     names = _names(context, parameter, value)
     for name in names:
         if name not in _KINDS and names != ("none",):
@@ -55,11 +51,7 @@ def _kinds(
 def _parsed_values(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, int | range]:
-    """Parse the repeated option ``--at NAME=NUMBER`` or ``--at NAME=NUMBER:NUMBER``.
-
-    Raises:
-        click.BadParameter: a value has another form, or a name occurs twice.
-    """
+    """Parse the repeated option ``--at NAME=NUMBER`` or ``--at NAME=NUMBER:NUMBER``."""
     at: dict[str, int | range] = {}
     for value in values:
         name, _, text = map(str.strip, value.partition("="))

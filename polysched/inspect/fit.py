@@ -99,11 +99,7 @@ def _vector_line(loop: VectorLoop, size: int) -> str:
 
 
 def fit(program: LoopProgram, machine: Machine) -> Fit:
-    """Compute how the vectors and registers of a program fit a machine.
-
-    Raises:
-        LoweringError: the program has no machine code.
-    """
+    """Compute how the vectors and registers of a program fit a machine."""
     unlimited = replace(machine, vector_registers=MOST_VALUES)
     regions, unlimited_regions = (
         _kept(loops_after(program, target, "promote"), machine) for target in (machine, unlimited)

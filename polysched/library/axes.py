@@ -39,11 +39,7 @@ BLOCK = 8
 
 @dataclass(frozen=True)
 class Size:
-    """A matrix of ``results`` by ``terms``, in vectors of ``lanes``, for a number of threads.
-
-    Raises:
-        ScheduleError: there are no threads.
-    """
+    """A matrix of ``results`` by ``terms``, in vectors of ``lanes``, for a number of threads."""
 
     results: int
     terms: int
@@ -100,9 +96,6 @@ def size_of(
         threads: the number of threads.
         dimensions: the dimensions of the matrix that count results and terms.
         bits: the bits of a lane; by default those of an element of the matrix.
-
-    Raises:
-        ScheduleError: the kernel has no such matrix, or there are no threads.
     """
     extents = extents_of(kernel, matrix, dimensions, maker)
     results, terms = (extents[name] for name in dimensions.split())

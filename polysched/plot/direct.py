@@ -47,9 +47,6 @@ def direct_pairs(
         dependences: the dependences of the declared program.
         body, statements: the declared program, whose order defines which pair is nearest.
         domains: the instances that are shown, by statement.
-
-    Raises:
-        TooManyInstancesError: there are too many instances.
     """
     times = timestamps(body, statements)
     groups: dict[tuple[object, ...], list[Dependence]] = {}

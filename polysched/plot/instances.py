@@ -61,9 +61,6 @@ def instances(
         dimensions: the axes of the picture.
         at: fixed dimensions and their values; ignored for statements that lack them.
         tile: the tile loops; a statement outside of such a loop has the value 0 for it.
-
-    Raises:
-        TooManyInstancesError: there are too many to enumerate.
     """
     rows = {name: enumerated(fixed_domain(program, name, at), name, parameters) for name in shown}
     order = ranks(
@@ -105,11 +102,7 @@ def fixed_domain(program: Program, statement: str, at: Fixed) -> isl.Set:
 
 
 def enumerated(domain: isl.Set, statement: str, parameters: Mapping[str, int]) -> Points:
-    """Enumerate the points of a domain in lexicographic order, shape (n, indices).
-
-    Raises:
-        TooManyInstancesError: there are too many points.
-    """
+    """Enumerate the points of a domain in lexicographic order, shape (n, indices)."""
     size = box_size(domain, parameters)
     if size > BOX_LIMIT:
         raise TooManyInstancesError(_too_many(statement, f"a box of {size:,} points around it"))

@@ -91,10 +91,6 @@ def picture(
     Args:
         view: options of the picture; by default all statements in two dimensions.
         verdict: the checker's verdict, if already known.
-
-    Raises:
-        PlotError: a name is unknown, or isl's computations take too long.
-        CallError: the sizes violate the kernel's context.
     """
     if not isinstance(view, View | None):
         raise PlotError(f"the view is of type {type(view).__name__}; expected a View, or None")
@@ -176,11 +172,7 @@ def _shown(
     loops: Names,
     sizes: Mapping[str, int],
 ) -> tuple[tuple[Instances, ...], tuple[Dot, ...], tuple[Pairs, ...]]:
-    """The instances in the picture, their dots, and the dependences between them.
-
-    Raises:
-        TooManyInstancesError: there are too many for a picture.
-    """
+    """The instances in the picture, their dots, and the dependences between them."""
     enumerated = instances(schedule.program, shown, dimensions, view.at, loops, sizes)
     placed = dots(enumerated)
     if len(placed) > DOT_LIMIT:
@@ -191,11 +183,7 @@ def _shown(
 
 
 def _parted(program: Program, named: Names, dimensions: Names) -> tuple[Names, Names]:
-    """The statements that have all the dimensions, and a note on each of the others.
-
-    Raises:
-        PlotError: no statement has all the dimensions.
-    """
+    """The statements that have all the dimensions, and a note on each of the others."""
     lacking = {
         name: next(axis for axis in dimensions if coordinate(program, name, axis) is None)
         for name in named

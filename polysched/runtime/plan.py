@@ -257,11 +257,7 @@ def _ranges(
 
 
 def expected_shape(signature: Signature, array: Array, bindings: Bindings) -> tuple[int, ...]:
-    """The extents of an array for these parameters.
-
-    Raises:
-        CallError: an extent is negative or has no value.
-    """
+    """The extents of an array for these parameters."""
     try:
         shape = tuple(evaluate(extent, bindings.values) for extent in array.shape)
     except KernelError as error:

@@ -58,9 +58,6 @@ class LinearArray:
         """Read the element at a distance: an integer, a truth value or a numpy float.
 
         The distance of an absent element is below `FARTHEST`; its value is 0.
-
-        Raises:
-            KernelError: no element has this distance.
         """
         if distance < FARTHEST:
             element = self.elements.dtype.type(0)

@@ -86,9 +86,6 @@ def compiled_by(compiler: CCompiler, source: Path, folder: Path) -> ctypes.CDLL:
 
     Another command links it, without ``-ffast-math``: with that flag gcc links code that switches
     denormal numbers off for the whole process.
-
-    Raises:
-        UnavailableError: the compiler is not installed, or refuses the file.
     """
     made = folder / f"{source.stem}.{compiler.name}.o"
     flags = (*compiler.flags, "-fPIC", "-c", str(source), "-o", str(made))
@@ -104,9 +101,6 @@ def compiler_kernels(compiler: CCompiler) -> PeerKernels:
 
     The compiler is held back if the flags do not enable this processor's widest vectors. The record
     states which vectors it uses for a plain loop.
-
-    Raises:
-        UnavailableError: the compiler is not installed, or refuses the flags.
     """
     flags = (*compiler.command, *compiler.flags, "-x", "c", "-")
     macros = _run((*flags, "-dM", "-E"))

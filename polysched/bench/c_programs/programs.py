@@ -60,7 +60,6 @@ def gallery_programs(folder: Path, names: Sequence[str], kind: str) -> Iterator[
         kind: of the sizes, ``"large"`` or ``"small"``.
 
     Raises:
-        BenchError: there is no such folder or program.
         FrontendError: a file has no translation to a kernel.
         ScheduleError: a step of a schedule cannot be applied.
     """
@@ -99,7 +98,6 @@ def programs_of(
         fast_math: whether sums may have any order.
 
     Raises:
-        BenchError: there is no such folder or file.
         FrontendError: a file has no translation to a kernel.
     """
     files = {path.stem: path for path in sorted(folder.glob("*.c"))}

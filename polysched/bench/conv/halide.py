@@ -24,9 +24,6 @@ def prepare_halide(data: ConvolutionData, target_name: str | None = None) -> Run
 
     Args:
         target_name: the target in Halide's notation; None for this host.
-
-    Raises:
-        UnavailableError: Halide is not installed, or the size is less than one tile.
     """
     halide: Any = optional_module("halide")
     size = data.size

@@ -161,11 +161,7 @@ def prepare_own(
     machine: Machine,
     cache: ObjectCache | None = None,
 ) -> Runner:
-    """Declare, schedule, prove and compile the convolution.
-
-    Raises:
-        PolyschedError: the schedule is refused or cannot be compiled.
-    """
+    """Declare, schedule, prove and compile the convolution."""
     compiled = compile(schedule(kernel_of(data.size)), machine, cache=cache)
     output = aligned_zeros(data.size.output_shape)
 

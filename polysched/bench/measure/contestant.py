@@ -72,11 +72,7 @@ def returning(call: Callable[[], Any], as_array: Callable[[Any], npt.NDArray[Any
 
 
 def optional_module(name: str) -> ModuleType:
-    """Import a library that only the bench uses.
-
-    Raises:
-        UnavailableError: the library is not installed, or is installed and cannot be loaded.
-    """
+    """Import a library that only the bench uses."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

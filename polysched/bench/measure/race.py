@@ -197,9 +197,6 @@ def race(
     of the core, an interrupt) can only slow it, so the larger is the nearer to what the core
     could do at that moment; a mean would hand the contestant a better fraction whenever a burst
     was disturbed. Disturbed runs are dealt with by the median over the rounds.
-
-    Raises:
-        BenchError: a burst is not positive.
     """
     rules = rules or Rules()
     report = progress or _silent

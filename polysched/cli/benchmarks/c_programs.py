@@ -33,11 +33,7 @@ BEST = "best compiler"
 def _parsed_compilers(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[CCompiler, ...]:
-    """Parse the values of ``--cc NAME=COMMAND``.
-
-    Raises:
-        click.BadParameter: a value has another form.
-    """
+    """Parse the values of ``--cc NAME=COMMAND``."""
     compilers = []
     for value in values:
         name, equals, command = value.partition("=")

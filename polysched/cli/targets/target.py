@@ -70,7 +70,6 @@ def load_target(
     Raises:
         TargetError: there is no such file or name, the name is something else, or the choice is
             ambiguous.
-        FrontendError: a C file cannot be read as a kernel.
     """
     if is_c_target(text):
         program = load_c_target(text, function, promises)

@@ -142,12 +142,7 @@ class Statements:
             raise KernelError(f"subscript of array '{array.name}': {error}{where}") from None
 
     def add(self, array: Array, subscripts: Operand | tuple[Operand, ...], value: Operand) -> None:
-        """Add the statement ``array[subscripts] = value`` to the open nest.
-
-        Raises:
-            KernelError: the array is an input, a subscript or the value is invalid here, the value
-                has another type, or the order policy needs a reduction.
-        """
+        """Add the statement ``array[subscripts] = value`` to the open nest."""
         if array.role is Role.INPUT:
             raise KernelError(f"array '{array.name}' is an input; declare it inout to write to it")
         location = self.here()

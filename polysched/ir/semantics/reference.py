@@ -44,7 +44,6 @@ def run_reference(
         undefined before they are written: NaN, or a recognizable large integer.
 
     Raises:
-        CallError: an array or parameter does not fit.
         KernelError: an access is out of bounds; the message names statement, instance and element.
     """
     check_parameters(kernel.context, parameters)

@@ -49,11 +49,7 @@ SHOWN = 2
 
 
 def explained(schedule: Schedule, *, seconds: float = DEFAULT_SECONDS) -> tuple[LoopReport, ...]:
-    """Report every loop of a schedule as `explain_loops`, with the temporaries to privatize.
-
-    Raises:
-        ScheduleError: as `explain_loops`.
-    """
+    """Report every loop of a schedule as `explain_loops`, with the temporaries to privatize."""
     with time_budget(seconds):
         reports = explain_loops(schedule, seconds=seconds)
         return tuple(_with_private_copies(schedule.program, report) for report in reports)

@@ -72,11 +72,7 @@ class Request:
 def checked(
     q: Any, k: Any, v: Any, mask: Any, causal: Any, scale: Any, out: Any, threads: Any
 ) -> Request:
-    """Check the arguments of a call.
-
-    Raises:
-        CallError: an argument does not fit.
-    """
+    """Check the arguments of a call."""
     arrays = {
         name: as_array(given, f"attention: array '{name}'")
         for name, given in (("q", q), ("k", k), ("v", v))

@@ -83,9 +83,6 @@ def checked(
         dimensions: dimensions of an image: 1, 2 or 3.
         layouts: the layouts of the arrays by name.
         prepared: the properties of prepared weights.
-
-    Raises:
-        CallError: an argument does not fit.
     """
     who = f"conv{dimensions}d"
     is_first = is_channels_first(who, options.layout, dimensions)
@@ -201,12 +198,7 @@ def _size(
     options: Options,
     sides: Padding,
 ) -> Convolution:
-    """The sizes of the convolution.
-
-    Raises:
-        CallError: the channels do not fit, the filter is larger than the padded image, or a stride,
-            a dilation or a padding is no valid number.
-    """
+    """The sizes of the convolution."""
     channels, (*taps, group_in, channels_out), dimensions = images[-1], filter, len(images) - 2
     if channels % groups or channels_out % groups:
         which, number = ("weight", channels_out) if channels % groups == 0 else ("x", channels)

@@ -162,11 +162,7 @@ class Plan:
 def planned(
     dimensions: int, arrays: Mapping[str, NumpyArray], weight: Any, out: Any, options: Options
 ) -> Plan | WinogradPlan:
-    """The plan of a call, which is kept for arrays of the same layouts.
-
-    Raises:
-        CallError: an argument does not fit.
-    """
+    """The plan of a call, which is kept for arrays of the same layouts."""
     layouts = [(name, layout_of(array)) for name, array in arrays.items()]
     if out is not None:
         layouts.append(("out", layout_of(out)))

@@ -148,11 +148,7 @@ def _sums(kernel: Kernel) -> DType:
 
 
 def _instruction(kernel: Kernel, terms: int, lanes: int, machine: Machine) -> str:
-    """The instruction that adds the terms of a vector of sums.
-
-    Raises:
-        ScheduleError: the machine has none.
-    """
+    """The instruction that adds the terms of a vector of sums."""
     # Imported for a new kernel only, as in :mod:`polysched.library.on_demand`.
     from polysched.instructions.lookup import sum_of_products  # noqa: PLC0415
 
@@ -167,11 +163,7 @@ def _instruction(kernel: Kernel, terms: int, lanes: int, machine: Machine) -> st
 
 
 def _axes(kernel: Kernel) -> tuple[str, ...]:
-    """The dimensions of an image, outermost first.
-
-    Raises:
-        ScheduleError: the kernel is no convolution.
-    """
+    """The dimensions of an image, outermost first."""
     out = kernel.arrays.get("out")
     dimensions = out.dimensions if out else ()
     axes = dimensions[1:-1]

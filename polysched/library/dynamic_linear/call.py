@@ -77,11 +77,7 @@ class RoundingCode:
 def multiplied(
     a: Any, matrix: PreparedMatrix, out: Any, bias: Any, activation: str | None, threads: int | None
 ) -> NumpyArray:
-    """Compute ``activation(a @ matrix + bias)`` with each row of ``a`` rounded to 8 bits.
-
-    Raises:
-        CallError: an argument does not fit.
-    """
+    """Compute ``activation(a @ matrix + bias)`` with each row of ``a`` rounded to 8 bits."""
     x = as_array(a, "matmul: array 'a'")
     terms, count = matrix.shape
     given = x.dtype

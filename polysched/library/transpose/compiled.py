@@ -67,9 +67,6 @@ def compiled_for(movement: Movement, dtype: DType, team: int, machine: Machine) 
 
     Args:
         team: the most threads to use.
-
-    Raises:
-        MachineError: code for the machine cannot run here.
     """
     count = math.prod(movement.shape)
     size = count * dtype.bytes

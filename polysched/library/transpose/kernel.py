@@ -24,9 +24,6 @@ def transpose_kernel(order: Sequence[int], dtype: DType, tile: int) -> Kernel:
     Args:
         order: the dimension of ``x`` for each dimension of ``y``; it moves the last dimension.
         tile: rows and columns of a tile.
-
-    Raises:
-        KernelError: ``order`` is not such a permutation, or ``tile`` is not positive.
     """
     rank = len(order)
     if rank < 2 or sorted(order) != list(range(rank)) or order[-1] == rank - 1:

@@ -23,9 +23,6 @@ def rows_kernel(order: Sequence[int], dtype: DType) -> Kernel:
 
     Args:
         order: the dimension of ``x`` for each dimension of ``y``; it keeps the last dimension.
-
-    Raises:
-        KernelError: ``order`` is not such a permutation.
     """
     rank = len(order)
     if rank < 2 or sorted(order) != list(range(rank)) or order[-1] != rank - 1:

@@ -80,9 +80,6 @@ def thin_kernel(dtype: DType, columns: int, lanes: int, *, joins: bool) -> Kerne
     The statement ``blocks`` copies blocks of ``lanes`` rows, in the loops ``image``, ``block``,
     ``row`` and ``column``. If some rows are in no block, the statement ``last`` copies the last
     ``lanes`` rows, in ``image``, ``rest``, ``row`` and ``column``; some of them are copied twice.
-
-    Raises:
-        KernelError: there are fewer than two columns, or no lanes.
     """
     if columns < 2 or lanes < 1:
         raise KernelError(

@@ -72,9 +72,6 @@ def add_function_as_written(module: ir.Module, program: LoopProgram, machine: Ma
 
     Args:
         program: loops without vector, parallel or unrolled loops.
-
-    Raises:
-        LoweringError: the program contains an operation without machine code.
     """
     _emit_function(module, vectorize(program, machine), machine, is_apart=False)
 

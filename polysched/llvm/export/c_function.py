@@ -122,7 +122,6 @@ def emit_c_function(
         as_written: the loops of the function's fallback; None if it has none.
 
     Raises:
-        LoweringError: the program contains an operation without machine code.
         ExportError: the function has the name of a function that its code may call.
     """
     if function.name in CALLED:

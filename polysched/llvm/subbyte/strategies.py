@@ -110,11 +110,7 @@ def applicable(
 
 
 def strategy_named(direction: Direction, name: str) -> Strategy:
-    """Return a strategy by name.
-
-    Raises:
-        LoweringError: no strategy has this name.
-    """
+    """Return a strategy by name."""
     strategy = STRATEGIES[direction].get(name)
     if strategy is None:
         raise LoweringError(

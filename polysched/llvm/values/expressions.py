@@ -38,8 +38,7 @@ from polysched.llvm.math.reciprocals import reciprocal, reciprocal_square_root
 from polysched.llvm.math.trigonometric import cosine, sine, tangent
 
 CONTRACT = ("contract",)
-"""Fast-math flags: only contraction of a * b + c to an FMA, unless the kernel forbids it.
-"""
+"""Fast-math flags: only contraction of a * b + c to an FMA, unless the kernel forbids it."""
 
 INDEX = ir.IntType(64)
 BIT = ir.IntType(1)
@@ -357,9 +356,6 @@ def emit_operator(
     Args:
         fp_contract: whether a * b + c may be contracted to an FMA.
         features: LLVM's names of the instruction sets that explicit intrinsics may use.
-
-    Raises:
-        LoweringError: the operator does not support this type.
     """
     if operator is Operator.SELECT:
         return builder.select(*operands)

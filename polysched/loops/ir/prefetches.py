@@ -57,9 +57,6 @@ class PrefetchSpec:
             values: the values of the outer iterators; isl omits iterators with a single value.
             steps: the steps of the outer iterators; 1 for an iterator with a single value.
             known: intervals of the loop variables, including the loop's own.
-
-        Raises:
-            LoweringError: the value of an omitted iterator cannot be found.
         """
         *outer, own = self.around
         later: dict[str, Expression] = {own: Index(loop.variable)}

@@ -50,9 +50,6 @@ def guarded_loops(
         iterators: names of the tree's loops by depth, as used in ``prefetches``.
         known: intervals of the parameters.
         prefetches: the prefetches of loops of the tree, by identity.
-
-    Raises:
-        LoweringError: a loop has no affine bounds.
     """
     generator = _Generator(program, tree, births(program, tree), iterators, prefetches)
     return generator.node(tree, (), known)

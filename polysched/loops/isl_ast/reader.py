@@ -50,9 +50,6 @@ def read_ast(
         iterators: the names of the AST's iterators by depth.
         known: intervals of the parameters.
         prefetches: prefetches of the tree's loops, by the identity of the loop.
-
-    Raises:
-        LoweringError: the AST contains a construct that the loop IR does not have.
     """
     return _Reader(program, marks, iterators, prefetches).node(node, _Scope({}, known, None))
 

@@ -85,11 +85,7 @@ def iteration_range(
 
 
 def extent(footprint: isl.Map, lowest: isl.PwAff, position: int, unbounded: str) -> Expression:
-    """Return the largest extent of a dimension, counted from ``lowest``.
-
-    Raises:
-        ScheduleError: there is no bound; the message is ``unbounded``.
-    """
+    """Return the largest extent of a dimension, counted from ``lowest``."""
     offsets = _offsets(element_column(footprint, position), lowest)
     if not offsets.dim_has_upper_bound(isl.dim_type.set, 0):
         raise ScheduleError(unbounded)

@@ -160,11 +160,7 @@ _KIND_WORDS = MappingProxyType(
 
 
 def require_fresh(program: Program, below: Loop | Node, *names: str) -> None:
-    """Check that new loop names are identifiers and free around every statement below a node.
-
-    Raises:
-        ScheduleError: a name is taken or not an identifier.
-    """
+    """Check that new loop names are identifiers and free around every statement below a node."""
     for name in names:
         if not name.isidentifier():
             raise ScheduleError(f"loop name {name!r} is not an identifier")
@@ -183,21 +179,13 @@ LARGEST_LITERAL = 2**40
 
 
 def require_moderate(name: str, value: int) -> None:
-    """Check that a number of a step is not too large in magnitude.
-
-    Raises:
-        ScheduleError: ``value`` is beyond :data:`LARGEST_LITERAL`.
-    """
+    """Check that a number of a step is not too large in magnitude."""
     if abs(value) > LARGEST_LITERAL:
         raise ScheduleError(f"{name} is {value}; expected at most 2**40 = {LARGEST_LITERAL}")
 
 
 def require_positive(name: str, value: int) -> None:
-    """Check that a number of a step is positive and not too large.
-
-    Raises:
-        ScheduleError: ``value`` is less than 1 or beyond :data:`LARGEST_LITERAL`.
-    """
+    """Check that a number of a step is positive and not too large."""
     require_moderate(name, value)
     if value < 1:
         raise ScheduleError(f"{name} is {value}; expected a positive integer")

@@ -271,11 +271,7 @@ def _without_terms(task: Task, out: Operand, vectors: tuple[_Vector, ...]) -> Di
 
 
 def _oriented(task: Task, out: Operand, machine: Machine | None) -> tuple[Task, Form]:
-    """The task or its transposed task, whichever is faster, and the form of its result.
-
-    Raises:
-        CallError: ``out`` cannot be written in place.
-    """
+    """The task or its transposed task, whichever is faster, and the form of its result."""
     target = form_of(out, task.shape)
     if target.is_copy:
         fault = fault_of_output(out.flags, out.shape, out.strides, out.dtype.itemsize)

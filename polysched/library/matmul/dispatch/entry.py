@@ -99,11 +99,7 @@ class DispatchEntry:
 def _require_no_overlap(
     a: NumpyArray | Computed, b: NumpyArray | Computed, out: NumpyArray
 ) -> None:
-    """Check that ``out`` overlaps no operand. The kernel's own error has other names of arrays.
-
-    Raises:
-        CallError: they overlap; the message names the caller's array.
-    """
+    """Check that ``out`` overlaps no operand. The kernel's own error has other names of arrays."""
     for name, operand in (("a", a), ("b", b)):
         if isinstance(operand, Computed):
             inputs = operand.named(name)

@@ -319,11 +319,7 @@ def stored_type(origin: Origin, dtype: DType) -> DType:
 
 
 def sizes_of(kernel: Kernel) -> Sizes:
-    """The sizes of a kernel that :func:`matmul_kernel` declared.
-
-    Raises:
-        KernelError: it is another kernel.
-    """
+    """The sizes of a kernel that :func:`matmul_kernel` declared."""
     update = kernel.statements.get("update")
     extents = [] if update is None else [_extent(update, at) for at in range(len(update.indices))]
     if update is None or update.indices[-3:] != ("m", "n", "k") or None in extents:

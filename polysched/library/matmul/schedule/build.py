@@ -123,11 +123,7 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
 
 
 def _require_arrays(kernel: Kernel, config: Config) -> None:
-    """Check that packed and prefetched operands are arrays.
-
-    Raises:
-        ScheduleError: the operand is inlined.
-    """
+    """Check that packed and prefetched operands are arrays."""
     for field, operand in (("pack_a", "a"), ("prefetch_a", "a"), ("pack_b", "b")):
         if getattr(config, field) and operand not in kernel.arrays:
             raise ScheduleError(
