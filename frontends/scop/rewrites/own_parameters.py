@@ -27,9 +27,7 @@ def with_own_parameters(
     """Copy the parameters that loops of a function compare and that it changes to variables.
 
     Args:
-        items: the statements.
         parameters: the types of the parameters that are numbers, by name.
-        names: the names that are taken.
     """
     nodes = [node for item in items for node in walk(item)]
     targets = [changed_by(node) for node in nodes]

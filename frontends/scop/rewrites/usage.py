@@ -161,7 +161,6 @@ def _set_conditionally(
     """Yield the variables that an ``if`` in a loop sets.
 
     Args:
-        nodes: the statements.
         declared: for each variable without a first value, and each pointer into one, that variable
             and the numbers of loops and branches around it.
         loops: the number of loops around the statements.

@@ -83,7 +83,7 @@ def _work(size: TransposeSize, threads: int, machine: Machine | None) -> Work:
 def _sizes(
     shapes: tuple[tuple[int, int], ...], types: tuple[str, ...]
 ) -> tuple[TransposeSize, ...]:
-    """The sizes to race: all shapes in all types; without shapes, the suite's sizes of the types."""
+    """The sizes to race: all shapes in all types; without shapes, those of the suite."""
     if shapes:
         return tuple(
             TransposeSize(rows, columns, name)

@@ -36,7 +36,7 @@ Contributions: TypeAlias = tuple[tuple[Contribution, ...], ...]
 
 
 def period(source_bits: int, target_bits: int) -> tuple[int, int]:
-    """The smallest counts of source and target elements with equal total bits, (8, 5) for 5 and 8."""
+    """The least counts of source and target elements with equal total bits: (8, 5) for 5 and 8."""
     for width in (source_bits, target_bits):
         if not 1 <= width <= WIDEST:
             raise LoweringError(f"elements of {width} bits; expected a width from 1 to {WIDEST}")
