@@ -34,9 +34,7 @@ class CallTime:
 
 
 def measure_calls(
-    bursts: int,
-    machine: Machine | None = None,
-    progress: Callable[[str], None] = lambda _: None,
+    bursts: int, machine: Machine | None = None, progress: Callable[[str], None] = lambda _: None
 ) -> tuple[CallTime, ...]:
     """Time warm calls of a kernel with three arrays, of the library, and of numpy.
 

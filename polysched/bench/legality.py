@@ -70,10 +70,7 @@ def matmul() -> Kernel:
     c = build.output("C", f32, (size, size), dimensions="i j")
     with build.loops(i=size, j=size) as (i, j), build.statement("init"):
         c[i, j] = 0.0
-    with (
-        build.loops(i=size, j=size, k=size) as (i, j, k),
-        build.statement("update", order="any"),
-    ):
+    with build.loops(i=size, j=size, k=size) as (i, j, k), build.statement("update", order="any"):
         c[i, j] += a[i, k] * b[k, j]
     return build.kernel()
 

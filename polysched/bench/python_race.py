@@ -112,11 +112,7 @@ def numba_compiler(*, fastmath: bool) -> Callable[[Function], Function]:
 
 
 def race_function(
-    name: str,
-    *,
-    fastmath: bool,
-    seconds: float,
-    compiler: Callable[[Function], Function],
+    name: str, *, fastmath: bool, seconds: float, compiler: Callable[[Function], Function]
 ) -> PythonResult | Refused:
     """Race one function."""
     arguments = _works()[name]

@@ -41,11 +41,7 @@ from polysched.machine.load import as_machine
 )
 @click.option("--json", "as_record", is_flag=True, help="Print the report as a JSON object.")
 def optimize_command(
-    target: str,
-    reading: Reading,
-    file: Path | None,
-    sizes: dict[str, int],
-    as_record: bool,
+    target: str, reading: Reading, file: Path | None, sizes: dict[str, int], as_record: bool
 ) -> None:
     """Find a fast schedule, prove it legal, and explain it.
 

@@ -128,12 +128,7 @@ def _parsed_values(
     help="The kinds of dependences to draw as arrows, or 'none'.",
 )
 @click.option("--path", "has_path", is_flag=True, help="Connect the dots in execution order.")
-def plot_command(
-    target: str,
-    reading: Reading,
-    file: Path | None,
-    **choices: Any,
-) -> None:
+def plot_command(target: str, reading: Reading, file: Path | None, **choices: Any) -> None:
     """Draw a schedule's instances, dependences and execution order. It need not be legal.
 
     A dot is a statement instance, or several instances that differ only in dimensions that are not

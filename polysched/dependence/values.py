@@ -99,9 +99,7 @@ def _through(first: Dependence, second: Dependence) -> isl.Map:
 
 
 def _is_overwritten(
-    flow: Dependence,
-    between: Iterable[tuple[Dependence, Dependence]],
-    position: Mapping[str, int],
+    flow: Dependence, between: Iterable[tuple[Dependence, Dependence]], position: Mapping[str, int]
 ) -> bool:
     """Whether the write that comes last before the read, as declared, overwrites all values.
 

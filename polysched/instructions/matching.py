@@ -43,10 +43,7 @@ class Mismatch:
 
 
 def match_statement(
-    instruction: Instruction,
-    target: Access,
-    value: Expression,
-    arrays: Mapping[str, Array],
+    instruction: Instruction, target: Access, value: Expression, arrays: Mapping[str, Array]
 ) -> list[Binding] | Mismatch:
     """Return the ways to compute an assignment with an instruction, by the types of its arrays."""
     own = instruction.statement

@@ -83,13 +83,7 @@ def in_vectors(
 
 
 def folded_together(
-    schedule: Schedule,
-    statement: str,
-    loop: str,
-    lanes: int,
-    vectors: int,
-    row: str,
-    block: int,
+    schedule: Schedule, statement: str, loop: str, lanes: int, vectors: int, row: str, block: int
 ) -> Schedule:
     """Run reductions of several rows in vectors, and reduce the vectors of all rows at once.
 

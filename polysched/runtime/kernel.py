@@ -29,11 +29,7 @@ from polysched.runtime.memory import (
 from polysched.runtime.native_calls import CALL_TABLE, PlannedCall, on_team, planned_call
 from polysched.runtime.pipeline import CompileOptions
 from polysched.runtime.plan import Allocation, Plan, bind_names, make_plan
-from polysched.runtime.signature import (
-    Signature,
-    integer_parameter,
-    overlap_error,
-)
+from polysched.runtime.signature import Signature, integer_parameter, overlap_error
 from polysched.runtime.tensors import as_given
 from polysched.runtime.threads import number_of_threads, run_on_team
 from polysched.runtime.views import as_argument

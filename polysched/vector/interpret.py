@@ -27,13 +27,7 @@ from polysched.ir.semantics.memory import (
     results,
     undefined,
 )
-from polysched.ir.semantics.scalar import (
-    Scalar,
-    as_scalar,
-    converter,
-    scalar_function,
-    wrapper,
-)
+from polysched.ir.semantics.scalar import Scalar, as_scalar, converter, scalar_function, wrapper
 from polysched.loops.interpret.execution import in_order
 from polysched.loops.ir.nodes import Interleaving
 from polysched.vector import ir

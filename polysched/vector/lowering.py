@@ -211,11 +211,7 @@ class Lowering:
         return Access(self.address(name, least), Offsets(distances), size)
 
     def _optional(
-        self,
-        array: Array,
-        subscripts: tuple[Expression, ...],
-        lanes: LanesOrNone,
-        offset: Offset,
+        self, array: Array, subscripts: tuple[Expression, ...], lanes: LanesOrNone, offset: Offset
     ) -> Access:
         """The access of a statement to elements that may not exist."""
         if array.is_packed:
@@ -227,11 +223,7 @@ class Lowering:
         return replace(access, address=replace(access.address, is_optional=True))
 
     def _packed(
-        self,
-        array: Array,
-        offset: Offset,
-        subscripts: tuple[Expression, ...],
-        lanes: LanesOrNone,
+        self, array: Array, offset: Offset, subscripts: tuple[Expression, ...], lanes: LanesOrNone
     ) -> Access:
         """The access of a statement to a packed array."""
         address, bits = self._packed_address(array, offset), array.dtype.bits

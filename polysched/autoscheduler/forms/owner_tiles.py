@@ -174,12 +174,7 @@ def _shifts(
     program = changed.program
     members = [find_loop(program, f"{name}.{own[0]}") for name, own in loops_of.items()]
     alignment = aligned(
-        program.statements,
-        demanded(program.dependences),
-        nest.around,
-        (),
-        members,
-        in_order=True,
+        program.statements, demanded(program.dependences), nest.around, (), members, in_order=True
     )
     if alignment is None:
         return None

@@ -11,11 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from polysched.autoscheduler.facts.derive import statement_facts
-from polysched.autoscheduler.facts.statement import (
-    AccessFacts,
-    LoopFacts,
-    StatementFacts,
-)
+from polysched.autoscheduler.facts.statement import AccessFacts, LoopFacts, StatementFacts
 from polysched.autoscheduler.facts.term_groups import TermGroup
 from polysched.autoscheduler.forms.candidate import Situation
 from polysched.autoscheduler.forms.nests import fresh_names

@@ -19,11 +19,7 @@ from polysched.autoscheduler.facts.derive import statement_facts
 from polysched.autoscheduler.forms.candidate import Candidate
 from polysched.autoscheduler.forms.nests import outer_nests
 from polysched.autoscheduler.search import Context
-from polysched.autoscheduler.threads.costs import (
-    moved_cycles,
-    share_lines,
-    shared_cycles,
-)
+from polysched.autoscheduler.threads.costs import moved_cycles, share_lines, shared_cycles
 from polysched.autoscheduler.threads.cuts import cut_loops
 from polysched.autoscheduler.threads.moves import moved_outward
 from polysched.autoscheduler.threads.parts import parts_of_sums

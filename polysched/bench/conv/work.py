@@ -105,10 +105,7 @@ def random_data(size: ConvolutionSize, seed: int = 0) -> ConvolutionData:
         return array
 
     return ConvolutionData(
-        size,
-        uniform(size.input_shape),
-        uniform(size.filter_shape),
-        uniform((size.channels_out,)),
+        size, uniform(size.input_shape), uniform(size.filter_shape), uniform((size.channels_out,))
     )
 
 

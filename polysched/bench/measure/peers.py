@@ -7,14 +7,8 @@ from dataclasses import dataclass
 from polysched.machine.detect import detect_host
 
 _VECTOR_BITS = (
-    (
-        512,
-        "avx512 avx-512 avx10 amx x86_v4 skylakex cooperlake sapphirerapids skx zen4 zen5",
-    ),
-    (
-        256,
-        "avx x86_v3 haswell zen sandybridge bulldozer piledriver steamroller excavator",
-    ),
+    (512, "avx512 avx-512 avx10 amx x86_v4 skylakex cooperlake sapphirerapids skx zen4 zen5"),
+    (256, "avx x86_v3 haswell zen sandybridge bulldozer piledriver steamroller excavator"),
     (
         128,
         "sse x86_v2 nehalem core2 penryn dunnington prescott katmai coppermine northwood banias "

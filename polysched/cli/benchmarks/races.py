@@ -17,10 +17,7 @@ from polysched.cli.terminal import errors, print_error, print_record, progress
 from polysched.machine.detect import detect_host
 
 _RATES = MappingProxyType(
-    {
-        "flop": ("of peak", "GFLOP/s", "peak GFLOP/s"),
-        "byte": ("of a copy", "GB/s", "copy GB/s"),
-    }
+    {"flop": ("of peak", "GFLOP/s", "peak GFLOP/s"), "byte": ("of a copy", "GB/s", "copy GB/s")}
 )
 _IS_NUMBER = (False, False, True, True, True, True, True)
 

@@ -56,9 +56,7 @@ class NarrowTypes:
 
 
 def narrow_types(
-    arrays: Mapping[str, Array],
-    writes: Sequence[Write],
-    fixed: Iterable[str] = (),
+    arrays: Mapping[str, Array], writes: Sequence[Write], fixed: Iterable[str] = ()
 ) -> NarrowTypes:
     """Find the types in which a program's integers may be computed.
 

@@ -27,12 +27,7 @@ from polysched.ir.expr.numpy_functions import (
     NUMPY_OPERATORS,
 )
 from polysched.ir.expr.operand_types import expected_operands
-from polysched.ir.expr.operators import (
-    COMPARISONS,
-    INFIX,
-    LOGICAL,
-    Operator,
-)
+from polysched.ir.expr.operators import COMPARISONS, INFIX, LOGICAL, Operator
 from polysched.ir.expr.source import SourceLocation
 from polysched.ir.expr.symbolic_number import SymbolicNumber
 

@@ -317,13 +317,7 @@ def _obstacles(parts: Iterable[CarriedDependence], *along: Loop) -> tuple[Obstac
         if not part.pairs.is_empty():
             dependence = part.dependence
             ends = (part.source, part.sink)
-            key = (
-                dependence.kind,
-                dependence.array,
-                *ends,
-                dependence.reorderable,
-                dependence.may,
-            )
+            key = (dependence.kind, dependence.array, *ends, dependence.reorderable, dependence.may)
             united[key] = united[key].union(part.pairs) if key in united else part.pairs
     return tuple(
         Obstacle(

@@ -56,9 +56,7 @@ def occurrence(
 
 
 def occurrences(
-    program: Program,
-    ends: tuple[Reference, Reference],
-    points: tuple[SmallPoint, SmallPoint],
+    program: Program, ends: tuple[Reference, Reference], points: tuple[SmallPoint, SmallPoint]
 ) -> tuple[Occurrence, Occurrence]:
     """Make the occurrences of two instances that touch one element.
 

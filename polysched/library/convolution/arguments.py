@@ -23,13 +23,7 @@ from polysched.library.convolution.prepare import (
 )
 from polysched.library.convolution.size import AXIS_NAMES, Convolution, Epilogue, Padding
 from polysched.library.matmul.kernel.epilogue import ACTIVATIONS, OF_INTEGERS
-from polysched.runtime.array_layout import (
-    ALIGNED,
-    C_CONTIGUOUS,
-    WRITEABLE,
-    Layout,
-    fault_of_output,
-)
+from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE, Layout, fault_of_output
 from polysched.runtime.threads import number_of_threads, usable_threads
 
 _LARGEST = np.iinfo(np.int64).max

@@ -29,11 +29,7 @@ from polysched.library.convolution.schedule import (
     is_worth_threads,
 )
 from polysched.library.convolution.size import Convolution, Epilogue, Padding
-from polysched.library.matmul.generic.compiled import (
-    NativeCode,
-    is_stored,
-    native_code,
-)
+from polysched.library.matmul.generic.compiled import NativeCode, is_stored, native_code
 from polysched.library.matmul.generic.specialize import Specializer
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine

@@ -173,9 +173,7 @@ def _tiles(build: KernelBuilder) -> tuple[tuple[Expression, ...], Expression]:
 
 
 def _transformed(
-    of_rows: Sequence[float],
-    of_columns: Sequence[float],
-    element: Callable[[int, int], Expression],
+    of_rows: Sequence[float], of_columns: Sequence[float], element: Callable[[int, int], Expression]
 ) -> Expression:
     """The combination of the rows of combined elements. LLVM shares the equal combinations."""
     columns = [

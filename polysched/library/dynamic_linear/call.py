@@ -11,10 +11,7 @@ import numpy as np
 
 from polysched.errors import CallError
 from polysched.ir.expr.dtypes import as_dtype, bf16, f16, f32
-from polysched.library.dynamic_linear.kernel import (
-    TERMS,
-    LinearForm,
-)
+from polysched.library.dynamic_linear.kernel import TERMS, LinearForm
 from polysched.library.dynamic_linear.matrix import NumpyArray, PreparedMatrix
 from polysched.library.dynamic_linear.prepare import in_blocks, vectors_of_panel
 from polysched.library.matmul.generic.compiled import NativeCode, native_code

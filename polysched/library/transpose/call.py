@@ -45,10 +45,7 @@ _CALL_CACHE = CallCache(512)
 
 
 def transpose(
-    a: Any,
-    axes: Sequence[int] | None = None,
-    out: Any = None,
-    threads: int | None = None,
+    a: Any, axes: Sequence[int] | None = None, out: Any = None, threads: int | None = None
 ) -> NumpyArray:
     """Copy an array with its axes permuted into a contiguous array, bit for bit.
 

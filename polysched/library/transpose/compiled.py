@@ -11,12 +11,7 @@ from types import MappingProxyType
 from polysched.ir.expr.dtypes import DType
 from polysched.library.transpose.axes import Movement
 from polysched.library.transpose.kernel import transpose_kernel
-from polysched.library.transpose.rows import (
-    copy_kernel,
-    copy_schedule,
-    rows_kernel,
-    rows_schedule,
-)
+from polysched.library.transpose.rows import copy_kernel, copy_schedule, rows_kernel, rows_schedule
 from polysched.library.transpose.schedule import (
     TileOrder,
     collecting,

@@ -15,12 +15,7 @@ from polysched.llvm.emit.accesses import Accesses
 from polysched.llvm.memory.arrays import Addresses, Storage
 from polysched.llvm.memory.register_slots import RegisterSlots
 from polysched.llvm.values.conversions import emit_cast, emit_constant
-from polysched.llvm.values.expressions import (
-    INDEX,
-    Value,
-    emit_operator,
-    widened,
-)
+from polysched.llvm.values.expressions import INDEX, Value, emit_operator, widened
 from polysched.llvm.values.masks import Mask
 from polysched.vector import values as vector
 

@@ -58,12 +58,7 @@ class Addresses:
         self.scopes.pop()
 
     def address(
-        self,
-        storage: Storage,
-        address: Address,
-        displacement: int = 0,
-        *,
-        is_accessed: bool = True,
+        self, storage: Storage, address: Address, displacement: int = 0, *, is_accessed: bool = True
     ) -> ir.Value:
         """The pointer to an element, or to the first byte of a packed element.
 

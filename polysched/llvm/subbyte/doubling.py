@@ -12,14 +12,7 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 
-from polysched.llvm.subbyte.conversion import (
-    BYTE,
-    Conversion,
-    extended,
-    masked,
-    numbers,
-    selected,
-)
+from polysched.llvm.subbyte.conversion import BYTE, Conversion, extended, masked, numbers, selected
 
 WIDEST_LANE = 64
 

@@ -12,14 +12,7 @@ from typing import Any
 from llvmlite import ir
 
 from polysched.llvm.builder.intrinsics import declared
-from polysched.llvm.subbyte.conversion import (
-    BYTE,
-    Conversion,
-    extended,
-    masked,
-    numbers,
-    selected,
-)
+from polysched.llvm.subbyte.conversion import BYTE, Conversion, extended, masked, numbers, selected
 
 FEATURES = frozenset({"avx512vbmi", "avx512vl", "avx512bw"})
 """Features that the strategy requires."""

@@ -28,11 +28,7 @@ from polysched.llvm.builder.intrinsics import (
 from polysched.llvm.math.arc_tangent import arc_tangent
 from polysched.llvm.math.exponentials import exponential, exponential_2
 from polysched.llvm.math.extrema import maximum, minimum
-from polysched.llvm.math.hyperbolic import (
-    hyperbolic_cosine,
-    hyperbolic_sine,
-    hyperbolic_tangent,
-)
+from polysched.llvm.math.hyperbolic import hyperbolic_cosine, hyperbolic_sine, hyperbolic_tangent
 from polysched.llvm.math.logarithms import logarithm, logarithm_2, logarithm_10
 from polysched.llvm.math.reciprocals import reciprocal, reciprocal_square_root
 from polysched.llvm.math.trigonometric import cosine, sine, tangent

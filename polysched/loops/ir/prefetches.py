@@ -12,14 +12,7 @@ from polysched.ir.expr.expressions import Expression, Index
 from polysched.ir.expr.linear import simplify
 from polysched.ir.expr.linear_form import Intervals
 from polysched.ir.expr.traversal import transform, walk
-from polysched.loops.ir.nodes import (
-    Assign,
-    For,
-    LoopNode,
-    Prefetch,
-    children,
-    variable_interval,
-)
+from polysched.loops.ir.nodes import Assign, For, LoopNode, Prefetch, children, variable_interval
 from polysched.schedule.core.program import Program
 from polysched.schedule.primitives.prefetch import prefetched
 

@@ -279,9 +279,7 @@ def _modulo(dtype: DType) -> list[str]:
 def _quotient(dtype: DType) -> list[str]:
     if not dtype.is_signed:
         return _floor_divide(dtype)
-    return [
-        f"return b == 0 ? 0 : b == -1 ? {_negated(dtype)} : ({c_type(dtype)})(a / b);",
-    ]
+    return [f"return b == 0 ? 0 : b == -1 ? {_negated(dtype)} : ({c_type(dtype)})(a / b);"]
 
 
 def _remainder(dtype: DType) -> list[str]:

@@ -190,9 +190,7 @@ class _Passing:
         return target, written, instance
 
     def write(
-        self,
-        variables: Mapping[str, int],
-        evaluated: tuple[tuple[int, ...], int | None, Instance],
+        self, variables: Mapping[str, int], evaluated: tuple[tuple[int, ...], int | None, Instance]
     ) -> None:
         target, source, instance = evaluated
         array = self.node.target.array

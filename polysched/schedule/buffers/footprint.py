@@ -20,11 +20,7 @@ from polysched.ir.isl.extrema import greatest, least
 def from_tiles(touched: isl.Set, depth: int) -> isl.Map:
     """Return the relation from the first ``depth`` dimensions, a tile, to the other dimensions."""
     return isl.Map.from_domain(touched).move_dims(
-        isl.dim_type.out,
-        0,
-        isl.dim_type.in_,
-        depth,
-        touched.dim(isl.dim_type.set) - depth,
+        isl.dim_type.out, 0, isl.dim_type.in_, depth, touched.dim(isl.dim_type.set) - depth
     )
 
 

@@ -11,14 +11,7 @@ from polysched.dependence.relations import Dependence
 from polysched.dependence.values import contributions
 from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Role, Statement
-from polysched.ir.core.tree import (
-    Loop,
-    Node,
-    map_children,
-    path,
-    restrict,
-    statements,
-)
+from polysched.ir.core.tree import Loop, Node, map_children, path, restrict, statements
 from polysched.ir.expr.affine import named
 from polysched.schedule.buffers.buffering import plan_buffer
 from polysched.schedule.buffers.copies import redirected_statements

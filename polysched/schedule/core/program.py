@@ -151,11 +151,7 @@ def insertion_loop(program: Program, reference: str) -> Loop:
 
 
 _KIND_WORDS = MappingProxyType(
-    {
-        LoopKind.PARALLEL: "parallel",
-        LoopKind.UNROLLED: "unrolled",
-        LoopKind.VECTOR: "vectorized",
-    }
+    {LoopKind.PARALLEL: "parallel", LoopKind.UNROLLED: "unrolled", LoopKind.VECTOR: "vectorized"}
 )
 
 

@@ -155,12 +155,7 @@ class Region:
 
 
 def find_slots(
-    array: str,
-    region: Region,
-    budget: int,
-    *,
-    needs_memory: bool,
-    along: int = -1,
+    array: str, region: Region, budget: int, *, needs_memory: bool, along: int = -1
 ) -> dict[Slot, Guards] | None:
     """The slots of an array in a region; None if its accesses do not go to a fixed set of slots.
 

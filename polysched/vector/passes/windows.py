@@ -19,14 +19,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 
-from polysched.vector.ir import (
-    Assign,
-    Node,
-    Sequence,
-    Statement,
-    Store,
-    VectorProgram,
-)
+from polysched.vector.ir import Assign, Node, Sequence, Statement, Store, VectorProgram
 from polysched.vector.passes.unmask import has_fixed_lanes
 from polysched.vector.rewrite import map_assigned, map_children, map_statements, walk_value
 from polysched.vector.values import (

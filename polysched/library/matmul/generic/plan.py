@@ -19,12 +19,7 @@ from polysched.library.matmul.generic.blocks import (
     TileBlock,
     TransposeBlock,
 )
-from polysched.library.matmul.generic.strided import (
-    FEW_COLUMNS,
-    Strided,
-    of_one_row,
-    pays_swapped,
-)
+from polysched.library.matmul.generic.strided import FEW_COLUMNS, Strided, of_one_row, pays_swapped
 from polysched.machine.contraction_model import (
     even_block,
     longest_block,
