@@ -89,7 +89,7 @@ def load_target(
     if is_jit:
         value = _latest(path, label, value)
     if not isinstance(value, Schedule | Kernel):
-        for_machine = _takes_machine(value)
+        for_machine = callable(value) and any(map(_is_machine, _parameters(value)))
         value = _made(path, module, label, value, machine)
     if isinstance(value, Kernel):
         with users_code(path):
@@ -248,10 +248,6 @@ def _without_default(function: Callable[..., Any]) -> list[inspect.Parameter]:
         for parameter in _parameters(function)
         if parameter.default is parameter.empty and parameter.kind not in variadic
     ]
-
-
-def _takes_machine(function: object) -> bool:
-    return callable(function) and any(map(_is_machine, _parameters(function)))
 
 
 def _is_machine(parameter: inspect.Parameter) -> bool:
