@@ -3,10 +3,10 @@
 For each nest the stage compares ways to share its work, and takes the cheapest legal one:
 
 - its outermost loop, if the iterations are independent;
-- a loop inside it that may be moved outward (``thread_moves.py``);
+- a loop inside it that may be moved outward (:mod:`.moves`);
 - the loops inside it, with a parallel region for each run: nests in a time loop;
-- a wavefront of tiles, if two loops of the nest carry dependences (``thread_wavefronts.py``);
-- parts of a sum whose order is free, each with its own partial results (``thread_parts.py``).
+- a wavefront of tiles, if two loops of the nest carry dependences (:mod:`.wavefronts`);
+- parts of a sum whose order is free, each with its own partial results (:mod:`.parts`).
 """
 
 from __future__ import annotations

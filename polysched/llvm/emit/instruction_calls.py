@@ -87,7 +87,7 @@ class TileUnit:
                 self._move("llvm.x86.tileloadd64", register, tile)
             case TileStore(register=register, tile=tile):
                 self._move("llvm.x86.tilestored64", register, tile)
-                self.values.accesses.loaded.forget()
+                self.values.accesses.loaded.clear()
             case TileCompute(instruction=instruction, registers=registers):
                 self._call(instruction.intrinsic, [_BYTE(number) for _, number in registers])
         self.values.addresses.pace.rest()

@@ -25,9 +25,8 @@ from polysched.llvm.builder.intrinsics import declared
 from polysched.llvm.emit.evaluation import Evaluator
 from polysched.llvm.emit.module import CALLED, add_function_as_written
 from polysched.llvm.export.c_interface import build_exported_module
-from polysched.llvm.export.fallback import Fallback, address_of, emit_is_valid
+from polysched.llvm.export.fallback import Fallback, address_of, emit_exceeds, emit_is_valid
 from polysched.llvm.export.processor_check import BASELINE
-from polysched.llvm.export.size_checks import emit_exceeds
 from polysched.llvm.values.expressions import INDEX, memory_type, stack_slot
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine

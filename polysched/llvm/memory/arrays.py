@@ -110,3 +110,20 @@ class Addresses:
     def _moved(self, pointer: ir.Value, distance: ir.Value) -> ir.Value:
         # Not ``inbounds``: lane 0 of a masked access may be outside of the array.
         return self.builder.gep(pointer, [distance], source_etype=BYTE)
+
+
+_BYTES = 16
+"""Size of the largest element."""
+
+
+def absent_element(module: ir.Module, *, is_stored: bool) -> Any:
+    """Return the pointer to zeros, or to memory for stores that have no effect."""
+    name = "absent.stored" if is_stored else "absent.read"
+    if name not in module.globals:
+        type_ = ir.ArrayType(ir.IntType(8), _BYTES)
+        variable = ir.GlobalVariable(module, type_, name)
+        variable.initializer = ir.Constant(type_, bytearray(_BYTES))
+        variable.global_constant = not is_stored
+        variable.linkage = "internal"
+        variable.align = _BYTES
+    return module.globals[name]
