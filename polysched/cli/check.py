@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from polysched.autoscheduler.driver import optimize_schedule
 from polysched.autoscheduler.slowdown import slowdown
 from polysched.cli.compile_regions import scheduled_regions
 from polysched.cli.completion import files
@@ -233,7 +232,5 @@ def _answer(
     with time_budget(reading.time_limit()):
         schedule = Schedule(program.kernel)
         if reading.auto:
-            machine = as_machine(reading.machine)
-            threads = reading.threads or 1
-            schedule = optimize_schedule(schedule, machine, threads=threads).schedule
+            schedule = reading.optimized(schedule).schedule
         return answer(label, schedule, quota=quota), program.notes()
