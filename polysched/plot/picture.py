@@ -14,7 +14,6 @@ from polysched.ir.isl.budget import time_budget
 from polysched.ir.isl.quota import QuotaExceededError, operation_quota
 from polysched.legality.check import check
 from polysched.legality.verdicts.verdict import Verdict
-from polysched.plot.arrows import Arrow, arrows
 from polysched.plot.dimensions import (
     chosen_dimensions,
     chosen_statements,
@@ -24,11 +23,10 @@ from polysched.plot.dimensions import (
     tile_loops,
 )
 from polysched.plot.direct import Pairs, direct_pairs
-from polysched.plot.dots import Dot, dots
 from polysched.plot.instances import Instances, TooManyInstancesError, fixed_domain, instances
-from polysched.plot.marks import Mark, marks
 from polysched.plot.part import readable_part
 from polysched.plot.sizes import chosen_sizes
+from polysched.plot.symbols import Arrow, Dot, Mark, arrows, dots, marks
 from polysched.plot.view import Color, Fixed, View, fixed_text
 from polysched.schedule.core.program import Program
 from polysched.schedule.schedule import Schedule

@@ -87,7 +87,7 @@ class LoopReport:
             moved outward, it would run more instances at once.
         ordered: the obstacles to permuting the loop with ``inner``.
         private: the temporaries among the obstacles of which each iteration may have its own copy,
-            which removes these obstacles: see `private_copies.py`. Empty unless asked for.
+            which removes these obstacles. Only :func:`.loop_reports.explained` finds them.
     """
 
     loop: str
