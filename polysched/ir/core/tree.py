@@ -241,20 +241,20 @@ def map_children(node: Node, function: Callable[[Node], Node]) -> Node:
             return node
 
 
-def rewrite(node: Node, old: Node, new: Callable[[Node], Node]) -> Node:
-    """Replace the node ``old``, compared by identity, with ``new(old)``."""
+def replace_node(node: Node, old: Node, new: Node) -> Node:
+    """Replace the node ``old`` of a tree, compared by identity, with ``new``."""
     if node is old:
-        return new(node)
+        return new
     match node:
         case Loop(body=body):
-            changed = rewrite(body, old, new)
+            changed = replace_node(body, old, new)
             return node if changed is body else replace(node, body=changed)
         case Sequence(children=children):
             # Each statement has one leaf, so only the child with old's statements can contain old.
             position = node.positions.get(old.statements[0])
             if position is None:
                 return node
-            child = rewrite(children[position], old, new)
+            child = replace_node(children[position], old, new)
             if child is children[position]:
                 return node
             return sequence([*children[:position], child, *children[position + 1 :]])

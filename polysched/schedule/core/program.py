@@ -19,7 +19,7 @@ from polysched.dependence.relations import Dependence, Reference, timestamp_map
 from polysched.errors import LoopReferenceError, ScheduleError, suggestion
 from polysched.instructions.lookup import Forms
 from polysched.ir.core.kernel import Array, Kernel, Statement
-from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, loops, path, statements
+from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, loops, path, replace_node, statements
 from polysched.ir.core.tree import Sequence as SequenceNode
 from polysched.ir.expr.affine import literal
 from polysched.ir.expr.linear_form import Interval
@@ -58,6 +58,10 @@ class Program:
     def with_tree(self, tree: Node) -> Program:
         """Return the same program in another order."""
         return replace(self, tree=tree)
+
+    def with_node(self, old: Node, new: Node) -> Program:
+        """Return the program with a node of its tree, compared by identity, replaced."""
+        return self.with_tree(replace_node(self.tree, old, new))
 
 
 def initial_program(kernel: Kernel) -> Program:
