@@ -18,7 +18,12 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.usage import changed_by
 from polysched.frontends.scop.source.names import Names
-from polysched.frontends.scop.source.trees import LOOPS, StandIn, mapped, names_in, walk
+from polysched.frontends.scop.source.trees import (
+    LOOPS,
+    names_in,
+    walk,
+    with_stand_ins,
+)
 
 
 def with_own_parameters(
@@ -41,15 +46,9 @@ def with_own_parameters(
     conditions = [node.cond for node in nodes if isinstance(node, LOOPS) and node.cond is not None]
     counted = {name for cond in conditions for name in names_in(cond)} & changed - kept
     own = {name: names.fresh(f"{name}_left") for name in parameters if name in counted}
-
-    def renamed(node: c_ast.Node) -> c_ast.Node:
-        if isinstance(node, c_ast.ID):
-            return StandIn(own[node.name], node) if node.name in own else node
-        return mapped(node, renamed)
-
     return (
         *(_copy(parameters[name], name, new, items[0]) for name, new in own.items()),
-        *map(renamed, items),
+        *(with_stand_ins(item, own) for item in items),
     )
 
 
