@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 from polysched.ir.core.kernel import Kernel, Statement
 from polysched.ir.core.tree import path
-from polysched.ir.expr.dtypes import f32
+from polysched.ir.expr.dtypes import DType, f32
 from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Operation, operation
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import loads, transform, walk
@@ -52,8 +52,10 @@ def _with_reciprocals(kernel: Kernel, statement: Statement) -> Statement:
 
 def _product(value: Expression, last: str, written: frozenset[str]) -> Expression | None:
     match value:
-        case Operation(operator=Operator.POWER, operands=(base, Constant(value=exponent))):
-            return _power(base, float(exponent))
+        case Operation(
+            operator=Operator.POWER, operands=(base, Constant(value=exponent)), dtype=dtype
+        ) if dtype is not None and dtype.is_float:
+            return _power(base, float(exponent), dtype)
         case Operation(operator=Operator.DIVIDE, operands=(dividend, divisor), dtype=dtype) if (
             dtype is not None and dtype.is_float
         ):
@@ -68,7 +70,7 @@ def _product(value: Expression, last: str, written: frozenset[str]) -> Expressio
     return None
 
 
-def _power(base: Expression, exponent: float) -> Expression | None:
+def _power(base: Expression, exponent: float, dtype: DType) -> Expression | None:
     """A literal power as products, of a square root if needed; None for other powers."""
     if not (2 * exponent).is_integer() or not 0 < abs(exponent) <= LARGEST_POWER:
         return None
@@ -81,9 +83,9 @@ def _power(base: Expression, exponent: float) -> Expression | None:
     result = reduce(partial(operation, Operator.MULTIPLY), factors)
     if exponent > 0:
         return result
-    if result.type == f32:
+    if dtype == f32:
         return _reciprocal(result)
-    return operation(Operator.DIVIDE, Constant(1.0, result.type), result)
+    return operation(Operator.DIVIDE, Constant(1.0, dtype), result)
 
 
 def _reciprocal(divisor: Expression) -> Expression:
