@@ -41,9 +41,6 @@ class TileBlock:
     """A block whose lanes are columns, computed in register tiles.
 
     Attributes:
-        dtype: the type of all elements.
-        lanes: elements of a vector.
-        rows: rows of a register tile.
         vectors: vectors of columns of a register tile: the width of a panel.
         access: how each panel of ``b`` is read.
         has_lower: whether ``lower`` tiles of one row less follow the ``tiles`` of each panel.
@@ -174,8 +171,6 @@ class DotBlock:
     computes the transposed product.
 
     Attributes:
-        dtype: the type of all elements.
-        lanes: elements of a vector.
         rows: rows of a register tile.
         columns: columns of a register tile.
     """

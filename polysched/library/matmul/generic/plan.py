@@ -19,12 +19,7 @@ from polysched.library.matmul.generic.blocks import (
     TileBlock,
     TransposeBlock,
 )
-from polysched.library.matmul.generic.strided import (
-    FEW_COLUMNS,
-    Strided,
-    of_one_row,
-    pays_swapped,
-)
+from polysched.library.matmul.generic.strided import FEW_COLUMNS, Strided, of_one_row, pays_swapped
 from polysched.machine.contraction_model import (
     even_block,
     longest_block,
@@ -51,7 +46,6 @@ class Step(NamedTuple):
     """A call of a kernel.
 
     Attributes:
-        block: the kernel.
         arrays: its arrays, by number: operands ``A`` and ``B``, ``OUT``, or ``SCRATCH`` memory.
         starts: their first elements.
         parameters: the values of the kernel's parameters.
@@ -107,9 +101,6 @@ class Planner:
     """Plans products of one element type on one machine.
 
     Attributes:
-        machine: the machine.
-        dtype: the element type.
-        lanes: elements of a vector.
         size: bytes of an element.
         near: bytes of the L2 cache.
         tallest: the height of a tile by its vectors and whether the last of them is masked.
@@ -350,7 +341,6 @@ class Planner:
         return max(1, min(height, tallest_tile(self.machine)))
 
     def _width(self, product: Strided) -> int:
-        """The vectors of a panel."""
         widest = 4 if self.machine.vector_registers >= 32 else 3
         return WIDEST if product.m <= FEW_ROWS and widest == 4 else widest
 

@@ -39,7 +39,6 @@ def encoded(steps: Sequence[Step], address: Callable[[Block], int], element_byte
     """The records of the steps of a plan.
 
     Args:
-        steps: the steps.
         address: returns the address of the code of a kernel.
         element_bytes: bytes of an element.
     """

@@ -40,13 +40,7 @@ K_BLOCKS_OUTERMOST = "pmpnpkokonominimik"
 
 
 def plan(problem: Problem, machine: Machine, threads: int = 1) -> Config:
-    """Choose the config of a problem on a machine.
-
-    Args:
-        problem: the product.
-        machine: the machine that the code is for.
-        threads: the most threads to use.
-    """
+    """Choose the config of a problem on a machine."""
     vnni = vnni_layout_of(problem, machine)
     if vnni is not None:
         return _vnni_config(problem, vnni, machine, threads)
