@@ -41,6 +41,8 @@ _EXPECTED: Mapping[Any, str] = MappingProxyType(
         np.stack: "np.stack((x, y), axis=0)",
         np.hstack: "np.hstack((x, y))",
         np.vstack: "np.vstack((x, y))",
+        np.dstack: "np.dstack((x, y))",
+        np.column_stack: "np.column_stack((x, y))",
         np.tile: "np.tile(x, count), with a literal count or a tuple of literals",
         np.pad: "np.pad(x, width), or np.pad(x, ((before, after), ...), constant_values=0), with "
         "literal widths, or mode='edge', 'reflect', 'symmetric' or 'wrap'",
@@ -80,6 +82,14 @@ def _part(
         "wrap": lambda index: index,
     }
     return tidy(extent + before), Constant(after), last[mode]
+
+
+def _columns(parts: Sequence[ArrayValue], *, is_deep: bool) -> tuple[list[ArrayValue], int]:
+    """The arrays, and the axis along which they lie, of ``np.dstack`` or ``np.column_stack``."""
+    axis = 1 + is_deep
+    if is_deep:
+        parts = [expanded(part, 0) if part.rank == 1 else part for part in parts]
+    return [expanded(part, axis) if part.rank == axis else part for part in parts], axis
 
 
 def is_join(function: Any) -> bool:
@@ -125,6 +135,8 @@ class Joins:
         self, node: ast.Call, function: Any, elements: Sequence[ast.expr], axis: ast.expr | None
     ) -> ArrayValue:
         parts = [self._array(part) for part in elements]
+        if function in (np.column_stack, np.dstack):
+            return self._concatenated(node, *_columns(parts, is_deep=function is np.dstack))
         rank = parts[0].rank + (function is np.stack)
         along = 1 if function is np.hstack and rank > 1 else 0
         if axis is not None:

@@ -221,7 +221,7 @@ def _bind_array(
     least, greatest = type_range(dtype) if is_index else (0, 0)
     values = (least, greatest + 1) if is_index and extents else None
     place = variable.place
-    strides = place.strides if place is not None and place.is_indexed else None
+    strides = None if place is None else place.strides
     try:
         with build.located(scope.source_map.location(variable.node)):
             handle = (

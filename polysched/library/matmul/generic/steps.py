@@ -23,7 +23,7 @@ from polysched.runtime.cache import default_cache
 from polysched.runtime.jit import Entry, compile_module
 from polysched.runtime.pipeline import CompileOptions
 
-KINDS = ((3, 9), (3, 8), (2, 4))
+KINDS = ((3, 10), (3, 9), (3, 8), (2, 4))
 """The signatures of kernels: the numbers of arrays and of parameters, which all differ."""
 
 _ARRAYS, _PARAMETERS = max(KINDS)
