@@ -54,10 +54,7 @@ def lower(algorithm: Algorithm, extents: Sequence[Expression], order: Order) -> 
         variables = computed.func.variables
         shape = [interval.extent for interval in inferred[computed.name]]
         arrays[computed.name] = declare(
-            computed.name,
-            dtype,
-            tuple(reversed(shape)),
-            dimensions=" ".join(reversed(variables)),
+            computed.name, dtype, tuple(reversed(shape)), dimensions=" ".join(reversed(variables))
         )
     for computed in algorithm.funcs:
         for number, definition in enumerate(computed.definitions):

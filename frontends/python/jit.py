@@ -263,11 +263,7 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
 
 @overload
 def jit(
-    function: Callable[ArgumentsP, ResultT],
-    /,
-    *,
-    fastmath: bool = ...,
-    threads: int | None = ...,
+    function: Callable[ArgumentsP, ResultT], /, *, fastmath: bool = ..., threads: int | None = ...
 ) -> JitFunction[ArgumentsP, ResultT]: ...
 
 

@@ -9,9 +9,7 @@ from dataclasses import replace
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
-from polysched.frontends.scop.declare.variables import (
-    typedefs_of,
-)
+from polysched.frontends.scop.declare.variables import typedefs_of
 from polysched.frontends.scop.inline.choices import choices_of
 from polysched.frontends.scop.inline.statement_calls import Expansion, inlinable
 from polysched.frontends.scop.inline.value_calls import Inliner, formulas_of

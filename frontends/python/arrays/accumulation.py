@@ -12,12 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from polysched.frontends.python.arrays.array_stores import ArrayStores
-from polysched.frontends.python.scope.array_values import (
-    ArrayValue,
-    Operand,
-    Subscripts,
-    cast_to,
-)
+from polysched.frontends.python.scope.array_values import ArrayValue, Operand, Subscripts, cast_to
 from polysched.frontends.python.values.value import Value
 from polysched.ir.core.kernel import Order
 from polysched.ir.expr.dtypes import DType
@@ -65,10 +60,7 @@ class Accumulation:
         with stores.loops(kept, name) as outer:
             first = start(outer) if callable(start) else start
             stores.put_element(node, result, outer, Value(first), is_new=True)
-        with (
-            stores.loops(kept, name) as outer,
-            stores.loops(reduced, f"{name}_of") as inner,
-        ):
+        with stores.loops(kept, name) as outer, stores.loops(reduced, f"{name}_of") as inner:
             value = Value(operation(operator, result.at(outer).expression, term(outer, inner)))
             if operator in (Operator.AND, Operator.OR):
                 stores.put_element(node, result, outer, value, is_new=True)

@@ -17,9 +17,7 @@ from collections.abc import Mapping
 from copy import copy
 
 
-def split_functions(
-    node: ast.FunctionDef,
-) -> tuple[ast.FunctionDef, Mapping[str, ast.FunctionDef]]:
+def split_functions(node: ast.FunctionDef) -> tuple[ast.FunctionDef, Mapping[str, ast.FunctionDef]]:
     """The function without the functions that its body defines, and these by name.
 
     A name that the function assigns to elsewhere is left where it is.

@@ -10,11 +10,7 @@ from typing import Any
 
 from polysched.errors import KernelError
 from polysched.frontends.python.values.floor_division import floor_quotient, floor_remainder
-from polysched.frontends.python.values.numpy_operations import (
-    UFUNCS,
-    applied,
-    power_of_integers,
-)
+from polysched.frontends.python.values.numpy_operations import UFUNCS, applied, power_of_integers
 from polysched.frontends.python.values.run_time_types import NoResultError, combined
 from polysched.frontends.python.values.value import Value, converted, number, python_type
 from polysched.ir.expr.dtypes import boolean, f64, i64

@@ -11,11 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from polysched.autoscheduler.facts.operations import Operations
-from polysched.autoscheduler.facts.statement import (
-    AccessFacts,
-    LoopFacts,
-    StatementFacts,
-)
+from polysched.autoscheduler.facts.statement import AccessFacts, LoopFacts, StatementFacts
 from polysched.machine.description import Machine
 from polysched.vector.passes.lookup import ENTRIES, FEATURES, REGISTER_BITS
 

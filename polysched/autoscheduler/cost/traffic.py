@@ -115,10 +115,7 @@ def _cycles(
     pages = _Footprints(streams, loops, machine.page_bytes)
     walks = sum(
         cycles * pages.traffic(held * machine.page_bytes, 1.0, write_back=False)
-        for held, cycles in (
-            (costs.near_pages, costs.near_page),
-            (costs.far_pages, costs.far_page),
-        )
+        for held, cycles in ((costs.near_pages, costs.near_page), (costs.far_pages, costs.far_page))
     )
     return name, busiest + OTHER_LEVELS * (total - busiest) + walks
 
