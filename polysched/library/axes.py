@@ -160,8 +160,9 @@ def along_last(schedule: Schedule, size: Size, rows: int = 1) -> Schedule:
     tiles = -(-size.results // rows)
     if size.is_shared and tiles < size.threads:
         schedule, terms = _parts_of_terms(schedule, size)
-        return in_vectors(schedule, "update", "part_term", size.lanes, _vectors(terms, size))
-    vectors = min(_vectors(size.terms, size), max(1, VECTORS // rows))
+        vectors = vectors_for(terms, size.lanes)
+        return in_vectors(schedule, "update", "part_term", size.lanes, vectors)
+    vectors = min(vectors_for(size.terms, size.lanes), max(1, VECTORS // rows))
     outermost = "result"
     if rows > 1:
         schedule = schedule.split("result", rows, into=("tile", "row"))
@@ -191,7 +192,7 @@ def _in_tiles(schedule: Schedule, size: Size) -> Schedule:
     )
     is_packed = any(schedule.kernel.arrays[name].dtype.is_odd_width for name in matrices)
     if not size.is_short or is_packed:
-        vectors = _vectors(size.terms, size)
+        vectors = vectors_for(size.terms, size.lanes)
         return folded_together(schedule, "update", "term", size.lanes, vectors, "row", size.block)
     schedule = schedule.reorder("term", "update.row")
     schedule = rows_as_lanes(schedule, matrices, "tile", size.block)
@@ -224,10 +225,6 @@ def along_first(schedule: Schedule, size: Size) -> Schedule:
     if vectors > VECTORS:
         return _in_blocks(schedule, loop, "result", size.lanes)
     return _in_registers(schedule, loop, vectors, size.lanes)
-
-
-def _vectors(terms: int, size: Size) -> int:
-    return vectors_for(terms, size.lanes)
 
 
 def _parts_of_terms(schedule: Schedule, size: Size) -> tuple[Schedule, int]:

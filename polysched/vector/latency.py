@@ -57,9 +57,6 @@ class Contraction:
         return None if first == second else int(first > second)
 
 
-ANYWHERE = Contraction()
-
-
 def contraction(program: LoopProgram, registers: Set[str], fma_latency: int) -> Contraction:
     """Decide where a program uses FMAs.
 

@@ -72,11 +72,6 @@ class Enumeration:
     is_outside: bool
     is_undefined: bool
 
-    @property
-    def is_faulty(self) -> bool:
-        """Whether the kernel itself, before any step, is at fault."""
-        return self.is_outside or self.is_undefined
-
 
 def enumerate_kernel(
     kernel: Kernel, ranges: Mapping[str, tuple[int, int]], most: int = 400
