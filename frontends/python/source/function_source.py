@@ -102,7 +102,7 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
     plain, functions = split_functions(without_error_states(source.node, source.outer))
     return replace(
         source,
-        node=structured(with_own_targets(without_swaps(plain)), source.error),
+        node=structured(with_own_targets(without_swaps(plain, source.outer)), source.error),
         functions=functions,
     )
 
