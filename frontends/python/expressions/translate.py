@@ -14,7 +14,7 @@ from polysched.frontends.python.expressions.array_calls import METHODS, ArrayCal
 from polysched.frontends.python.expressions.functions import SUPPORTED, is_half, root
 from polysched.frontends.python.expressions.new_arrays import NewArrays
 from polysched.frontends.python.expressions.subscripts import Subscripting
-from polysched.frontends.python.expressions.type_tests import type_test
+from polysched.frontends.python.expressions.type_tests import shape_test, type_test
 from polysched.frontends.python.expressions.view_calls import VIEW_METHODS, ViewCalls
 from polysched.frontends.python.scope.array_values import ArrayValue, Operand, mapped
 from polysched.frontends.python.scope.names import SUPPORTED_VALUES, Names
@@ -281,6 +281,9 @@ class Reader(Names):
         is_type = type_test(self.calls.dtype, node)
         if is_type is not None:
             return Value(Constant(is_type, boolean), is_weak=True)
+        same_shape = shape_test(self.calls.shape, node)
+        if same_shape is not None:
+            return Value(same_shape, is_weak=True)
         sides = [self.operand(side) for side in (node.left, *node.comparators)]
         parts = []
         for left, op, right in zip(sides, node.ops, sides[1:], strict=False):

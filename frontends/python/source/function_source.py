@@ -104,7 +104,7 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
     return replace(
         source,
         outer=outer,
-        node=structured(with_own_targets(without_swaps(plain)), source.error),
+        node=structured(with_own_targets(without_swaps(plain, outer)), source.error),
         functions=functions,
     )
 
