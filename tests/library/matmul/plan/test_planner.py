@@ -178,7 +178,7 @@ def test_what_is_read_along_the_sums_is_contiguous_there() -> None:
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 def test_every_plan_along_the_sums_fits(machine) -> None:
     for m in range(1, machine.costs.dot_rows + 1):
-        problem = Problem(Sizes(m, 1000, 512), b=TRANSPOSED)
+        problem = Problem(Sizes(m, 1000, 1024), b=TRANSPOSED)
         config = plan(problem, machine)
         assert config.dot_form
         require_registers(config, machine, problem.total)
