@@ -113,11 +113,7 @@ class Joins:
         return self.stores.reader.calls
 
     def joined(self, node: ast.Call, function: Any) -> ArrayValue:
-        """The result of a call.
-
-        Raises:
-            FrontendError, KernelError: the arguments are not supported.
-        """
+        """The result of a call."""
         options = {str(keyword.arg): keyword.value for keyword in node.keywords}
         if not node.args:
             raise self._unexpected(node, function)

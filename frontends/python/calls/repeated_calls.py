@@ -72,9 +72,7 @@ class RepeatedCall:
     """A call as the C extension takes it.
 
     Attributes:
-        kernel: the kernel.
         plan: of the call, whose outputs are all allocated.
-        returned: the values that the function returns.
         positions: the positions of arguments and outputs among the passed objects.
         threads: the number of threads; None for all.
         axes: as for `returned_values`.
@@ -136,9 +134,7 @@ def returned_values(
     """The results of a function.
 
     Args:
-        returned: the values.
         objects: the arguments and the outputs that hold them.
-        sizes: the parameters of the call.
         axes: the order in memory of the dimensions of arrays that are not row-major.
 
     Raises:

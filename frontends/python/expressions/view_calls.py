@@ -44,11 +44,7 @@ class ViewCalls:
     calls: ArrayCalls
 
     def made(self, function: Any, node: ast.Call) -> Operand | None:
-        """The result of a function; None if it is another function.
-
-        Raises:
-            FrontendError, KernelError: the call is not supported.
-        """
+        """The result of a function; None if it is another function."""
         table: Mapping[Any, Callable[..., Operand]] = {
             np.around: self._round,
             np.diagonal: lambda a: diagonal(self.calls.build, self._array(a)),

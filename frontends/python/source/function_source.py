@@ -34,8 +34,6 @@ class FunctionSource:
     """A function's definition.
 
     Attributes:
-        node: its syntax tree.
-        path: the file.
         first_line: the line number in the file of the definition, decorators included.
         lines: the lines of the definition, indented as in the file.
         indent: the indentation of the definition, in characters.

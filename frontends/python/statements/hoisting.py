@@ -83,11 +83,7 @@ class Hoister:
     inner: Callable[[FunctionSource, object], Inner]
 
     def hoisted(self, node: ast.stmt) -> ast.stmt:
-        """A statement whose calls of this kind are declared and replaced by names.
-
-        Raises:
-            FrontendError: a call is not supported.
-        """
+        """A statement whose calls of this kind are declared and replaced by names."""
         match node:
             case ast.For():
                 return with_fields(node, iter=self._visit(node.iter, node))

@@ -51,7 +51,6 @@ class Declarer:
     """Translator of the statements of one function.
 
     Attributes:
-        assigner: translator of its assignments.
         labeled: the statements, so far, with an order policy given by ``polysched.statement``.
         conditions: the names, so far, of temporaries that hold branch conditions.
         callers: the functions into which this one is inlined, the innermost last.
@@ -71,7 +70,6 @@ class Declarer:
         """Declare statements one after another.
 
         Raises:
-            FrontendError: a kernel cannot have such a statement; the message points at the part.
             TypeLearnedError: the type of a number differs from its known type.
         """
         for node in body:

@@ -91,7 +91,6 @@ def without_walks(items: Sequence[c_ast.Node], pointers: Collection[str]) -> tup
     """Rewrite the pointers of a function body that walk.
 
     Args:
-        items: the statements.
         pointers: the parameters that are pointers.
     """
     result = tuple(items)
@@ -148,11 +147,13 @@ class _Offset:
         value: the distance.
         inside: the loops.
         anywhere: the distance that is valid anywhere; None for `value`.
+        is_lost: whether the distance has no expression, so that the variable cannot be used.
     """
 
     value: c_ast.Node
     inside: frozenset[int] = frozenset()
     anywhere: c_ast.Node | None = None
+    is_lost: bool = False
 
     @property
     def exact(self) -> c_ast.Node:
@@ -180,7 +181,6 @@ class _Walk:
     """Rewriting of one pointer, or of an integer of a type.
 
     Attributes:
-        name: the variable.
         type_: the type of an integer.
         is_read_anywhere: whether a pointer may be read outside the loops that move it.
     """
@@ -207,6 +207,8 @@ class _Walk:
             return node, _Offset(ZERO)
         if self.name not in names_in(node):
             return node, offset
+        if offset.is_lost:
+            raise NotUnderstoodError
         if not any(_moves(inner, self.name) for inner in walk(node)):
             return self.read(node, offset, loops), offset
         if _moves(node, self.name):
@@ -226,7 +228,7 @@ class _Walk:
     def branch(
         self, node: c_ast.If, offset: _Offset, loops: tuple[int, ...]
     ) -> tuple[c_ast.Node, _Offset]:
-        """Rewrite an ``if`` whose branches move the pointer by the same distance."""
+        """Rewrite an ``if``; branches that move the pointer by different distances lose it."""
         cond = node.cond
         if any(_moves(inner, self.name) for inner in walk(cond)):
             cond, offset = self.moving(cond, offset, loops)
@@ -242,9 +244,9 @@ class _Walk:
                 changed, after = self.items((side,), offset, loops)
                 sides.append(c_ast.Compound(list(changed), side.coord))
                 ends.append(after)
-        if len({(c_text(end.value), c_text(end.exact), end.inside) for end in ends}) != 1:
-            raise NotUnderstoodError
-        return c_ast.If(cond, *sides, node.coord), ends[0]
+        texts = {(c_text(one.value), c_text(one.exact), one.inside, one.is_lost) for one in ends}
+        after = ends[0] if len(texts) == 1 else _Offset(ZERO, is_lost=True)
+        return c_ast.If(cond, *sides, node.coord), after
 
     def distance(self, move: c_ast.Node) -> c_ast.Node:
         """Return the number of elements by which a statement moves the pointer."""
@@ -337,6 +339,8 @@ class _Walk:
         changed = changed_names(block)
         inner_loops = tuple(id(inner) for inner in walk(node) if isinstance(inner, c_ast.For))
         _, passed = self.statement(block, _Offset(ZERO), loops + inner_loops)
+        if passed.is_lost:
+            raise NotUnderstoodError
         used = {*names_in(passed.value), *names_in(count)}
         declared = declared_names(block)
         if used & (changed | declared | {variable}):
