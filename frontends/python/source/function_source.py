@@ -98,7 +98,7 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
         FrontendError: it is not a plain function, or its source is not available.
     """
     source = written_source(function)
-    node, constants = split_constants(without_error_states(source.node, source.outer))
+    node, constants = split_constants(without_error_states(source.node, source.outer), source.outer)
     outer = {**source.outer, **constants} if constants else source.outer
     plain, functions = split_functions(without_tuples(node, outer))
     return replace(
