@@ -44,8 +44,6 @@ class CProgram:
 
     Attributes:
         kernel: the computation of the region, named after the function.
-        parsed: the syntax tree of the file.
-        region: the translated statements.
         translation: the variables of the region, and the conditions of the kernel.
         promises: what the caller promises beyond the text of the file.
     """

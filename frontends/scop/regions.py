@@ -30,7 +30,6 @@ class Replacement:
     """Region that a generated function replaces.
 
     Attributes:
-        program: the region as a kernel.
         symbol: the name of the generated function.
         edits: the edits of the file.
     """
@@ -45,8 +44,6 @@ class Refusal:
     """Region that stays as it is.
 
     Attributes:
-        function: the name of its function.
-        error: why it stays.
         has_translation: whether it has a translation, but no schedule that pays, or arrays whose
             overlap cannot be checked.
     """
@@ -62,7 +59,6 @@ def replacements_of(
     """Translate the regions of a file: those between pragmas, and functions without any.
 
     Args:
-        path: the C file.
         function: the only function to translate; None for all.
         promises: what the callers promise beyond the text of the file.
 
@@ -108,9 +104,7 @@ def parts_of(
     If no loop can be replaced, loops that would always run as written are refused with the reason.
 
     Args:
-        parsed: the file.
         whole: the function.
-        path: the file's name.
         taken: the symbols of other regions.
         promises: what the callers promise beyond the text of the file.
     """

@@ -50,12 +50,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class BitcastWork:
-    """Packing or unpacking ``count`` elements of a sub-byte type.
-
-    Raises:
-        BenchError: the count is not a positive multiple of 256, or the type is not an integer of 1
-            to 7 bits.
-    """
+    """Packing or unpacking ``count`` elements of a sub-byte type."""
 
     direction: Direction
     dtype: DType
@@ -119,9 +114,7 @@ def contestants(
     """polysched, numpy and LLVM's own lowering of the conversion.
 
     Args:
-        data: the elements to pack or unpack.
         strategies: whether each of polysched's strategies races too, by its name.
-        machine: the machine to compile polysched's and LLVM's code for; None for this machine.
     """
     target = machine or load_machine()
     named: tuple[Contestant, ...] = ()

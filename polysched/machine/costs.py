@@ -292,6 +292,15 @@ class Costs:
     32x5000x3000 0.93 and 0.41; 16x4096x4096 in f64 0.91 and 0.48.
     """
 
+    prefetched_block_terms: int = 384
+    """Terms of a short block of wide panels that are prefetched in place.
+
+    GFLOP/s of f32 on Zen 4 with blocks of 128, 256, 384, 512 and 1024 terms: 24x4096x4096 92, 91,
+    90, 86, 69; 64x4096x4096 101, 106, 106, 105, 84; 128x2048x3000 106, 107, 108, 107, 107. With
+    blocks of 384 terms and of 2048, both in the L3 cache: 33x2048x1024 102, 97; 20x2048x2048 95,
+    53.
+    """
+
     wide_row: int = 16
     """Least vectors of a single row of sums for which the other operand is streamed.
 

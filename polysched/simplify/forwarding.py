@@ -204,9 +204,6 @@ def with_inlined(flows: Flows, array: str) -> Kernel:
     """Return the kernel without a temporary: all its reads compute the values themselves.
 
     Definitions that read earlier ones are forwarded one after the other, from the first.
-
-    Raises:
-        ScheduleError: a read cannot compute its value itself, with the reason.
     """
     while True:
         kernel = flows.kernel
@@ -260,9 +257,6 @@ def with_forwarded(
     Args:
         reads: each covers the statement's domain.
         guarded: the names of the guarded arrays.
-
-    Raises:
-        ScheduleError: the value would be too large, or an instance is not an affine function.
     """
     replaced = {id(_load(statement, read.reader)): _at_instance(read, statement) for read in reads}
     value = _with_shared_parts(transform(statement.value, lambda node: replaced.get(id(node))))

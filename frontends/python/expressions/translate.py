@@ -90,11 +90,7 @@ class Reader(Names):
         )
 
     def operand(self, node: ast.expr) -> Operand:
-        """The value of an expression: a number or an array.
-
-        Raises:
-            FrontendError: a kernel cannot compute it; the message points at the unsupported part.
-        """
+        """The value of an expression: a number or an array."""
         location = self.source.span(node).location
         try:
             with self.build.located(location):
@@ -112,11 +108,7 @@ class Reader(Names):
         return replace(result, at=located)
 
     def condition(self, node: ast.expr) -> Value:
-        """The value of a condition; a number is true if it is not 0.
-
-        Raises:
-            FrontendError: it is not a number.
-        """
+        """The value of a condition; a number is true if it is not 0."""
         if isinstance(node, ast.BoolOp):
             return self._logical(node, self.condition)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -125,11 +117,7 @@ class Reader(Names):
         return value if value.dtype == boolean else Value(truth(value), is_weak=True)
 
     def view(self, node: ast.Subscript) -> ArrayValue:
-        """The part of an array that subscripts select; an element has no dimensions.
-
-        Raises:
-            FrontendError: it is not an array, or a subscript is not supported.
-        """
+        """The part of an array that subscripts select; an element has no dimensions."""
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         view = self.subscripting.view(self.array(node.value), node, list(parts))
         if view.rank or view.base is None or view.place is None:
@@ -146,11 +134,7 @@ class Reader(Names):
         return view
 
     def array(self, node: ast.expr) -> ArrayValue:
-        """The array that an expression is.
-
-        Raises:
-            FrontendError: it is not an array.
-        """
+        """The array that an expression is."""
         is_array = isinstance(
             node,
             ast.Subscript | ast.Call | ast.Attribute | ast.BinOp | ast.Compare | ast.UnaryOp,
@@ -249,21 +233,13 @@ class Reader(Names):
         )
 
     def combined(self, operator: Operator, left: Operand, right: Operand, node: ast.AST) -> Operand:
-        """Apply a binary operator to numbers and arrays.
-
-        Raises:
-            KernelError: it cannot be applied to these operands.
-        """
+        """Apply a binary operator to numbers and arrays."""
         if operator is Operator.POWER and isinstance(left, ArrayValue) and is_half(right):
             return self._mapped(root, left, right)
         return self._mapped(partial(self.binary, operator, node=node), left, right)
 
     def binary(self, operator: Operator, left: Value, right: Value, node: ast.AST) -> Value:
-        """Apply a binary operator.
-
-        Raises:
-            KernelError: it cannot be applied to these values.
-        """
+        """Apply a binary operator."""
         affine = affine_quotient(self.build, operator, left, right)
         result = affine or combine(operator, left, right)
         if left.is_weak and right.is_weak:

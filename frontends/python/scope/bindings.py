@@ -255,11 +255,7 @@ class Scope:
 
 
 def require_type(value: Value, known: NumberType) -> None:
-    """Check that a local number of a known type can hold a value without rounding it.
-
-    Raises:
-        KernelError: it cannot hold the value.
-    """
+    """Check that a local number of a known type can hold a value without rounding it."""
     if (value.dtype == boolean) != (known.dtype == boolean) or not value.is_weak:
         if value.dtype != known.dtype:
             raise KernelError(

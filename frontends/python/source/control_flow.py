@@ -60,15 +60,7 @@ def end_of(node: ast.stmt) -> ast.expr | None:
 def structured(
     node: ast.FunctionDef, error: Callable[[ast.AST, str], FrontendError]
 ) -> ast.FunctionDef:
-    """A function without ``continue``, ``break``, and ``return`` before its last statement.
-
-    Args:
-        node: the function.
-        error: makes the error about a node.
-
-    Raises:
-        FrontendError: a statement that contains one of these is not supported.
-    """
+    """A function without ``continue``, ``break``, and ``return`` before its last statement."""
     *before, last = node.body
     is_final = isinstance(last, ast.Return)
     walked = [part for item in (before if is_final else node.body) for part in ast.walk(item)]
@@ -102,8 +94,6 @@ class _ControlFlow:
     """The rewriting of one function.
 
     Args:
-        function: the function.
-        error: makes the error about a node.
         result: the value of its last ``return``, if there are others.
     """
 
@@ -172,11 +162,7 @@ class _ControlFlow:
         return name
 
     def block(self, body: list[ast.stmt], block: _Block) -> list[ast.stmt]:
-        """Rewrite the statements of a block.
-
-        Raises:
-            FrontendError: a statement is not supported.
-        """
+        """Rewrite the statements of a block."""
         done: list[ast.stmt] = []
         for position, node in enumerate(body):
             rest = body[position + 1 :]

@@ -60,11 +60,7 @@ class ComputedSubscripts:
         return self.assigner.reader
 
     def stored(self, node: ast.stmt) -> ast.stmt:
-        """A statement whose computed subscripts are stored and replaced by names.
-
-        Raises:
-            FrontendError: a subscript is not an integer.
-        """
+        """A statement whose computed subscripts are stored and replaced by names."""
         if self._reader.scope.index_arrays is None:  # the ranges of subscripts are declared
             return node
         match node:

@@ -11,9 +11,11 @@ import ast
 import itertools
 from collections.abc import Sequence
 from copy import copy
+from functools import reduce
 
 from polysched.frontends.python.expressions.translate import Reader
-from polysched.frontends.python.scope.specialized import literal_tree, specialized_expression
+from polysched.frontends.python.scope.specialized import specialized_expression
+from polysched.frontends.python.source.tuple_names import literal_tree
 
 MOST_ITEMS = 16
 """Items of a sequence whose loop is written out."""
@@ -68,9 +70,17 @@ def literal_items(reader: Reader, node: ast.expr) -> list[ast.expr] | None:
     ]
 
 
-def summed(reader: Reader, node: ast.GeneratorExp | ast.ListComp) -> ast.expr | None:
+def summed(reader: Reader, node: ast.expr) -> ast.expr | None:
     """A sum over literal sequences as one expression; None if a sequence is not literal."""
+    if not isinstance(node, ast.GeneratorExp | ast.ListComp):
+        parts = node.elts if isinstance(node, ast.Tuple | ast.List) else literal_items(reader, node)
+        if parts is None:
+            return None
+        start: ast.expr = ast.Constant(0)
+        return _placed(reduce(lambda a, b: ast.BinOp(a, ast.Add(), b), parts, start), node)
     sequences = [literal_items(reader, one.iter) for one in node.generators]
+    if sequences == [None]:
+        sequences = [_counted(reader, node.generators[0].iter)]
     known = [one for one in sequences if one is not None]
     if len(known) < len(sequences):
         return None

@@ -30,7 +30,6 @@ def assign_number(stores: ElementStores, node: ast.stmt, target: ast.expr, value
     """Assign to a local number: bind an affine value to the name, or store it in memory.
 
     Raises:
-        FrontendError: the name is not a number, or the value does not fit its type.
         TypeLearnedError: its type differs from the known one.
     """
     reader = stores.reader

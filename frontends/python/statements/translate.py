@@ -38,7 +38,7 @@ from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.expr.affine import instance_space, to_set
 from polysched.ir.expr.dtypes import boolean
 from polysched.ir.expr.expressions import Constant, Expression, Index, Load
-from polysched.ir.expr.traversal import walk
+from polysched.ir.expr.traversal import loads, walk
 
 _SUPPORTED = (
     "supported are assignments, 'for' over ranges and arrays, 'while' that counts, 'if', 'break', "
@@ -51,7 +51,6 @@ class Declarer:
     """Translator of the statements of one function.
 
     Attributes:
-        assigner: translator of its assignments.
         labeled: the statements, so far, with an order policy given by ``polysched.statement``.
         conditions: the names, so far, of temporaries that hold branch conditions.
         callers: the functions into which this one is inlined, the innermost last.
@@ -71,7 +70,6 @@ class Declarer:
         """Declare statements one after another.
 
         Raises:
-            FrontendError: a kernel cannot have such a statement; the message points at the part.
             TypeLearnedError: the type of a number differs from its known type.
         """
         for node in body:
@@ -87,6 +85,15 @@ class Declarer:
         node = self._prepared(node)
         assert isinstance(node, ast.Assign)
         return self.reader.operand(node.value)
+
+    def is_of_data(self, node: ast.expr) -> bool:
+        """Whether data decides the value of an integer."""
+        parts = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+        held = (self.reader.scope.names.get(part.id) for part in parts)
+        return any(
+            isinstance(one, LocalNumber) or (isinstance(one, Value) and loads(one.expression))
+            for one in held
+        )
 
     def _prepared(self, node: ast.stmt) -> ast.stmt:
         """A statement whose computed subscripts and calls are declared and replaced by names."""

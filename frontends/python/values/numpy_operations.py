@@ -95,9 +95,6 @@ def applied(function: np.ufunc, *values: Value, is_operator: bool = False) -> Va
         function: a function in `UFUNCS`, `NUMPY_FUNCTIONS` or `OF_ANGLES`.
         values: the operands.
         is_operator: whether it implements an operator; operators keep integers of odd widths.
-
-    Raises:
-        KernelError: numpy or the kernel does not support the function for these types.
     """
     operator = next((key for key, ufunc in UFUNCS.items() if ufunc is function), None)
     if operator in COMPARISONS and all(value.dtype.is_integer for value in values):

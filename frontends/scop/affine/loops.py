@@ -92,14 +92,8 @@ def loop_header(scope: Scope, node: c_ast.For, start: Start, index: str) -> Head
     """Translate the condition and the step of a loop.
 
     Args:
-        scope: the scope around the loop.
-        node: the loop.
         start: the loop variable and its first value.
         index: the name of the loop variable in the kernel.
-
-    Raises:
-        FrontendError: the step is not a literal, the condition does not bound the variable, or the
-            variable may wrap around.
     """
     stepped = with_step_apart(scope, node, start.name, start.dtype, start.first)
     node, start = stepped.node, replace(start, first=with_offset(start.first, stepped.before))

@@ -49,17 +49,8 @@ def declare_outside(
     """Declare the outside variables that a region uses; written arrays become inout.
 
     Args:
-        scope: the outermost scope.
-        build: the builder of the kernel.
-        names: names of arrays in the kernel.
-        variables: the variables outside the region.
-        usage: the uses of each name.
-        pragmas: the pragmas of the function.
         shapes: the inferred shapes of arrays without declared extents; None for a draft.
         compared: the names that conditions use, and no bound or subscript.
-
-    Raises:
-        FrontendError: an array has no shape, or an extent is not affine in the sizes.
     """
     for name, shape in pragmas.shapes.items():
         if name not in variables:

@@ -41,7 +41,6 @@ class AfterLoops:
 
     Attributes:
         types: the types of the local integers, by name.
-        names: the names that are taken.
     """
 
     types: Mapping[str, c_ast.Node]
@@ -102,7 +101,6 @@ def value_after(loop: c_ast.For, types: Mapping[str, c_ast.Node]) -> tuple[str, 
     None for a loop that may be left early, or whose bounds its body changes.
 
     Args:
-        loop: the loop.
         types: the types of the local integers, by name.
     """
     started = loop_start(loop)

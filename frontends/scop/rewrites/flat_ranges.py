@@ -40,7 +40,6 @@ class FlatRanges:
 
     Attributes:
         rows: the row lengths of the arrays in the statements.
-        names: the names that are taken.
     """
 
     rows: RowLengths

@@ -47,8 +47,6 @@ class Members:
     """Rewriting of the statements of one region.
 
     Attributes:
-        layouts: the structs of the file.
-        names: the names that are taken.
         indexed: pointers to structs that have subscripts.
         variables: the variables outside the region that were introduced, by name.
     """

@@ -29,9 +29,7 @@ def with_own_parameters(
     The statements before the first change of a parameter still use the parameter.
 
     Args:
-        items: the statements.
         parameters: the types of the parameters that are numbers, by name.
-        names: the names that are taken.
     """
     nodes = [node for item in items for node in walk(item)]
     changed = _changed(items)

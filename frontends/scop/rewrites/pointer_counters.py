@@ -28,7 +28,6 @@ def with_counter(items: Sequence[c_ast.Node], name: str) -> tuple[c_ast.Node, ..
     """Rewrite one pointer of a function body.
 
     Args:
-        items: the statements.
         name: a parameter, or a local variable that is declared once.
 
     Raises:
@@ -57,7 +56,6 @@ class _Counter:
     """Rewriting of one pointer.
 
     Attributes:
-        name: the pointer.
         counter: the name of the counter.
         changed: the variables that change.
         start: the pointer that it starts at, which never moves; None if there is none.

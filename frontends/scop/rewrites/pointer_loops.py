@@ -47,7 +47,6 @@ def with_counted_pointers(
     """Rewrite the loops of a function body that end at a pointer.
 
     Args:
-        items: the statements.
         pointers: the parameters that are pointers.
     """
     declared = {
@@ -71,7 +70,6 @@ class _Rewriting:
 
     Attributes:
         declared: the declarations of the local pointers.
-        names: the names that are taken.
         whole: the statements of the function.
         found: whether a loop has been rewritten.
         ends: the pointers that conditions compared with.

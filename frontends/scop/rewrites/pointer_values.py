@@ -25,12 +25,7 @@ from polysched.frontends.scop.source.trees import LOOPS, StandIn, mapped, names_
 
 
 def with_pointer_values(items: Sequence[c_ast.Node], names: Names) -> tuple[c_ast.Node, ...]:
-    """Declare a variable for each value that an assignment gives to a pointer or a bound.
-
-    Args:
-        items: the statements of a region.
-        names: the names that are taken.
-    """
+    """Declare a variable for each value that an assignment gives to a pointer or a bound."""
     result = _without_chains(map(_with_moves, items))
     pointers = {
         node.name

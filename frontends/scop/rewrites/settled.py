@@ -32,10 +32,8 @@ def with_settled_integers(
     """Replace the assignments to integers between the loops of a function by constants.
 
     Args:
-        items: the statements.
         integers: the types of the integers among the parameters and the variables of the outermost
             block, by name.
-        names: the names that are taken.
     """
     effects = [_effects(item) for item in items]
     settled = _settled(items, effects, integers)

@@ -29,9 +29,7 @@ def with_counted_steps(
     """Rewrite the loops of a region that step by a size.
 
     Args:
-        items: the statements.
         sizes: the signed integers from outside the region that it does not change.
-        names: the names that are taken.
     """
     nodes = [node for item in items for node in walk(item)]
     declared = {node.name: node.type for node in nodes if isinstance(node, c_ast.Decl)}

@@ -165,7 +165,6 @@ def _maybe_unset(
     """Yield the variables that an ``if`` in a loop sets, and those whose elements data select.
 
     Args:
-        nodes: the statements.
         declared: for each variable without a first value, and each pointer into one, that variable
             and the numbers of loops and branches around it.
         data: the variables whose values may be data; more are added.

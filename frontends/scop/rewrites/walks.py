@@ -91,7 +91,6 @@ def without_walks(items: Sequence[c_ast.Node], pointers: Collection[str]) -> tup
     """Rewrite the pointers of a function body that walk.
 
     Args:
-        items: the statements.
         pointers: the parameters that are pointers.
     """
     result = tuple(items)
@@ -182,7 +181,6 @@ class _Walk:
     """Rewriting of one pointer, or of an integer of a type.
 
     Attributes:
-        name: the variable.
         type_: the type of an integer.
         is_read_anywhere: whether a pointer may be read outside the loops that move it.
     """

@@ -51,8 +51,6 @@ def with_index_variables(
     holds.
 
     Args:
-        scope: the visible names.
-        node: an expression.
         declare: declares an index variable in front of the statement.
         guards: the number of conditions on data that the statement depends on.
     """

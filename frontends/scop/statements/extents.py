@@ -33,11 +33,7 @@ from polysched.ir.expr.functions import maximum
 
 
 def inferred_shapes(scope: Scope) -> Shapes:
-    """Infer the shapes of the arrays that a draft translation has accessed.
-
-    Raises:
-        FrontendError: an array has no shape that the accesses imply.
-    """
+    """Infer the shapes of the arrays that a draft translation has accessed."""
     by_array: dict[str, list[LoggedAccess]] = {}
     for access in scope.accesses:
         if access.binding.is_draft:

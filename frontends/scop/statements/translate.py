@@ -66,11 +66,7 @@ class Statements(Branches):
     """Translator of the statements of a region."""
 
     def declare_all(self, nodes: tuple[c_ast.Node, ...]) -> None:
-        """Declare statements in a new block.
-
-        Raises:
-            FrontendError: a statement is not supported in kernels.
-        """
+        """Declare statements in a new block."""
         with self.scope.block():
             order: Order | None = None
             for node in nodes:
@@ -82,11 +78,7 @@ class Statements(Branches):
                     order = None
 
     def declare_tables(self, nodes: Iterable[c_ast.Decl]) -> None:
-        """Declare the constant arrays from outside the region, in the current block.
-
-        Raises:
-            FrontendError: an initializer is not supported in kernels.
-        """
+        """Declare the constant arrays from outside the region, in the current block."""
         for node in nodes:
             self._declaration(node)
 

@@ -72,12 +72,7 @@ class Layout:
 
 
 class Layouts:
-    """Finds the structs that types name.
-
-    Args:
-        parsed: the file.
-        typedefs: the visible typedefs.
-    """
+    """Finds the structs that types name."""
 
     def __init__(self, parsed: ParsedSource, typedefs: Typedefs) -> None:
         self._source_map, self._typedefs = parsed.source_map, typedefs
@@ -101,9 +96,6 @@ class Layouts:
     def member_type(self, type_: c_ast.Node, path: tuple[str, ...]) -> CType | None:
         """Return the type of a member of the struct that a type is or points to; None if it has
         none of this path that is a number, or an array or pointer of numbers.
-
-        Raises:
-            FrontendError: as for `layout`.
         """
         inner = type_.type if isinstance(type_, c_ast.PtrDecl) else type_
         struct = self.struct(inner)

@@ -113,7 +113,10 @@ def _owner_tiled(
         loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches for loop in loops(nest.chain[0])
     ):
         return None
-    own = {name: _own_loops(program, name, len(nest.around)) for name in names}
+    own = {
+        name: tuple(loop.name for loop in path(program.tree, name)[len(nest.around) :])
+        for name in names
+    }
     targets = {name: program.statements[name].target for name in names}
     main = max(names, key=lambda name: len(own[name]))
     depth = len(own[main])
@@ -174,12 +177,7 @@ def _shifts(
     program = changed.program
     members = [find_loop(program, f"{name}.{own[0]}") for name, own in loops_of.items()]
     alignment = aligned(
-        program.statements,
-        demanded(program.dependences),
-        nest.around,
-        (),
-        members,
-        in_order=True,
+        program.statements, demanded(program.dependences), nest.around, (), members, in_order=True
     )
     if alignment is None:
         return None
@@ -188,10 +186,6 @@ def _shifts(
         for (name, own), shift in zip(loops_of.items(), alignment.shifts, strict=True)
         if shift
     ]
-
-
-def _own_loops(program: Program, statement: str, depth: int) -> tuple[str, ...]:
-    return tuple(loop.name for loop in path(program.tree, statement)[depth:])
 
 
 def _owner(program: Program, target: Access, own: tuple[str, ...]) -> tuple[_Row, ...] | None:

@@ -21,7 +21,6 @@ class Operand:
     """An array that a contraction reads, other than its target.
 
     Attributes:
-        access: the access in numbers.
         dimensions: the names of the array's stored dimensions.
         loops: for each of these dimensions, the loops that its subscript depends on.
         forms: in how many different ways the statements access the array.

@@ -16,20 +16,12 @@ import islpy as isl
 from polysched.autoscheduler.cost.program import shared_facts
 from polysched.autoscheduler.cost.statement import core_cost
 from polysched.autoscheduler.facts.derive import statement_facts
-from polysched.autoscheduler.facts.statement import (
-    NEAR_ITERATIONS,
-    AccessFacts,
-    StatementFacts,
-)
+from polysched.autoscheduler.facts.statement import NEAR_ITERATIONS, AccessFacts, StatementFacts
 from polysched.autoscheduler.forms.candidate import Proposal, Situation
 from polysched.autoscheduler.forms.legal import applied
 from polysched.autoscheduler.forms.nests import fresh_names
 from polysched.autoscheduler.forms.private_arrays import fresh_array, privatized
-from polysched.autoscheduler.recipes.outer_lanes import (
-    from_zero,
-    lanes_are_legal,
-    vector_lanes,
-)
+from polysched.autoscheduler.recipes.outer_lanes import from_zero, lanes_are_legal, vector_lanes
 from polysched.autoscheduler.recipes.written_out import LARGEST_BODY, copies_of, loops_inside
 from polysched.ir.core.kernel import access_relation
 from polysched.ir.core.tree import LoopKind, loops, path
@@ -238,13 +230,7 @@ def _steps(
 
 
 def _buffered(
-    schedule: Schedule,
-    block: str,
-    array: str,
-    along: int,
-    row: int,
-    native: int,
-    below: set[str],
+    schedule: Schedule, block: str, array: str, along: int, row: int, native: int, below: set[str]
 ) -> tuple[Schedule, list[Step]] | None:
     """Copy the rows of an array that a block uses into a buffer whose rows are columns."""
     program = schedule.program

@@ -20,11 +20,7 @@ from polysched.autoscheduler.forms.candidate import Proposal, Situation
 from polysched.autoscheduler.forms.legal import applied
 from polysched.autoscheduler.forms.nests import fresh_names
 from polysched.autoscheduler.forms.private_arrays import privatized
-from polysched.autoscheduler.recipes.outer_lanes import (
-    from_zero,
-    lanes_are_legal,
-    vector_lanes,
-)
+from polysched.autoscheduler.recipes.outer_lanes import from_zero, lanes_are_legal, vector_lanes
 from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, loops
 from polysched.schedule.primitives.distribute import Distribute
 from polysched.schedule.primitives.reorder import Reorder

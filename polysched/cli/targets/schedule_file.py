@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from polysched.autoscheduler.driver import optimize_schedule
+from polysched.autoscheduler.driver import Optimized, optimize_schedule
 from polysched.cli.completion import files
 from polysched.cli.options import machine_option
 from polysched.cli.targets.c_target import is_c_target, parted_c_target
@@ -46,7 +46,6 @@ class Reading:
 
     Attributes:
         schedule_file: a file of steps that are applied to TARGET's schedule.
-        function: the function of a C file.
         fast_math: whether a C file's floating-point reductions may be reassociated, and products
             and sums contracted to FMAs.
         machine: the argument ``machine`` of TARGET's functions; None for this machine.
@@ -74,6 +73,11 @@ class Reading:
         if self.seconds is not None:
             return self.seconds
         return SAFETY_SECONDS if self.auto or searches else DEFAULT_SECONDS
+
+    def optimized(self, schedule: Schedule, **options: Any) -> Optimized:
+        """Continue a schedule by :func:`optimize_schedule`, for this machine and these threads."""
+        machine = as_machine(self.machine)
+        return optimize_schedule(schedule, machine, threads=self.threads or 1, **options)
 
 
 def auto_option(command: _Command) -> _Command:
@@ -241,8 +245,7 @@ def load_scheduled_target(
         label = f"{target.label} with {reading.schedule_file}"
         target = replace(target, label=label, schedule=schedule)
     if reading.auto:
-        machine = as_machine(reading.machine)
-        made = optimize_schedule(target.schedule, machine, threads=reading.threads or 1)
+        made = reading.optimized(target.schedule)
         if not made.decisions and reading.schedule_file is None:
             errors().print(f"hint: {no_gain(target.schedule, reading)}", highlight=False)
         target = replace(target, schedule=made.schedule)

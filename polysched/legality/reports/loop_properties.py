@@ -16,7 +16,7 @@ import islpy as isl
 from polysched.dependence.distance import distance
 from polysched.dependence.relations import DependenceKind
 from polysched.ir.core.kernel import Array, Order, Role
-from polysched.ir.core.tree import Loop, LoopKind, Node, executed, loops, rewrite, statements
+from polysched.ir.core.tree import Loop, LoopKind, Node, executed, loops, statements
 from polysched.ir.expr.linear_form import Interval
 from polysched.ir.isl.budget import DEFAULT_SECONDS, time_budget
 from polysched.ir.isl.quota import QuotaExceededError, operation_quota
@@ -87,7 +87,7 @@ class LoopReport:
             moved outward, it would run more instances at once.
         ordered: the obstacles to permuting the loop with ``inner``.
         private: the temporaries among the obstacles of which each iteration may have its own copy,
-            which removes these obstacles: see `private_copies.py`. Empty unless asked for.
+            which removes these obstacles. Only :func:`.loop_reports.explained` finds them.
     """
 
     loop: str
@@ -280,10 +280,9 @@ def _in_one_slot(
     """Yield the conflicts of lanes in the memory that elements of ``arrays`` share."""
     if not arrays:
         return
-    tree = rewrite(program.tree, loop, lambda _: _vectorized(loop, lanes))
-    in_lanes = program.with_tree(tree)
+    in_lanes = program.with_node(loop, _vectorized(loop, lanes))
     for array in arrays:
-        for fault in array_faults(in_lanes, executed(tree), array):
+        for fault in array_faults(in_lanes, executed(in_lanes.tree), array):
             names = [end.statement for end in fault.ends]
             if not isinstance(fault.instances, isl.Map) or not loop.values.keys() >= {*names}:
                 continue
@@ -317,13 +316,7 @@ def _obstacles(parts: Iterable[CarriedDependence], *along: Loop) -> tuple[Obstac
         if not part.pairs.is_empty():
             dependence = part.dependence
             ends = (part.source, part.sink)
-            key = (
-                dependence.kind,
-                dependence.array,
-                *ends,
-                dependence.reorderable,
-                dependence.may,
-            )
+            key = (dependence.kind, dependence.array, *ends, dependence.reorderable, dependence.may)
             united[key] = united[key].union(part.pairs) if key in united else part.pairs
     return tuple(
         Obstacle(

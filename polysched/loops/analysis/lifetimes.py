@@ -50,7 +50,6 @@ def timing(program: Program, tree: Node, known: Intervals) -> Timing:
     """The execution times of a program's statements.
 
     Args:
-        program: the scheduled program.
         tree: its schedule tree in execution order.
         known: intervals of the parameters.
     """

@@ -12,14 +12,7 @@ from polysched.ir.expr.expressions import Expression, Index
 from polysched.ir.expr.linear import simplify
 from polysched.ir.expr.linear_form import Intervals
 from polysched.ir.expr.traversal import transform, walk
-from polysched.loops.ir.nodes import (
-    Assign,
-    For,
-    LoopNode,
-    Prefetch,
-    children,
-    variable_interval,
-)
+from polysched.loops.ir.nodes import Assign, For, LoopNode, Prefetch, children, variable_interval
 from polysched.schedule.core.program import Program
 from polysched.schedule.primitives.prefetch import prefetched
 
@@ -57,9 +50,6 @@ class PrefetchSpec:
             values: the values of the outer iterators; isl omits iterators with a single value.
             steps: the steps of the outer iterators; 1 for an iterator with a single value.
             known: intervals of the loop variables, including the loop's own.
-
-        Raises:
-            LoweringError: the value of an omitted iterator cannot be found.
         """
         *outer, own = self.around
         later: dict[str, Expression] = {own: Index(loop.variable)}
@@ -120,7 +110,6 @@ def prefetch_specs(
     """The prefetches of the loops of a tree, by the identity of the loop.
 
     Args:
-        program: the scheduled program.
         tree: its schedule tree in execution order.
         iterators: the names of isl's iterators by depth.
     """

@@ -119,7 +119,6 @@ class Buffering:
 
 
 def _with_equal(relation: isl.Map, ends: Sequence[tuple[isl.PwAff, isl.PwAff]]) -> isl.Map:
-    """Return the pairs of a relation whose coordinates are equal."""
     for source, sink in ends:
         relation = relation.intersect(equal_values(source, sink))
     return relation
@@ -266,9 +265,6 @@ def _require_one_tile(footprint: isl.Map, array: Array, user: str) -> None:
     Args:
         footprint: the map from lifetimes to elements of the array.
         user: the lifetime, as the message calls it.
-
-    Raises:
-        ScheduleError: a lifetime touches several tiles.
     """
     for position in range(array.tile):
         if not element_column(footprint, position).is_single_valued():
@@ -313,9 +309,6 @@ def _stored_order(array: Array, own: str | None, order: tuple[str, ...] | None) 
     Args:
         own: the name of the buffer's dimension for iterations, the first by default; None if the
             buffer is not expanded.
-
-    Raises:
-        ScheduleError: ``order`` does not name each dimension once.
     """
     positions = [*([] if own is None else [_OWN]), *range(array.tile, len(array.dimensions))]
     names = [own if position == _OWN else array.dimensions[position] for position in positions]

@@ -119,11 +119,7 @@ def _of_first_consumer(program: Program, flow: Dependence, target: Loop) -> isl.
 
 
 def placed(
-    program: Program,
-    nest: Node,
-    rest: Node,
-    target: Loop,
-    iterations: Mapping[str, isl.PwMultiAff],
+    program: Program, nest: Node, rest: Node, target: Loop, iterations: Mapping[str, isl.PwMultiAff]
 ) -> Node:
     """Return the tree ``rest`` in which ``nest`` runs at the start of each iteration of a loop.
 

@@ -11,14 +11,7 @@ from polysched.dependence.relations import Dependence
 from polysched.dependence.values import contributions
 from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Role, Statement
-from polysched.ir.core.tree import (
-    Loop,
-    Node,
-    map_children,
-    path,
-    restrict,
-    statements,
-)
+from polysched.ir.core.tree import Loop, Node, map_children, path, restrict, statements
 from polysched.ir.expr.affine import named
 from polysched.schedule.buffers.buffering import plan_buffer
 from polysched.schedule.buffers.copies import redirected_statements
@@ -174,7 +167,6 @@ def _in_tiles(old: Statement, uses: isl.Map, around: tuple[Loop, ...]) -> Statem
 
 
 def _instance_map(new: Statement, old: Statement) -> isl.Map:
-    """Return the map from the instances ``[tile, p]`` to ``p``."""
     same = isl.Map.identity(new.domain.get_space().map_from_set()).intersect_domain(new.domain)
     instance = same.project_out(isl.dim_type.out, 0, len(new.indices) - len(old.indices))
     return instance.set_tuple_name(isl.dim_type.out, old.name)

@@ -18,7 +18,6 @@ from polysched.ir.core.tree import (
     executed,
     loops,
     path,
-    rewrite,
     statements,
 )
 from polysched.ir.isl.extrema import greatest
@@ -113,12 +112,7 @@ def prefetch(program: Program, step: Prefetch) -> Program:
             f"'{step.at}'; expected one of {', '.join(outer.name for outer in around)}"
         )
     ahead = PrefetchDirective(step.array, step.ahead, step.level, counted.name)
-
-    def marked(node: Node) -> Node:
-        assert isinstance(node, Loop)
-        return replace(node, prefetches=(*node.prefetches, ahead))
-
-    return program.with_tree(rewrite(program.tree, loop, marked))
+    return program.with_node(loop, replace(loop, prefetches=(*loop.prefetches, ahead)))
 
 
 @dataclass(frozen=True, eq=False)

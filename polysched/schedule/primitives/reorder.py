@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from polysched.errors import ScheduleError
-from polysched.ir.core.tree import Loop, Node, rewrite, statements
+from polysched.ir.core.tree import Loop, Node, statements
 from polysched.schedule.core.program import Program, find_loop, prefix_loops
 
 
@@ -51,9 +51,7 @@ def reorder(program: Program, step: Reorder) -> Program:
     nest = perfect_nest(program, step.order, named)
     wanted = iter(named)
     levels = [next(wanted) if _contains(named, loop) else loop for loop in nest]
-    return program.with_tree(
-        rewrite(program.tree, nest[0], lambda _: _stacked(levels, nest[-1].body))
-    )
+    return program.with_node(nest[0], _stacked(levels, nest[-1].body))
 
 
 def perfect_nest(program: Program, references: tuple[str, ...], named: list[Loop]) -> list[Loop]:

@@ -156,9 +156,7 @@ def _partial_statements(
     total = operation(reduction.operator, old, combine.value)
     return (
         replace(
-            initial,
-            value=neutral_element(reduction.operator, dtype),
-            location=statement.location,
+            initial, value=neutral_element(reduction.operator, dtype), location=statement.location
         ),
         replace(
             combine,

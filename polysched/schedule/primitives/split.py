@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polysched.ir.core.tree import Loop, rewrite
+from polysched.ir.core.tree import Loop
 from polysched.schedule.core.program import (
     Program,
     base_name,
@@ -55,9 +55,7 @@ def split(program: Program, step: Split) -> Program:
     into = (f"{name}o", f"{name}i") if step.into is None else step.into
     outer, inner = into
     require_fresh(program, loop, outer, inner)
-    return program.with_tree(
-        rewrite(program.tree, loop, lambda _: split_loop(loop, step.factor, outer, inner))
-    )
+    return program.with_node(loop, split_loop(loop, step.factor, outer, inner))
 
 
 def split_loop(loop: Loop, factor: int, outer: str, inner: str) -> Loop:

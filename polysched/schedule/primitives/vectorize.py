@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from polysched.errors import ScheduleError
-from polysched.ir.core.tree import Loop, LoopKind, path, rewrite, statements
+from polysched.ir.core.tree import Loop, LoopKind, path, statements
 from polysched.machine.description import Machine
 from polysched.schedule.core.program import (
     Program,
@@ -68,7 +68,7 @@ def vectorize(program: Program, step: Vectorize) -> Program:
     pair = split_loop(loop, count, name, lane_name)
     assert isinstance(pair.body, Loop)
     lanes = replace(pair.body, kind=LoopKind.VECTOR, lanes=count)
-    return program.with_tree(rewrite(program.tree, loop, lambda _: replace(pair, body=lanes)))
+    return program.with_node(loop, replace(pair, body=lanes))
 
 
 def _require_no_vector_around(program: Program, loop: Loop, reference: str) -> None:

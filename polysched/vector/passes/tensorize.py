@@ -100,11 +100,7 @@ class _Selection:
         return replace(vector, body=self._call(mark, nest, assign))
 
     def _tile(
-        self,
-        mark: InstructionMark,
-        nest: list[For],
-        body: LoopNode,
-        forms: tuple[Instruction, ...],
+        self, mark: InstructionMark, nest: list[For], body: LoopNode, forms: tuple[Instruction, ...]
     ) -> LoopNode:
         """The call of an instruction on tiles, or the nest as plain loops if it is not a tile."""
         reason = incomplete_tile(nest, body)

@@ -145,11 +145,7 @@ def _shared_subscript(form: Instruction, pairing: Pairing, target: Access) -> st
 
 
 def _box(
-    form: Instruction,
-    pairing: Pairing,
-    pattern: Load,
-    given: Load,
-    arrays: Mapping[str, Array],
+    form: Instruction, pairing: Pairing, pattern: Load, given: Load, arrays: Mapping[str, Array]
 ) -> TileBox | str:
     """The tile of an operand, or the reason why its elements are not one."""
     expected = form.strides(pattern)
