@@ -33,7 +33,6 @@ from polysched.frontends.python.statements.nested_blocks import nested_block
 from polysched.frontends.python.statements.ranges import ranges_of
 from polysched.frontends.python.values.literal_conditions import decided, is_narrow
 from polysched.frontends.python.values.value import Value, number
-from polysched.ir.core.kernel import Role
 from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.expr.affine import instance_space, to_set
 from polysched.ir.expr.dtypes import boolean
@@ -239,12 +238,7 @@ class Declarer:
         calls = any(isinstance(part, ast.Call) for node in body for part in ast.walk(node))
         # A new name may be a view, and a function that is called may change its arguments.
         is_unclear = bool(new) or calls
-        inputs = {
-            binding.array.name
-            for binding in scope.names.values()
-            if isinstance(binding, ArrayHandle) and binding.array.role is Role.INPUT
-        }
-        return bool(read & changed) or (is_unclear and bool(read - inputs - self._numbers()))
+        return bool(read & changed) or (is_unclear and bool(read - scope.inputs - self._numbers()))
 
     def _numbers(self) -> set[str]:
         """The local numbers that are kept in memory, which only assignments to them change."""

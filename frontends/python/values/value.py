@@ -179,14 +179,20 @@ def bare(value: Value) -> Value:
     return replace(value, alternatives=())
 
 
+def odd_type(*values: Value) -> DType:
+    """The type of integers of an odd width, which combine with it and with Python's integers."""
+    strong = {value.dtype for value in values if not value.is_weak}
+    if len(strong) > 1 or any(value.is_weak and value.dtype != i64 for value in values):
+        names = " and ".join(sorted(value.type_name for value in values))
+        raise KernelError(f"this mixes {names}; convert one side, as in np.int32(x)")
+    return strong.pop()
+
+
 def common_type(*values: Value) -> tuple[DType, bool]:
     """Numpy's promoted type of values, as for ``np.where``, and whether all values are weak."""
     strong = {value.dtype for value in values if not value.is_weak}
     if any(dtype.is_odd_width for dtype in strong):
-        if len(strong) > 1 or any(value.is_weak and value.dtype != i64 for value in values):
-            names = " and ".join(sorted(value.type_name for value in values))
-            raise KernelError(f"this mixes {names}; convert one side, as in np.int32(x)")
-        return strong.pop(), False
+        return odd_type(*values), False
     types: list[Any] = [
         python_type(value)() if value.is_weak else value.dtype.numpy() for value in values
     ]

@@ -18,7 +18,12 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.usage import changed_by
 from polysched.frontends.scop.source.names import Names
-from polysched.frontends.scop.source.trees import LOOPS, StandIn, mapped, names_in, walk
+from polysched.frontends.scop.source.trees import (
+    LOOPS,
+    names_in,
+    walk,
+    with_stand_ins,
+)
 
 
 def with_own_parameters(
@@ -42,20 +47,13 @@ def with_own_parameters(
     conditions = [node.cond for node in nodes if isinstance(node, LOOPS) and node.cond is not None]
     counted = {name for cond in conditions for name in names_in(cond)} & changed - kept
     own = {name: names.fresh(f"{name}_left") for name in parameters if name in counted}
-
     result: list[c_ast.Node] = []
-    copied: set[str] = set()
-
-    def renamed(node: c_ast.Node) -> c_ast.Node:
-        if isinstance(node, c_ast.ID):
-            return StandIn(own[node.name], node) if node.name in copied else node
-        return mapped(node, renamed)
-
+    copied: dict[str, str] = {}
     for item in items:
-        first = [name for name in own if name in _changed([item]) - copied]
+        first = [name for name in own if name in _changed([item]) - copied.keys()]
         result += [_copy(parameters[name], name, own[name], item) for name in first]
-        copied |= set(first)
-        result.append(renamed(item))
+        copied |= {name: own[name] for name in first}
+        result.append(with_stand_ins(item, copied))
     return tuple(result)
 
 

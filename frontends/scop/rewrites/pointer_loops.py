@@ -20,7 +20,11 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.usage import changed_by, changed_names, declared_names
+from polysched.frontends.scop.rewrites.usage import (
+    changed_names,
+    changes,
+    declared_names,
+)
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import mapped, names_in, substituted, walk
 
@@ -279,8 +283,8 @@ def _comparisons(node: c_ast.Node | None) -> Iterator[tuple[str, str, c_ast.Node
 
 def _moved(node: c_ast.Node, name: str) -> int | None:
     """Return the number of elements by which a block moves a pointer; None if unknown or 0."""
-    moves = [inner for inner in walk(node) if _moves(inner, name)]
-    certain = [inner for inner in _always(node) if _moves(inner, name)]
+    moves = [inner for inner in walk(node) if changes(inner, name)]
+    certain = [inner for inner in _always(node) if changes(inner, name)]
     total = 0
     for move in moves:
         match move:
@@ -293,11 +297,6 @@ def _moved(node: c_ast.Node, name: str) -> int | None:
             case _:
                 return None
     return total if total and len(moves) == len(certain) else None
-
-
-def _moves(node: c_ast.Node, name: str) -> bool:
-    target = changed_by(node)
-    return isinstance(target, c_ast.ID) and target.name == name
 
 
 def _always(node: c_ast.Node) -> Iterator[c_ast.Node]:

@@ -107,6 +107,19 @@ def changed_by(node: c_ast.Node) -> c_ast.Node | None:
     return None
 
 
+def changes(node: c_ast.Node, name: str) -> bool:
+    """Whether a node assigns to a variable itself."""
+    target = changed_by(node)
+    return isinstance(target, c_ast.ID) and bool(target.name == name)
+
+
+def may_change(node: c_ast.Node, name: str) -> bool:
+    """Whether a node assigns to a variable itself, or takes its address."""
+    is_address = isinstance(node, c_ast.UnaryOp) and node.op == "&"
+    target = node.expr if is_address else changed_by(node)
+    return isinstance(target, c_ast.ID) and bool(target.name == name)
+
+
 def changed_names(*blocks: c_ast.Node) -> set[str]:
     """Return the variables, arrays and pointers that code assigns to, also to their elements."""
     targets = [changed_by(node) for block in blocks for node in walk(block)]

@@ -35,6 +35,7 @@ from polysched.frontends.scop.rewrites.usage import (
     base_name,
     changed_by,
     changed_names,
+    changes,
     declared_names,
 )
 from polysched.frontends.scop.source.trees import (
@@ -80,7 +81,7 @@ def _subscript_counters(items: Sequence[c_ast.Node]) -> Iterator[tuple[str, c_as
         words = set(getattr(getattr(node.type, "type", None), "names", ()))
         is_number = isinstance(node.type, c_ast.TypeDecl) and node.init is not None
         is_number &= words <= _EXACT and (bool(words & _WIDE) or "unsigned" not in words)
-        moves = [move for move in nodes if _moves(move, node.name)]
+        moves = [move for move in nodes if changes(move, node.name)]
         is_counted = bool(moves) and all(getattr(move, "op", "") in _MOVES for move in moves)
         is_single = names.count(node.name) == 1 and node.name not in loops
         if is_number and is_single and is_counted and node.name in used:
@@ -96,7 +97,7 @@ def without_walks(items: Sequence[c_ast.Node], pointers: Collection[str]) -> tup
     result = tuple(items)
     local = local_pointers(items)
     for name in dict.fromkeys([*pointers, *local]):
-        moved = any(_moves(node, name) for item in result for node in walk(item))
+        moved = any(changes(node, name) for item in result for node in walk(item))
         if moved and local.count(name) + (name in pointers) == 1:
             for rewritten in (_walked, with_counter, _walked_anywhere):
                 with contextlib.suppress(NotUnderstoodError):
@@ -132,11 +133,6 @@ def moves_in(items: Sequence[c_ast.Node], pointers: Collection[str]) -> list[c_a
         if isinstance(changed_by(node), c_ast.ID)
         and base_name(changed_by(node) or node) in pointers
     ]
-
-
-def _moves(node: c_ast.Node, name: str) -> bool:
-    target = changed_by(node)
-    return isinstance(target, c_ast.ID) and target.name == name
 
 
 @dataclass(frozen=True)
@@ -209,9 +205,9 @@ class _Walk:
             return node, offset
         if offset.is_lost:
             raise NotUnderstoodError
-        if not any(_moves(inner, self.name) for inner in walk(node)):
+        if not any(changes(inner, self.name) for inner in walk(node)):
             return self.read(node, offset, loops), offset
-        if _moves(node, self.name):
+        if changes(node, self.name):
             return None, offset.plus(self.distance(node))
         match node:
             case c_ast.Compound(block_items=items):
@@ -230,7 +226,7 @@ class _Walk:
     ) -> tuple[c_ast.Node, _Offset]:
         """Rewrite an ``if``; branches that move the pointer by different distances lose it."""
         cond = node.cond
-        if any(_moves(inner, self.name) for inner in walk(cond)):
+        if any(changes(inner, self.name) for inner in walk(cond)):
             cond, offset = self.moving(cond, offset, loops)
         elif self.name in names_in(cond):
             cond = self.read(cond, offset, loops)
@@ -266,7 +262,7 @@ class _Walk:
         self, node: c_ast.Node, offset: _Offset, loops: tuple[int, ...]
     ) -> tuple[c_ast.Node, _Offset]:
         """Rewrite a statement with one ``*p++`` in it, which is always evaluated."""
-        moves = [inner for inner in _evaluated(node) if _moves(inner, self.name)]
+        moves = [inner for inner in _evaluated(node) if changes(inner, self.name)]
         if len(moves) != 1 or names_in(node).count(self.name) != 1:
             raise NotUnderstoodError
         (move,) = moves
@@ -332,7 +328,7 @@ class _Walk:
             inner, _ = self.statement(body, _Offset(ZERO), (*loops, id(node)))
             return c_ast.For(node.init, node.cond, moves, inner, node.coord), offset
         steps = moves.exprs if isinstance(moves, c_ast.ExprList) else [moves] if moves else []
-        own = [step for step in steps if _moves(step, self.name)]
+        own = [step for step in steps if changes(step, self.name)]
         others = [step for step in steps if step not in own]
         variable, done, count = counted(node, others)
         block = c_ast.Compound([body, *own], body.coord)

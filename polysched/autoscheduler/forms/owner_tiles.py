@@ -35,7 +35,7 @@ from polysched.autoscheduler.forms.candidate import Decision
 from polysched.autoscheduler.forms.legal import applied, keeps_order
 from polysched.autoscheduler.forms.nests import Nest, nest_at, outer_nests
 from polysched.ir.core.kernel import Access
-from polysched.ir.core.tree import Loop, LoopKind, Sequence, loops, path
+from polysched.ir.core.tree import Loop, loops, parts, path
 from polysched.ir.expr.expressions import Expression, Index
 from polysched.ir.expr.linear import linear_form
 from polysched.legality.checks.order import demanded
@@ -109,9 +109,7 @@ def _owner_tiled(
 ) -> tuple[Schedule, Decision] | None:
     program = schedule.program
     names = nest.statements
-    if len(names) < 2 or any(
-        loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches for loop in loops(nest.chain[0])
-    ):
+    if len(names) < 2 or not all(loop.is_plain for loop in loops(nest.chain[0])):
         return None
     own = {
         name: tuple(loop.name for loop in path(program.tree, name)[len(nest.around) :])
@@ -221,9 +219,7 @@ def _distributions(nest: Nest) -> list[Step]:
     steps: list[Step] = []
 
     def visit(loop: Loop, around: tuple[Loop, ...]) -> None:
-        body = loop.body
-        children = body.children if isinstance(body, Sequence) else (body,)
-        for child in children:
+        for child in parts(loop.body):
             if isinstance(child, Loop):
                 visit(child, (*around, loop))
         if len(loop.statements) > 1:

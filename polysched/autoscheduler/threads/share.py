@@ -25,7 +25,7 @@ from polysched.autoscheduler.threads.moves import moved_outward
 from polysched.autoscheduler.threads.parts import parts_of_sums
 from polysched.autoscheduler.threads.wavefronts import wavefronts
 from polysched.autoscheduler.threads.work import SharedForm, Work, with_parallel, work_at
-from polysched.ir.core.tree import Loop, LoopKind, Node, Sequence
+from polysched.ir.core.tree import Loop, LoopKind, Node, Sequence, parts
 from polysched.schedule.primitives.parallel import Parallel
 
 
@@ -96,7 +96,7 @@ def _ways(
 
 
 def _inner_loops(node: Node) -> Iterator[Loop]:
-    for child in node.children if isinstance(node, Sequence) else (node,):
+    for child in parts(node):
         if isinstance(child, Loop):
             yield child
 

@@ -119,6 +119,11 @@ class Loop:
         """The names of the statements below, in tree order."""
         return self.body.statements
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether no step has given the loop another kind or prefetches."""
+        return self.kind is LoopKind.SEQUENTIAL and not self.prefetches
+
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "values": dict(self.values)}
 
@@ -163,8 +168,20 @@ def sequence(children: Iterator[Node] | list[Node] | tuple[Node, ...]) -> Node:
     """Build a sequence, flattening nested sequences; a single child is returned itself."""
     flat: list[Node] = []
     for child in children:
-        flat.extend(child.children if isinstance(child, Sequence) else (child,))
+        flat.extend(parts(child))
     return flat[0] if len(flat) == 1 else Sequence(tuple(flat))
+
+
+def nested(nest: tuple[Loop, ...], body: Node) -> Node:
+    """Nest loops around a node, which replaces the body of the last one."""
+    for loop in reversed(nest):
+        body = replace(loop, body=body)
+    return body
+
+
+def parts(node: Node) -> tuple[Node, ...]:
+    """The children of a sequence; any other node alone."""
+    return node.children if isinstance(node, Sequence) else (node,)
 
 
 def statements(node: Node) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from typing import TypeVar
 import islpy as isl
 
 from polysched.dependence.relations import Dependence, Reference
-from polysched.errors import ScheduleError, suggestion
+from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Array, Role, access_relation
 from polysched.ir.core.tree import Loop, statements
 from polysched.ir.expr.expressions import Constant, Expression
@@ -220,8 +220,7 @@ def plan_buffer(
 
 
 def _require_names(program: Program, array_name: str, into: str) -> None:
-    if array_name not in program.arrays:
-        raise ScheduleError(f"no array '{array_name}'{suggestion(array_name, program.arrays)}")
+    program.array(array_name)
     if into in program.arrays or into in program.statements or not into.isidentifier():
         raise ScheduleError(
             f"'{into}' cannot name the buffer of array '{array_name}': it is taken or not an "

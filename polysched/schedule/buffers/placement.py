@@ -10,7 +10,16 @@ import islpy as isl
 
 from polysched.dependence.relations import Dependence, DependenceKind
 from polysched.errors import ScheduleError
-from polysched.ir.core.tree import Leaf, Loop, Node, Sequence, map_children, sequence, statements
+from polysched.ir.core.tree import (
+    Leaf,
+    Loop,
+    Node,
+    Sequence,
+    map_children,
+    restrict,
+    sequence,
+    statements,
+)
 from polysched.schedule.core.program import (
     Program,
     is_always_zero,
@@ -116,6 +125,15 @@ def _of_first_consumer(program: Program, flow: Dependence, target: Loop) -> isl.
     for position, index in enumerate(producer.indices):
         iteration = iteration.set_dim_id(isl.dim_type.in_, position, isl.Id(index))
     return iteration
+
+
+def taken_out(program: Program, producers: frozenset[str]) -> tuple[Node, Node]:
+    """Return the tree of some statements, and the tree of all others."""
+    nest = restrict(program.tree, producers)
+    rest = restrict(program.tree, frozenset(program.statements) - producers)
+    assert nest is not None
+    assert rest is not None
+    return nest, rest
 
 
 def placed(

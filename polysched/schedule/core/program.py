@@ -55,6 +55,18 @@ class Program:
     folded: Mapping[str, Mapping[Reference, isl.Map]] = field(default_factory=dict)
     instructions: Mapping[str, Forms] = field(default_factory=dict)
 
+    def array(self, name: str) -> Array:
+        """Return an array; a `ScheduleError` if there is none of this name."""
+        if name not in self.arrays:
+            raise ScheduleError(f"no array '{name}'{suggestion(name, self.arrays)}")
+        return self.arrays[name]
+
+    def statement(self, name: str) -> Statement:
+        """Return a statement; a `ScheduleError` if there is none of this name."""
+        if name not in self.statements:
+            raise ScheduleError(f"no statement '{name}'{suggestion(name, self.statements)}")
+        return self.statements[name]
+
     def with_tree(self, tree: Node) -> Program:
         """Return the same program in another order."""
         return replace(self, tree=tree)

@@ -8,7 +8,7 @@ from functools import reduce
 
 import islpy as isl
 
-from polysched.errors import ScheduleError, suggestion
+from polysched.errors import ScheduleError
 from polysched.ir.core.cache_lines import line_count
 from polysched.ir.core.kernel import Access, Array, access_relation
 from polysched.ir.core.tree import (
@@ -99,8 +99,7 @@ def prefetch(program: Program, step: Prefetch) -> Program:
         raise ScheduleError(
             f"the level of {call} is {step.level}; expected 1, 2 or {FARTHEST_LEVEL}"
         )
-    if step.array not in program.arrays:
-        raise ScheduleError(f"no array '{step.array}'{suggestion(step.array, program.arrays)}")
+    program.array(step.array)
     loop = ordered_loop(program, step.at)
     if any(directive.array == step.array for directive in loop.prefetches):
         raise ScheduleError(f"loop '{step.at}' prefetches array '{step.array}' already")

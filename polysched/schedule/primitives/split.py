@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import islpy as isl
 
@@ -58,8 +59,8 @@ def split(program: Program, step: Split) -> Program:
     return program.with_node(loop, split_loop(loop, step.factor, outer, inner))
 
 
-def split_loop(loop: Loop, factor: int, outer: str, inner: str) -> Loop:
-    """Return the two loops that replace ``loop``."""
+def split_loop(loop: Loop, factor: int, outer: str, inner: str, **changes: Any) -> Loop:
+    """Return the two loops that replace ``loop``; ``changes`` are fields of the inner loop."""
     by = isl.Val(factor)
     return Loop(
         outer,
@@ -68,5 +69,6 @@ def split_loop(loop: Loop, factor: int, outer: str, inner: str) -> Loop:
             loop,
             name=inner,
             values={name: value.mod_val(by) for name, value in loop.values.items()},
+            **changes,
         ),
     )
