@@ -90,8 +90,8 @@ def replacements_of(
                 replaced += found
                 refused += left
             continue
-        as_written = region.is_function and replacement.program.unlimited
-        found = parts(region)[0] if as_written else []
+        is_useless = region.is_function and replacement.program.without_use is not None
+        found = parts(region)[0] if is_useless else []
         replaced += found or [replacement]
     return replaced, refused
 
@@ -113,11 +113,10 @@ def parts_of(
 
     def translate(region: Region) -> CProgram:
         program = program_of(parsed, region, promises)
-        if program.unlimited:
-            refused.append(Refusal(whole.name, program.as_written_error(), has_translation=True))
-            raise refused[-1].error
-        if not program.translation.keeps_bounds:  # no proof: a loop inside may have one
-            raise parsed.source_map.error(region.node, "an access may lie outside its array")
+        error = program.without_use
+        if error is not None:  # a loop inside may have a use
+            refused.append(Refusal(whole.name, error, has_translation=bool(program.unlimited)))
+            raise error
         require_replaceable(program)
         edits_of(program, whole.name)
         return program

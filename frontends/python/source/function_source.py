@@ -98,13 +98,13 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
         FrontendError: it is not a plain function, or its source is not available.
     """
     source = written_source(function)
-    node, constants = split_constants(without_error_states(source.node, source.outer))
+    node, constants = split_constants(without_error_states(source.node, source.outer), source.outer)
     outer = {**source.outer, **constants} if constants else source.outer
     plain, functions = split_functions(without_tuples(node, outer))
     return replace(
         source,
         outer=outer,
-        node=structured(with_own_targets(without_swaps(plain)), source.error),
+        node=structured(with_own_targets(without_swaps(plain, outer)), source.error),
         functions=functions,
     )
 

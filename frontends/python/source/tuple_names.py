@@ -17,8 +17,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any
+
+import numpy as np
 
 from polysched.frontends.python.source.changed_nodes import with_fields
 
@@ -58,8 +61,15 @@ def without_tuples(function: ast.FunctionDef, outer: Mapping[str, Any]) -> ast.F
     return result
 
 
-def split_constants(function: ast.FunctionDef) -> tuple[ast.FunctionDef, Mapping[str, Any]]:
-    """The function without the tuples and lists of literals that it never changes, and these."""
+def split_constants(
+    function: ast.FunctionDef, outer: Mapping[str, Any]
+) -> tuple[ast.FunctionDef, Mapping[str, Any]]:
+    """The function without the tuples, lists and arrays of literals that it never changes, and
+    these.
+
+    Args:
+        outer: the names outside of the function.
+    """
     parents = {part: node for node in ast.walk(function) for part in ast.iter_child_nodes(node)}
     uses: dict[str | None, list[ast.AST]] = {}
     for node in parents:
@@ -70,8 +80,8 @@ def split_constants(function: ast.FunctionDef) -> tuple[ast.FunctionDef, Mapping
         match statement:
             case ast.Assign(targets=[ast.Name(id=name) as target], value=value):
                 loads = [use for use in uses[name] if use is not target]
-                held = _literal(value)
-                if held and all(_only_reads(use, parents[use], held) for use in loads):
+                held = _literal(value, outer)
+                if held is not None and all(_only_reads(one, parents[one], held) for one in loads):
                     constants[name] = held
                     continue
         body.append(statement)
@@ -93,29 +103,51 @@ def literal_tree(value: object) -> ast.Tuple | None:
     return ast.Tuple(parts, ast.Load())
 
 
-def _literal(value: ast.expr) -> tuple[Any, ...] | list[Any] | None:
-    if not isinstance(value, ast.Tuple | ast.List):
-        return None
+def _literal(value: ast.expr, outer: Mapping[str, Any]) -> Any:
+    """The tuple, list or array that an expression makes of literals; None for others."""
+    match value:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id=module), attr="array"),
+            args=[ast.List() | ast.Tuple() as numbers],
+            keywords=[],
+        ) if outer.get(module) is np:
+            rows = _evaluated(numbers)
+            if not rows or literal_tree(rows) is None:
+                return None
+            with suppress(ValueError):  # rows of different lengths
+                return np.array(rows)
+        case ast.List() | ast.Tuple():
+            return _evaluated(value) or None
+    return None
+
+
+def _is_element(index: ast.expr, rank: int) -> bool:
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    return len(parts) == rank and not any(isinstance(part, ast.Slice) for part in parts)
+
+
+def _evaluated(value: ast.expr) -> Any:
     try:
-        held = ast.literal_eval(value)
+        return ast.literal_eval(value)
     except (ValueError, TypeError, RecursionError):
         return None
-    return held if isinstance(held, tuple | list) else None
 
 
-def _only_reads(use: ast.AST, parent: ast.AST, held: tuple[Any, ...] | list[Any]) -> bool:
-    """Whether a use of a name reads its tuple or list; a list may be changed by other names."""
+def _only_reads(use: ast.AST, parent: ast.AST, held: Any) -> bool:
+    """Whether a use of a name reads its value; a list or an array may be changed by other names."""
     if not isinstance(use, ast.Name) or not isinstance(use.ctx, ast.Load):
         return False
     match parent:
-        case ast.Subscript(value=value, ctx=ctx) if value is use:
-            return isinstance(ctx, ast.Load)
+        case ast.Subscript(value=value, slice=index, ctx=ctx) if value is use:
+            return isinstance(ctx, ast.Load) and (
+                not isinstance(held, np.ndarray) or _is_element(index, held.ndim)
+            )
         case ast.For(iter=iterated):
-            return iterated is use
+            return iterated is use and not isinstance(held, np.ndarray)
         case ast.Call(func=ast.Name(id=name)) if name in _READERS:
             return True
         case ast.Call(func=ast.Attribute(value=ast.Name())):
-            return True  # a function of numpy
+            return not isinstance(held, np.ndarray)  # a function of numpy
     return isinstance(held, tuple) and not isinstance(parent, ast.Return)
 
 

@@ -26,6 +26,8 @@ def written_out(reader: Reader, node: ast.For) -> list[ast.stmt] | None:
     """The statements of a loop over literals; None if it iterates over something else, or over
     literal integers at equal distances, which a loop counts."""
     items = literal_items(reader, node.iter)
+    if items is None and _selects_subscripts(reader, node):
+        items = _counted(reader, node.iter)
     if items is None or len(items) > MOST_ITEMS:
         return None
     is_literal = isinstance(node.iter, ast.Tuple | ast.List)
@@ -37,6 +39,22 @@ def written_out(reader: Reader, node: ast.For) -> list[ast.stmt] | None:
         done.append(ast.copy_location(ast.Assign([node.target], item), node.iter))
         done += node.body
     return done
+
+
+def _selects_subscripts(reader: Reader, node: ast.For) -> bool:
+    """Whether the index of a loop selects constants outside that are parts of subscripts.
+
+    ``y[i + DX[k]] = x[i]`` has subscripts that do not depend on data if ``k`` is a literal.
+    """
+    return isinstance(node.target, ast.Name) and any(
+        isinstance(part, ast.Subscript)
+        and reader.is_numbers(part.value)
+        and _names(part.slice, node.target.id)
+        for statement in node.body
+        for whole in ast.walk(statement)
+        if isinstance(whole, ast.Subscript) and not reader.is_numbers(whole.value)
+        for part in ast.walk(whole.slice)
+    )
 
 
 def literal_items(reader: Reader, node: ast.expr) -> list[ast.expr] | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.python.expressions.translate import BINARY, Reader
-from polysched.frontends.python.scope.array_values import ArrayValue, Operand, whole
+from polysched.frontends.python.scope.array_values import ArrayValue, Operand, always, whole
 from polysched.frontends.python.scope.bindings import (
     EndedBinding,
     LocalNumber,
@@ -302,14 +302,14 @@ class Declarer:
             raise self.reader.source.error(node.items[0].context_expr, str(error)) from None
 
     def _assume(self, test: ast.expr, message: ast.expr | None) -> None:
-        if not self.callers:
-            self._require_top(test, "a size can be asserted")
         condition = self.reader.condition(test)
         is_true = decided(condition)
         if is_true is False and isinstance(message, ast.Constant):
             raise self.reader.source.error(test, str(message.value))
-        if is_true:
+        if is_true or always(self.reader.build, condition.expression):
             return
+        if not self.callers:
+            self._require_top(test, "a size can be asserted")
         try:
             self.reader.build.assume(condition.expression)
         except KernelError as error:

@@ -18,7 +18,12 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.usage import changed_by
 from polysched.frontends.scop.source.names import Names
-from polysched.frontends.scop.source.trees import LOOPS, names_in, walk, with_stand_ins
+from polysched.frontends.scop.source.trees import (
+    LOOPS,
+    names_in,
+    walk,
+    with_stand_ins,
+)
 
 
 def with_own_parameters(
@@ -45,9 +50,9 @@ def with_own_parameters(
     result: list[c_ast.Node] = []
     copied: dict[str, str] = {}
     for item in items:
-        first = {name: own[name] for name in own if name in _changed([item]) - copied.keys()}
-        result += [_copy(parameters[name], name, new, item) for name, new in first.items()]
-        copied |= first
+        first = [name for name in own if name in _changed([item]) - copied.keys()]
+        result += [_copy(parameters[name], name, own[name], item) for name in first]
+        copied |= {name: own[name] for name in first}
         result.append(with_stand_ins(item, copied))
     return tuple(result)
 

@@ -207,7 +207,7 @@ def load_scheduled_target(
         takes_parts: whether the command takes the loops of a C function that has no translation as
             a whole. For others, the error says how to choose such a loop.
         prefers_parts: whether the command takes these loops also where the whole function would
-            always run as written.
+            always run as written, or has no proof.
 
     Raises:
         TargetError, FrontendError: TARGET is not a schedule or a kernel, or an option does not
@@ -225,15 +225,14 @@ def load_scheduled_target(
         if takes_parts or not _has_parts(text, reading):
             raise
         raise FrontendError(f"{error}\n{_PARTS}", error.reason, error.location) from None
-    runs_as_written = target.program is not None and bool(target.program.unlimited)
+    without_use = None if target.program is None else target.program.without_use
     if (
         prefers_parts
-        and runs_as_written
+        and without_use is not None
         and not reading.schedule_file
         and _has_parts(text, reading)
     ):
-        assert target.program is not None
-        raise target.program.as_written_error()
+        raise without_use
     used = _options_of_c(reading)
     if used and target.program is None:
         other = ", or order='any'" if used == ["--fast-math"] else ""

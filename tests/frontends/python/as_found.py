@@ -200,3 +200,21 @@ def sums_of_arrays(x, a):
 
 def columns(x, a):
     return np.dstack((a, 2 * a)), np.dstack((x, x)), np.column_stack((x, a.T)), np.diag(x, -1)
+
+
+NEXT = np.array([0, 1, -1])
+
+
+def constants_as_distances(x, a):
+    right = np.array([0, 2, -1])
+    changed = np.array([1.0, 2.0])
+    changed[0] += x[0]
+    y, z = np.zeros_like(x), np.zeros_like(a)
+    h, w = a.shape
+    for k in range(3):
+        for i in range(1, len(x) - 2):
+            y[i] += x[i + right[k]] * NEXT[k]
+        for i in range(h):
+            for j in range(w):
+                z[(i + NEXT[k]) % h, (j + right[k]) % w] += a[i, j]
+    return y, z, changed, right[1], NEXT[-1]

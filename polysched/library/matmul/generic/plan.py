@@ -142,7 +142,7 @@ class Planner:
     def _by_dots(self, product: Strided) -> bool:
         costs = self.machine.costs
         is_copied = product.a_row == 1 and product.m <= FEW_COLUMNS
-        if product.b_term != 1 or product.m > costs.dot_rows:
+        if product.b_term != 1 or product.m > costs.dot_rows * 3 // 2:
             return False
         if not (product.a_term == 1 or is_copied):
             return False

@@ -110,9 +110,10 @@ def _uses_dot_form(part: Sizes, problem: Problem, machine: Machine) -> bool:
     costs = machine.costs
     vectors, lanes = part.m + costs.dot_extra_vectors, machine.lanes(problem.total.bits)
     fewest = max(costs.block_terms, vectors * lanes)
-    b = problem.b
-    is_computed = isinstance(b, ComputedOperand) and not b.reads_bits
-    most = costs.computed_dot_vectors * lanes if is_computed else costs.dot_rows
+    b, most = problem.b, costs.dot_rows
+    if isinstance(b, ComputedOperand):
+        # Bits are unpacked again for each tile of rows.
+        most = most // 2 if b.reads_bits else costs.computed_dot_vectors * lanes
     return problem.transpose_b and part.m <= most and part.k >= fewest
 
 

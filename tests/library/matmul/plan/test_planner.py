@@ -178,7 +178,7 @@ def test_what_is_read_along_the_sums_is_contiguous_there() -> None:
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 def test_every_plan_along_the_sums_fits(machine) -> None:
     for m in range(1, machine.costs.dot_rows + 1):
-        problem = Problem(Sizes(m, 1000, 512), b=TRANSPOSED)
+        problem = Problem(Sizes(m, 1000, 1024), b=TRANSPOSED)
         config = plan(problem, machine)
         assert config.dot_form
         require_registers(config, machine, problem.total)
@@ -188,7 +188,7 @@ def test_every_plan_along_the_sums_fits(machine) -> None:
 
 def test_a_transposed_b_of_whole_bytes_is_computed_in_place_for_more_rows() -> None:
     computed = replace(COMPUTED, is_transposed=True)
-    for sizes in (Sizes(24, 4096, 4096), Sizes(64, 1024, 2048)):
+    for sizes in (Sizes(48, 4096, 4096), Sizes(64, 1024, 2048)):
         assert plan(Problem(sizes, b=computed), AVX512).dot_form
         for other in (replace(computed, reads_bits=True), TRANSPOSED):
             assert plan(Problem(sizes, b=other), AVX512).dot_form is False
