@@ -22,7 +22,7 @@ from polysched.autoscheduler.forms.simplification import with_simplification, wi
 from polysched.autoscheduler.forms.stride_order import stride_ordered
 from polysched.autoscheduler.forms.time_tiles import time_tiled
 from polysched.autoscheduler.proof import Proved, proved
-from polysched.autoscheduler.recipes import FALLBACK, RECIPES
+from polysched.autoscheduler.recipes import FALLBACK, QUICK, RECIPES
 from polysched.autoscheduler.search import Context, searched, start
 from polysched.autoscheduler.threads.costs import least_shared
 from polysched.autoscheduler.threads.share import with_threads
@@ -92,7 +92,7 @@ class Optimized:
         after: the answer with its predicted cost.
         sizes: the values of the parameters for which costs are predicted.
         stopped: the seconds after which the time limit ended the search; None if it was finished.
-        is_searched: whether more than vectors in innermost loops was tried.
+        is_searched: whether more than vectors in innermost loops and partial sums was tried.
     """
 
     start: Schedule
@@ -147,8 +147,10 @@ def optimize_schedule(
         is_searched = False
         if not is_late:
             simple = searched(written, replace(context, recipes=FALLBACK, answers={}))
-            fallbacks.insert(0, simple)
             is_searched = simple.cycles >= worth_cycles
+            if not is_searched:
+                simple = searched(written, replace(context, recipes=QUICK, answers={}))
+            fallbacks.insert(0, simple)
         if is_searched:
             with part_of_time(SEARCH_PART):
                 better, skipped = _better(written, context, long_context, tell)

@@ -90,7 +90,7 @@ class Report:
         decisions: steps with the reason for them.
         dropped: steps that were left out since the checker did not prove them, with its reason.
         stopped: the seconds after which the time limit ended the search; None if it was finished.
-        is_searched: whether more than vectors in innermost loops was tried.
+        is_searched: whether more than vectors in innermost loops and partial sums was tried.
     """
 
     kernel: str
@@ -303,7 +303,7 @@ def _lines(report: Report) -> Iterator[str]:
     for decision in report.decisions:
         yield f"  {', '.join(decision.statements)}: {decision.reason}"
     if not report.is_searched:
-        yield f"  {NOT_WORTH_IT}: only vectors in innermost loops were tried"
+        yield f"  {NOT_WORTH_IT}: only vectors in innermost loops and partial sums were tried"
     elif not report.decisions and report.stopped is None:
         yield "  none: no change is predicted to gain"
     elif not report.decisions:
