@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.after_loops import AfterLoops, step_of
-from polysched.frontends.scop.rewrites.loop_forms import with_known_form
+from polysched.frontends.scop.rewrites.loop_forms import items_of, with_known_form
 from polysched.frontends.scop.rewrites.usage import (
     base_name,
     changed_by,
@@ -167,7 +167,7 @@ def _counted(
     """Return the ``for`` loops, and take the initialization out of `before`; None if it fails."""
     if loop.cond is None or any(isinstance(node, c_ast.Continue) for node in walk(loop.stmt)):
         return None
-    items = loop.stmt.block_items or [] if isinstance(loop.stmt, c_ast.Compound) else [loop.stmt]
+    items = items_of(loop.stmt)
     in_condition = [node for node in walk(loop.cond) if changed_by(node) is not None]
     if in_condition:
         step, body = None, list(items)
@@ -210,7 +210,7 @@ def _with_step_in_body(loop: c_ast.DoWhile) -> c_ast.DoWhile:
         cond = c_ast.BinaryOp("!=", own, c_ast.Constant("int", "0", cond.coord), cond.coord)
     else:
         cond = c_ast.BinaryOp(cond.op, own, cond.right, cond.coord)
-    items = loop.stmt.block_items or [] if isinstance(loop.stmt, c_ast.Compound) else [loop.stmt]
+    items = items_of(loop.stmt)
     body = c_ast.Compound([*items, tested], loop.stmt.coord or loop.coord)
     return c_ast.DoWhile(cond, body, loop.coord)
 

@@ -44,7 +44,7 @@ def _with_condition(node: c_ast.Node) -> c_ast.Node:
     """Return an endless loop that begins or ends with a conditional ``break`` with a condition."""
     if isinstance(node, c_ast.While) and node.cond.value == "0":
         return node
-    items = _items(node.stmt)
+    items = items_of(node.stmt)
     leaves = [_left_if(item) for item in items]
     compared = [name for cond in leaves if cond is not None for name in names_in(cond)]
     if not any(_steps_one_of(inner, compared) for inner in walk(node.stmt)):
@@ -62,7 +62,7 @@ def _left_if(node: c_ast.Node) -> c_ast.Node | None:
     """Return the condition of a statement ``if (c) break;``."""
     match node:
         case c_ast.If(cond=cond, iffalse=None, iftrue=side):
-            return cond if [type(one) for one in _items(side)] == [c_ast.Break] else None
+            return cond if [type(one) for one in items_of(side)] == [c_ast.Break] else None
     return None
 
 
@@ -105,7 +105,7 @@ def _with_one_step(node: c_ast.For) -> c_ast.Node:
     own = [position for position, one in enumerate(steps) if _steps_one_of(one, names)]
     if len(steps) == 1 or len(own) != 1:
         return node
-    body = _moved_last([*_items(node.stmt), *steps], len(_items(node.stmt)) + own[0])
+    body = _moved_last([*items_of(node.stmt), *steps], len(items_of(node.stmt)) + own[0])
     if body is None:
         return node
     return c_ast.For(
@@ -117,7 +117,7 @@ def _with_steps_last(body: c_ast.Node, names: Sequence[str]) -> c_ast.Node:
     """Move the steps of the variables that the condition of a loop compares to its end."""
     if _has(body, c_ast.Continue):
         return body
-    items = _flat(_items(body))
+    items = flat(items_of(body))
     last = len(items) - 1
     changed = False
     for position in range(last, -1, -1):
@@ -153,17 +153,18 @@ def _steps_one_of(node: c_ast.Node, names: Sequence[str]) -> bool:
     return step is not None and step[0] in names
 
 
-def _flat(items: Sequence[c_ast.Node]) -> list[c_ast.Node]:
+def flat(items: Sequence[c_ast.Node]) -> list[c_ast.Node]:
     """Return statements with the blocks among them that declare nothing taken apart."""
     result: list[c_ast.Node] = []
     for item in items:
-        inside = _items(item) if isinstance(item, c_ast.Compound) else [item]
+        inside = items_of(item) if isinstance(item, c_ast.Compound) else [item]
         keeps = any(isinstance(one, c_ast.Decl) for one in inside)
-        result += [item] if keeps or inside == [item] else _flat(inside)
+        result += [item] if keeps or inside == [item] else flat(inside)
     return result
 
 
-def _items(node: c_ast.Node) -> list[c_ast.Node]:
+def items_of(node: c_ast.Node) -> list[c_ast.Node]:
+    """Return the statements of a body."""
     return list(node.block_items or []) if isinstance(node, c_ast.Compound) else [node]
 
 

@@ -16,11 +16,12 @@ be no less than that of the first loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.after_loops import step_of
+from polysched.frontends.scop.rewrites.loop_forms import flat, items_of
 from polysched.frontends.scop.rewrites.size_values import c_text
 from polysched.frontends.scop.rewrites.usage import changed_names
 from polysched.frontends.scop.source.trees import names_in, walk
@@ -51,7 +52,7 @@ def _rolled(loop: c_ast.For, rest: c_ast.For) -> c_ast.For | None:
         return None
     name, times = step
     last, end = _last(loop.cond, name), _last(rest.cond, name)
-    body, once = _items(loop.stmt), _items(rest.stmt)
+    body, once = flat(items_of(loop.stmt)), flat(items_of(rest.stmt))
     if (
         step_of(rest.next) != (name, 1)
         or isinstance(loop.init, c_ast.DeclList)
@@ -143,19 +144,3 @@ def _sum(node: c_ast.Node, name: str) -> dict[str, int] | None:
 def _plus(left: Mapping[str, int], right: Mapping[str, int], factor: int) -> dict[str, int]:
     terms = {term: left.get(term, 0) + factor * right.get(term, 0) for term in {*left, *right}}
     return {term: number for term, number in terms.items() if number}
-
-
-def _items(node: c_ast.Node) -> Sequence[c_ast.Node]:
-    """Return the statements of a body, also those of blocks that declare nothing."""
-    if not isinstance(node, c_ast.Compound):
-        return (node,)
-    items = node.block_items or ()
-    blocks = [
-        _items(item)
-        if not any(
-            isinstance(inner, c_ast.Decl) for inner in getattr(item, "block_items", ()) or ()
-        )
-        else (item,)
-        for item in items
-    ]
-    return [item for block in blocks for item in block]

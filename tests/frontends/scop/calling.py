@@ -96,9 +96,8 @@ def _random(
     generator: np.random.Generator, kernel: Kernel, name: str, sizes: Mapping[str, int]
 ) -> AnyArray:
     array = kernel.arrays[name]
-    shape = concrete_shape(
-        array.shape, {one: sizes[one] for one in kernel.parameters if one in sizes}
-    )
+    known = {one: sizes[one] for one in kernel.parameters if one in sizes}
+    shape = concrete_shape(array.shape, known)
     dtype = array.dtype
     if dtype.is_float:
         return (generator.random(shape) * 4 - 2).astype(dtype.numpy())
