@@ -19,7 +19,7 @@ from polysched.autoscheduler.recipes.plan import Plan
 from polysched.autoscheduler.recipes.steady_start import starts_at_one_value, steady_start
 from polysched.instructions.declaration import Instruction
 from polysched.ir.core.kernel import Order
-from polysched.ir.core.tree import Leaf, LoopKind, Sequence, path
+from polysched.ir.core.tree import LoopKind, path
 from polysched.schedule.core.program import Program, largest_extent
 from polysched.schedule.primitives.distribute import Distribute
 from polysched.schedule.primitives.reorder import Reorder
@@ -52,13 +52,7 @@ LARGEST_UNROLLED_COPY = 64
 def partial_sums(situation: Situation) -> Iterator[Proposal]:
     """Propose lanes along the innermost loop of free reductions, the most rows first."""
     nest, program = situation.nest, situation.schedule.program
-    if any(
-        loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches
-        for loop in (*nest.around, *nest.chain)
-    ):
-        return
-    leaves = nest.body.children if isinstance(nest.body, Sequence) else (nest.body,)
-    if not all(isinstance(leaf, Leaf) for leaf in leaves):
+    if not (nest.is_plain and nest.has_leaves):
         return
     names = nest.statements
     reductions = [program.statements[name].reduction for name in names]
