@@ -7,7 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from polysched.autoscheduler.cost.traffic import Stream, memory_cycles, stream_footprint
+from polysched.autoscheduler.cost.traffic import (
+    Stream,
+    fresh_page_cycles,
+    memory_cycles,
+    stream_footprint,
+)
 from polysched.autoscheduler.facts.derive import statement_facts
 from polysched.autoscheduler.facts.operations import Operations
 from polysched.autoscheduler.facts.statement import AccessFacts, LoopFacts, StatementFacts
@@ -138,3 +143,13 @@ def test_narrow_strips_cost_more_if_they_have_more_rows_than_are_followed(
         return memory_cycles(facts, AVX512)[1]
 
     assert (cycles(25) > 1.1 * cycles(100)) == is_dearer
+
+
+@pytest.mark.parametrize(("megabytes", "is_fresh"), [(1, False), (100, True)])
+def test_only_a_temporary_that_no_allocator_keeps_costs_fresh_pages(
+    megabytes: int, is_fresh: bool
+) -> None:
+    target = replace(access("B", {"i": 8}), is_argument=False)
+    loops = (LoopFacts("i", megabytes * 2.0**17),)
+    facts = StatementFacts("S", loops, (target,), Operations(0, 0, 0), 64, False)
+    assert (fresh_page_cycles(facts, AVX512) > 0) == is_fresh
