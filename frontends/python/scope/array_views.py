@@ -17,6 +17,8 @@ from polysched.frontends.python.scope.array_values import (
 )
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.expressions import Constant, Expression, Index
+from polysched.ir.expr.linear import linear_form
+from polysched.ir.expr.traversal import walk
 
 
 def expanded(array: ArrayValue, axis: int) -> ArrayValue:
@@ -102,9 +104,11 @@ def reshaped(
         return tuple(next(inner) if at in kept else Constant(0) for at in range(array.rank))
 
     view = viewed(array, full, outer)
-    if _is_same_shape(sources, targets) or len(sources) == 1 or is_whole(array):
+    if _is_same_shape(sources, targets) or len(sources) == 1:
         return view
-    return ArrayValue(view.shape, view.dtype, view.at)  # numpy copies what does not lie in a row
+    if is_whole(array) or _is_evenly_spaced(array):
+        return view
+    return ArrayValue(view.shape, view.dtype, view.at)  # numpy copies it
 
 
 def is_whole(array: ArrayValue) -> bool:
@@ -114,6 +118,29 @@ def is_whole(array: ArrayValue) -> bool:
     indices = tuple(Index(f"place_{axis}") for axis in range(array.rank))
     declared = tuple(map(tidy, array.base.array.shape))
     return array.place(indices) == indices and tuple(map(tidy, array.shape)) == declared
+
+
+def _is_evenly_spaced(array: ArrayValue) -> bool:
+    """Whether neighboring elements, in the order of rows, lie at one distance in memory.
+
+    numpy then joins dimensions without a copy: those of ``a[1:]``, or of ``a[:, ::2]`` if rows have
+    an even number of elements.
+    """
+    if array.base is None or array.place is None:
+        return False
+    declared, rows = _literals(array.base.array.shape[1:]), _literals(array.shape[1:])
+    if declared is None or rows is None:
+        return False
+    indices = tuple(Index(f"place_{axis}") for axis in range(array.rank))
+    address: Expression = Constant(0)
+    for subscript, extent in zip(array.place(indices), [1, *declared], strict=True):
+        address = address * extent + subscript
+    terms = dict(linear_form(address, {}).terms)
+    distances = [terms.pop(index, 0) for index in indices]
+    if any(index in set(walk(atom)) for atom in terms for index in indices):
+        return False
+    inner = zip(distances, distances[1:], rows, strict=False)
+    return all(outer == distance * extent for outer, distance, extent in inner)
 
 
 def _completed(

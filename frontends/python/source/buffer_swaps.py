@@ -27,7 +27,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from polysched.frontends.python.source.called_functions import original, split_output
+from polysched.frontends.python.source.called_functions import meant, original, split_output
 
 NodeT = TypeVar("NodeT", bound=ast.AST)
 _BUILT_IN = frozenset({"abs", "float", "int", "len", "max", "min", "range"})
@@ -269,19 +269,9 @@ def _reads_only(node: ast.AST, numbers: set[str], outer: Mapping[str, Any]) -> b
         case ast.Call(func=func):
             if isinstance(func, ast.Name):
                 return func.id in _BUILT_IN
-            function = _meant(func, outer)
+            function = meant(func, outer)
             return original(function) is None and split_output(function, node) is None
     return True
-
-
-def _meant(node: ast.expr, outer: Mapping[str, Any]) -> Any:
-    """The value of a name outside of the function, or of an attribute of one; None if unknown."""
-    match node:
-        case ast.Name(id=name):
-            return outer.get(name)
-        case ast.Attribute(value=owner, attr=name):
-            return getattr(_meant(owner, outer), name, None)
-    return None
 
 
 def _numbers(function: ast.FunctionDef) -> set[str]:

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from copy import copy
 from types import FunctionType
 from typing import Any
 
 import numpy as np
+
+
+def meant(node: ast.expr, outer: Mapping[str, Any]) -> Any:
+    """The value of a name outside of a function, or of an attribute of one; None if unknown."""
+    match node:
+        case ast.Name(id=name):
+            return outer.get(name)
+        case ast.Attribute(value=owner, attr=name):
+            return getattr(meant(owner, outer), name, None)
+    return None
 
 
 def split_output(function: Any, node: ast.Call) -> tuple[ast.Call, ast.expr] | None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from polysched.frontends.python.source.called_functions import meant
+
 _SILENT = frozenset({"ignore", "warn", "print", "log"})
 """Reactions to floating-point errors that keep the value; compiled code has none of them."""
 
@@ -48,13 +50,4 @@ def _is_error_state(node: ast.AST, outer: Mapping[str, Any]) -> bool:
         return False
     values = [one.value.value for one in call.keywords if isinstance(one.value, ast.Constant)]
     is_silent = len(values) == len(call.keywords) and _SILENT.issuperset(values)
-    return is_silent and _named(call.func, outer) is np.errstate
-
-
-def _named(function: ast.expr, outer: Mapping[str, Any]) -> object:
-    match function:
-        case ast.Name(id=name):
-            return outer.get(name)
-        case ast.Attribute(value=ast.Name(id=name), attr=attribute):
-            return getattr(outer.get(name), attribute, None)
-    return None
+    return is_silent and meant(call.func, outer) is np.errstate

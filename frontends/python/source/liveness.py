@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from polysched.frontends.python.source.called_functions import meant, original, split_output
 from polysched.frontends.python.source.stored_names import rebound
 
 _VIEWS = frozenset(
@@ -48,21 +50,42 @@ def is_never_read_after(function: ast.FunctionDef, statement: ast.stmt, name: st
     return True
 
 
-def is_changed(function: ast.FunctionDef, name: str) -> bool:
-    """Whether a function may change the elements of a variable's array, by this or another name."""
+def is_changed(function: ast.FunctionDef, name: str, outer: Mapping[str, Any]) -> bool:
+    """Whether a function may change the elements of a variable's array, by this or another name.
+
+    Args:
+        function: the function.
+        name: the variable.
+        outer: the values of the names outside of the function.
+    """
     names = {name}
     while True:
         shown = {
             target.id
             for node in ast.walk(function)
-            if isinstance(node, ast.Assign) and _shows(node.value, names)
-            for part in node.targets
+            for part, values in _bindings(node)
+            if any(_shows(value, names) for value in values)
             for target in ast.walk(part)
             if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store)
         }
         if shown <= names:
-            return any(_changes(node, names) for node in ast.walk(function))
+            return any(_changes(node, names, outer) for node in ast.walk(function))
         names |= shown
+
+
+def _bindings(node: ast.AST) -> list[tuple[ast.expr, list[ast.expr]]]:
+    """The targets that a node binds, each with the values that it may show."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            return [(target, [value]) for target in targets]
+        case ast.AnnAssign(target=target, value=ast.expr() as value):
+            return [(target, [value])]
+        case ast.NamedExpr(target=target, value=value):
+            return [(target, [value])]
+        case ast.For(target=target, iter=rows) | ast.comprehension(target=target, iter=rows):
+            # The rows of an array, or of the arrays in a call such as zip(x, y).
+            return [(target, [rows, *(rows.args if isinstance(rows, ast.Call) else ())])]
+    return []
 
 
 def _shows(node: ast.expr, names: set[str]) -> bool:
@@ -85,23 +108,24 @@ def _shows(node: ast.expr, names: set[str]) -> bool:
     return False
 
 
-def _changes(node: ast.AST, names: set[str]) -> bool:
+def _changes(node: ast.AST, names: set[str], outer: Mapping[str, Any]) -> bool:
     match node:
         case ast.AugAssign(target=target):
             return _shows(target, names)
         case ast.Subscript(value=inner, ctx=ast.Store()):
             return _shows(inner, names)
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner), args=arguments)):
+            # x.fill(0), np.copyto(x, y)
+            return any(_shows(part, names) for part in (owner, *arguments[:1]))
         case ast.Call(func=func, args=arguments, keywords=keywords):
-            is_plain = isinstance(func, ast.Attribute) or (
-                isinstance(func, ast.Name) and func.id in dir(builtins)
-            )
-            given = [one.value for one in keywords if one.arg == "out" or not is_plain]
-            given += [] if is_plain else arguments
-            is_fill = isinstance(func, ast.Attribute) and func.attr == "fill"
-            is_ufunc_output = is_plain and len(arguments) > 2
-            given += [arguments[-1]] if is_ufunc_output else []
-            of_owner = is_fill and isinstance(func, ast.Attribute) and _shows(func.value, names)
-            return of_owner or any(_shows(part, names) for part in given)
+            function = meant(func, outer)
+            is_builtin = isinstance(func, ast.Name) and func.id in dir(builtins)
+            if is_builtin or (isinstance(func, ast.Attribute) and original(function) is None):
+                output = split_output(function, node)
+                given = [] if output is None else [output[1]]
+            else:
+                given = [*arguments, *(one.value for one in keywords)]
+            return any(_shows(part, names) for part in given)
     return False
 
 

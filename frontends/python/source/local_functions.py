@@ -20,7 +20,8 @@ from copy import copy
 def split_functions(node: ast.FunctionDef) -> tuple[ast.FunctionDef, Mapping[str, ast.FunctionDef]]:
     """The function without the functions that its body defines, and these by name.
 
-    A name that the function assigns to elsewhere is left where it is.
+    A name that the function assigns to elsewhere is left where it is. A default value that may be
+    another one at the call, as in ``lambda v, k=k: v * k`` before ``k = 3``, gets a name.
     """
     found: dict[str, ast.FunctionDef] = {}
     body: list[ast.stmt] = []
@@ -29,12 +30,40 @@ def split_functions(node: ast.FunctionDef) -> tuple[ast.FunctionDef, Mapping[str
         if inner is None or _bindings(node, inner.name) != 1:
             body.append(statement)
         else:
-            found[inner.name] = inner
+            kept, found[inner.name] = _with_kept_defaults(node, inner)
+            body += kept
     if not found:
         return node, found
     result = copy(node)
     result.body = body or [ast.copy_location(ast.Pass(), node)]
     return result, found
+
+
+def _with_kept_defaults(
+    node: ast.FunctionDef, inner: ast.FunctionDef
+) -> tuple[list[ast.stmt], ast.FunctionDef]:
+    """Assign default values that may change later to names, which the function then has."""
+    kept: list[ast.stmt] = []
+
+    def named(default: ast.expr | None) -> ast.expr | None:
+        parts = () if default is None else tuple(ast.walk(default))
+        names = [part.id for part in parts if isinstance(part, ast.Name)]
+        is_read = any(isinstance(part, ast.Subscript | ast.Call) for part in parts)
+        if default is None or not (is_read or any(_bindings(node, one) > 1 for one in names)):
+            return default
+        name = f"{inner.name}_default_{len(kept)}"
+        while _bindings(node, name):
+            name += "_"
+        target, read = (ast.Name(name, context) for context in (ast.Store(), ast.Load()))
+        made = ast.Assign([ast.copy_location(target, default)], default)
+        kept.append(ast.copy_location(made, default))
+        return ast.copy_location(read, default)
+
+    result = copy(inner)
+    result.args = copy(inner.args)
+    result.args.defaults = [one for one in map(named, inner.args.defaults) if one is not None]
+    result.args.kw_defaults = [*map(named, inner.args.kw_defaults)]
+    return kept, result
 
 
 def signature_of(node: ast.FunctionDef) -> inspect.Signature:

@@ -104,7 +104,7 @@ def is_moved(reader: Reader, node: ast.stmt, target: ast.expr, value: ArrayValue
     inner = [part for local in source.functions.values() for part in ast.walk(local)]
     if any(isinstance(part, ast.Name) and part.id in (target.id, other.id) for part in inner):
         return False
-    if not any(is_changed(source.node, name) for name in (target.id, other.id)):
+    if not any(is_changed(source.node, name, source.outer) for name in (target.id, other.id)):
         return True
     is_own = value.base.array.role in (Role.OUTPUT, Role.TEMPORARY)
     names = {name for name, binding in scope.names.items() if array_of(binding) is value.base}

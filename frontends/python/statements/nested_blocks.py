@@ -72,7 +72,8 @@ def _kept_arrays(stores: ElementStores, body: list[ast.stmt]) -> frozenset[str]:
             continue
         name_there = name.removeprefix(scope.inlined)
         is_input = binding.array.role is Role.INPUT
-        if is_input and not is_changed(stores.reader.source.node, name_there):
+        source = stores.reader.source
+        if is_input and not is_changed(source.node, name_there, source.outer):
             copy = stores.arrays.temporary(body[0], copied(whole(binding)), name)
             scope.names[name] = scope.owned[name] = copy
     return frozenset(kept)

@@ -44,12 +44,14 @@ def borders(x, a):
 
 
 def inner_functions(x, alpha):
-    def clamped(v, low=-1.0):
+    def clamped(v, low=-alpha):
         if v < low:
             return low
         return v if v < alpha else alpha
 
-    square = lambda v: v * v  # noqa: E731
+    square = lambda v, by=x[0]: v * v + by  # noqa: E731
+    alpha = alpha * 2  # the default value stays
+    x[0] = alpha
     out = np.empty_like(x)
     for i in range(len(x)):
         out[i] = clamped(x[i]) + square(x[i])

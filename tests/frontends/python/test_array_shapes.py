@@ -254,3 +254,12 @@ def test_a_loop_over_floats_is_refused() -> None:
     text = "def made(x):\n    for v in np.arange(0.0, 1.0, 0.25):\n        x[0] += v\n"
     with pytest.raises(FrontendError, match=r"expected the name of an array, range"):
         ps.jit(made(text, "floats"))(np.ones(5))
+
+
+@pytest.mark.parametrize("view", ["a[1:]", "a[:, ::2]", "a[:, 1:3]", "a[::-1, ::-1]", "a[::-1]"])
+def test_an_array_in_another_shape_is_a_view_where_numpy_makes_one(view: str) -> None:
+    function = made(f"def made(a):\n    r = {view}.reshape(-1)\n    r[1] = 77.0\n", f"in {view}")
+    given, expected = np.arange(12.0).reshape(3, 4), np.arange(12.0).reshape(3, 4)
+    ps.jit(function)(given)
+    function(expected)
+    np.testing.assert_array_equal(given, expected)

@@ -3,6 +3,7 @@
 # mypy: disable-error-code="no-untyped-def"
 
 import ast
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -44,9 +45,26 @@ def argument_is_changed_later(x, k):
     return x + 0
 
 
+def rows_are_changed(x, k):
+    y, z = x.reshape(10, 10) * 1.0, np.zeros((10, 10))
+    s = 0.0
+    for t in range(k):
+        z = y
+        for row in y:
+            row[:] = row + t
+        s += z[0, 0]
+    return s
+
+
 @pytest.mark.parametrize(
     "function",
-    [alias_is_changed, view_is_changed, argument_is_changed, argument_is_changed_later],
+    [
+        rows_are_changed,
+        alias_is_changed,
+        view_is_changed,
+        argument_is_changed,
+        argument_is_changed_later,
+    ],
 )
 def test_a_copy_that_would_show_is_refused(function) -> None:
     with pytest.raises(FrontendError, match="another array before this loop or branch"):
@@ -92,7 +110,18 @@ def test_a_value_is_dead_if_it_is_assigned_first(rest: str, is_dead: bool) -> No
         ("np.add(y, y, out=x)", True),
         ("helper(x)", True),
         ("y = x.copy(); y += 1", False),
+        ("np.copyto(x, y)", True),
+        ("np.copyto(y, x)", False),
+        ("np.negative(y, x)", True),
+        ("z = np.add(x, y)", False),
+        ("x.fill(0)", True),
+        ("z = module.store(x)", True),
+        ("for row in x: row[:] = 1", True),
+        ("for number, row in enumerate(x): row += 1", True),
+        ("for row, other in zip(y, x): other[0] = 1", True),
+        ("for row in y: row[:] = x[0]", False),
     ],
 )
 def test_elements_are_changed_by_any_name_of_the_array(body: str, changed: bool) -> None:
-    assert is_changed(_function(f"def f(x, y): {body}"), "x") is changed
+    outer = {"np": np, "module": SimpleNamespace(store=changes_outside)}
+    assert is_changed(_function(f"def f(x, y):\n {body}"), "x", outer) is changed
