@@ -28,7 +28,6 @@ def with_joined_choices(kernel: Kernel, kept: Container[str] = ()) -> Kernel:
     """Return the kernel with one statement for neighbors that store an element in opposite cases.
 
     Args:
-        kernel: a kernel as declared.
         kept: names of the statements that stay apart.
     """
     statements, arrays = dict(kernel.statements), dict(kernel.arrays)

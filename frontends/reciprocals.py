@@ -1,4 +1,4 @@
-"""Divisions as products with reciprocals, which cost less.
+"""Divisions as products with reciprocals, and powers as products, which cost less.
 
 A divisor that an inner loop does not change is divided once. For other divisors of single precision
 some processors have estimates, which one step of Newton's iteration makes as good::
@@ -7,20 +7,25 @@ some processors have estimates, which one step of Newton's iteration makes as go
            for j: y[i, j] = x[i, j] / r  ->       for j: y[i, j] = x[i, j] * (1 / r)
 
     for i: y[i] = 1 / sqrt(x[i])          ->  for i: y[i] = rsqrt(x[i])
+
+    for i: y[i] = pow(x[i], 2.5)          ->  for i: y[i] = x[i] * x[i] * sqrt(x[i])
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from types import MappingProxyType
 
 from polysched.ir.core.kernel import Kernel, Statement
 from polysched.ir.core.tree import path
-from polysched.ir.expr.dtypes import f32
+from polysched.ir.expr.dtypes import DType, f32
 from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Operation, operation
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import loads, transform, walk
+
+LARGEST_POWER = 16
+"""Literal exponents up to this magnitude are products."""
 
 
 def with_reciprocals(kernel: Kernel) -> Kernel:
@@ -47,6 +52,10 @@ def _with_reciprocals(kernel: Kernel, statement: Statement) -> Statement:
 
 def _product(value: Expression, last: str, written: frozenset[str]) -> Expression | None:
     match value:
+        case Operation(
+            operator=Operator.POWER, operands=(base, Constant(value=exponent)), dtype=dtype
+        ) if dtype is not None and dtype.is_float:
+            return _power(base, float(exponent), dtype)
         case Operation(operator=Operator.DIVIDE, operands=(dividend, divisor), dtype=dtype) if (
             dtype is not None and dtype.is_float
         ):
@@ -59,6 +68,24 @@ def _product(value: Expression, last: str, written: frozenset[str]) -> Expressio
                 is_one = isinstance(dividend, Constant) and dividend.value == 1
                 return factor if is_one else operation(Operator.MULTIPLY, dividend, factor)
     return None
+
+
+def _power(base: Expression, exponent: float, dtype: DType) -> Expression | None:
+    """A literal power as products, of a square root if needed; None for other powers."""
+    if not (2 * exponent).is_integer() or not 0 < abs(exponent) <= LARGEST_POWER:
+        return None
+    factors = [] if exponent.is_integer() else [operation(Operator.SQUARE_ROOT, base)]
+    whole, square = int(abs(exponent)), base
+    while whole:
+        factors += [square] * (whole & 1)
+        whole >>= 1
+        square = operation(Operator.MULTIPLY, square, square) if whole else square
+    result = reduce(partial(operation, Operator.MULTIPLY), factors)
+    if exponent > 0:
+        return result
+    if dtype == f32:
+        return _reciprocal(result)
+    return operation(Operator.DIVIDE, Constant(1.0, dtype), result)
 
 
 def _reciprocal(divisor: Expression) -> Expression:

@@ -25,8 +25,6 @@ def with_order(kernel: Kernel, order: Order, kept: Container[str] = ()) -> Kerne
     """Return the kernel with the order policy `order` on every reduction.
 
     Args:
-        kernel: a kernel, with or without reductions.
-        order: the order policy.
         kept: names of the statements whose policy is left unchanged.
     """
     statements = {

@@ -23,8 +23,6 @@ class Span:
     """Range of columns within one line of a source text.
 
     Attributes:
-        path: the file name that messages show.
-        line: the line number.
         column: the column of the first character.
         end_column: the column after the last character.
         text: the whole line, without the line break.
@@ -57,8 +55,6 @@ def excerpt(path: str, line: int, column: int, end_column: int, text: str) -> st
     """Format a span as three lines: ``path:line:column``, the source line, the carets.
 
     Args:
-        path: the file name.
-        line: the line number.
         column: the first column to underline.
         end_column: the column after the last one to underline; at least one caret is shown.
         text: the whole source line. Characters that are not printable are shown as question marks,

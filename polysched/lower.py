@@ -190,7 +190,7 @@ def proved(schedule: Schedule, machine: Machine, *, guard: bool) -> LoopProgram:
     If the schedule is only legal under a condition and ``guard`` is set, the unscheduled program
     runs wherever the condition fails.
     """
-    printed_stages = _debug_stages()
+    printed_stages = [stage for stage in os.environ.get(DEBUG_VARIABLE, "").split(",") if stage]
     for stage in STAGES:
         if stage in printed_stages:
             print(f"-- {stage}\n{show(schedule, stage, machine)}", file=sys.stderr)
@@ -211,10 +211,6 @@ def guarded(scheduled: LoopProgram, condition: Condition, plain: LoopProgram) ->
         arrays={**plain.arrays, **scheduled.arrays},
         body=If(condition.expression, scheduled.body, plain.body),
     )
-
-
-def _debug_stages() -> list[str]:
-    return [stage for stage in os.environ.get(DEBUG_VARIABLE, "").split(",") if stage]
 
 
 def show_dependences(

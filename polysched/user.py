@@ -66,10 +66,7 @@ class Schedule(BareSchedule):
         return condition.legality_condition(self, seconds=seconds)
 
     def repairs(
-        self,
-        *,
-        limit: int = repairer.DEFAULT_LIMIT,
-        seconds: float = DEFAULT_SECONDS,
+        self, *, limit: int = repairer.DEFAULT_LIMIT, seconds: float = DEFAULT_SECONDS
     ) -> tuple[Repair, ...]:
         """Propose changes that make the schedule legal; each is proved.
 

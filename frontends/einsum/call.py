@@ -117,11 +117,7 @@ def _plan(
 
 
 def _require_output(out: NumpyArray, plan: Plan, dtype: np.dtype[Any]) -> None:
-    """Check the array for the result.
-
-    Raises:
-        CallError: it is not a writable array of the result's shape and type.
-    """
+    """Check the array for the result."""
     if out.shape != plan.shape or out.dtype != dtype:
         raise CallError(
             f"einsum: out has shape {out.shape} and elements of type {out.dtype}; expected shape "

@@ -34,11 +34,7 @@ DEFAULT = Path()
 
 
 def path_of(optimize: Any) -> Path:
-    """Read the argument ``optimize`` of ``numpy.einsum``.
-
-    Raises:
-        CallError: numpy does not take it.
-    """
+    """Read the argument ``optimize`` of ``numpy.einsum``."""
     if optimize is True or optimize is False:
         return DEFAULT if optimize else Path(None)
     if isinstance(optimize, str) and optimize in _STRATEGIES:

@@ -38,7 +38,6 @@ class Plan:
         views: the normalizing view of each operand.
         steps: the pairwise contractions, in order.
         last: the sum and transposition that turn the last remaining operand into the result.
-        shape: the shape of the result.
         is_empty: whether an extent is 0, so that the result is zero or empty.
     """
 

@@ -54,9 +54,6 @@ class Pair:
     """Contraction of two operands.
 
     Attributes:
-        left: labels of the first operand.
-        right: labels of the second.
-        result: labels of the result.
         sizes: extents by label.
         threads: number of threads of matrix products; None for all usable cores.
     """
@@ -227,8 +224,6 @@ class Fold:
     """Sum over labels of one operand, and transposition to the result's order.
 
     Attributes:
-        operand: labels of the operand.
-        result: labels of the result.
         sizes: extents by label.
     """
 
@@ -271,7 +266,6 @@ def _folded(
     If the last dimension and others are summed, the last one is summed by a kernel of its own.
 
     Args:
-        array: the elements, contiguous in memory.
         dimensions: the extent of each dimension, and whether it is kept.
         runs: receives a record of each kernel that is run.
     """
@@ -351,9 +345,7 @@ def _product(
     """Compile ``out[i, j, ...] = a[...] * b[...]`` with the last loop vectorized.
 
     Args:
-        shape: the shape of the result.
         places: for each operand, the dimension of the result of each of its dimensions.
-        dtype: the type of all elements.
     """
     build = KernelBuilder("product")
     operands = [

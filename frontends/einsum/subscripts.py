@@ -81,9 +81,6 @@ def parse_subscripts(text: str, dimensions: Sequence[int]) -> Subscripts:
     Args:
         text: subscripts such as ``"...ij,...jk->...ik"``.
         dimensions: number of dimensions of each operand.
-
-    Raises:
-        FrontendError: it cannot be read, or does not fit the operands; the message points at it.
     """
     source = _Text(text)
     parts, result = source.parts()

@@ -70,10 +70,8 @@ def regions(
     """Infer the region of every Func and image, by name.
 
     Args:
-        algorithm: the Funcs and images of the pipeline.
         extents: extents of the output, the innermost dimension first; its region begins at 0.
         context: the possible values of the sizes.
-        sizes: the names of the sizes.
 
     Raises:
         FrontendError: a subscript is not affine, or a Func is never read.

@@ -80,11 +80,7 @@ class LocatedDirective:
 
 
 class Stage:
-    """The loops of one definition of a Func, to be scheduled. Every directive returns the stage.
-
-    Args:
-        label: the name of the stage in messages.
-    """
+    """The loops of one definition of a Func, to be scheduled. Every directive returns the stage."""
 
     def __init__(self, label: str) -> None:
         self.label = label

@@ -39,8 +39,6 @@ class _Loops:
     """The loops of one statement, by the names of their variables.
 
     Attributes:
-        statement: the name of the statement.
-        label: the name of its stage in messages.
         names: the current loop of each variable; None if it has a single iteration and no loop.
     """
 
@@ -81,10 +79,6 @@ class _Loops:
 
 def scheduled(schedule: Schedule, algorithm: Algorithm) -> Schedule:
     """Apply the directives of all Funcs.
-
-    Args:
-        schedule: the schedule of the kernel, without steps.
-        algorithm: the Funcs of the pipeline.
 
     Raises:
         FrontendError: a directive cannot be applied; the message names it and its source line.

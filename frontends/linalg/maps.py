@@ -30,8 +30,6 @@ class AffineMap:
     """An affine map from iterators to subscripts.
 
     Attributes:
-        name: its name in messages.
-        text: the user's text.
         dimensions: the iterators.
         symbols: names of sizes.
         results: the subscripts, as syntax trees.
@@ -152,10 +150,6 @@ _TOO_LONG = f"a result is nested more than {DEEPEST} operations deep; expected l
 
 def parse_map(name: str, text: str) -> AffineMap:
     """Parse an affine map.
-
-    Args:
-        name: its name in messages.
-        text: the map.
 
     Raises:
         FrontendError: it is not an affine map; the message points at the part that cannot be read.

@@ -61,12 +61,7 @@ from polysched.runtime.tensors import as_given
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PythonKernel(Kernel):
-    """A kernel read from a Python function. Calling it runs compiled code.
-
-    Attributes:
-        function: the function.
-        returns: the values that the function returns.
-    """
+    """A kernel read from a Python function. Calling it runs compiled code."""
 
     # No quoted annotation: `typing.get_type_hints` of a kernel could not resolve it.
     function: Callable[..., Any] = field(repr=False)
@@ -161,7 +156,6 @@ def read_kernel(
     written, the range of subscripts) makes it read the function again.
 
     Args:
-        function: the function.
         order: the order policy of its reductions.
         given: the types of the arguments, without annotations; None to read the annotations.
 

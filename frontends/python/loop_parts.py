@@ -37,7 +37,6 @@ class _Part:
     """Statements of a function, compiled.
 
     Attributes:
-        function: the compiled function.
         arguments: the variables that it reads.
         results: the variables whose values it returns, after whether the loop goes on.
     """

@@ -183,7 +183,8 @@ def _read(source: FunctionSource, known: Known) -> tuple[Kernel, Returned]:
         outside = scope.outside = declarer.assigner.arrays.declare(source.node, "outside", i64, ())
         declarer.assigner.put(source.node, outside, (), number(0), is_new=True)
     declarer.block(body)
-    assignments, returns = with_assigned_results(returns)
+    is_of_data = declarer.is_of_data if known.given is not None else lambda _: False
+    assignments, returns = with_assigned_results(returns, is_of_data)
     declarer.block(assignments)
     results = stored_results(declarer.assigner, returns, arguments=known.given is not None)
     if known.given is not None and build.is_empty:

@@ -47,12 +47,10 @@ class Specialization:
     """The function compiled for one kind of arguments.
 
     Attributes:
-        types: the kind of arguments.
         request: the request for the schedule.
         schedule: the schedule by which it runs.
         call: the compiled code.
         kernel: the kernel, with the conditions on sizes.
-        arguments: its arguments.
     """
 
     types: CallTypes
@@ -96,7 +94,6 @@ class Specializations:
         """The compiled code for the types of some arguments; the first call with them compiles it.
 
         Args:
-            values: the arguments by name.
             shared: those that are the same array as another one: see `shared_arguments`.
 
         Raises:
@@ -225,8 +222,6 @@ class Specializations:
         """Compile the function.
 
         Args:
-            types: the kind of arguments.
-            values: the arguments.
             products: whether a subscript may be a product of sizes and indices, which is computed
                 and checked when the code runs.
         """

@@ -46,7 +46,6 @@ def found_regions(
     Functions with other OpenMP directives have no regions: several threads would run each of them.
 
     Args:
-        function: the function.
         translate: translates a region, or raises `FrontendError`.
     """
 

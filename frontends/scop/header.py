@@ -23,7 +23,6 @@ def function_header(path: Path, function: str | None, promises: Promises) -> str
     because C++ has no such word.
 
     Args:
-        path: the C file.
         function: the function; None for the only one of the file.
         promises: options of the preprocessor.
 

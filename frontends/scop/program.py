@@ -44,8 +44,6 @@ class CProgram:
 
     Attributes:
         kernel: the computation of the region, named after the function.
-        parsed: the syntax tree of the file.
-        region: the translated statements.
         translation: the variables of the region, and the conditions of the kernel.
         promises: what the caller promises beyond the text of the file.
     """
@@ -254,10 +252,16 @@ class CProgram:
             "--assume-no-alias promises that there is none"
         )
 
-    def as_written_error(self) -> FrontendError:
-        """Build the error of a function that would always run as written."""
-        reason = f"'{self.region.name}' would run as written at each call: {self._why_as_written}"
-        return self.parsed.source_map.error(self.region.node, reason)
+    @property
+    def without_use(self) -> FrontendError | None:
+        """The error of a function that would always run as written, or that has no proof."""
+        if self.unlimited:
+            reason = f"would run as written at each call: {self._why_as_written}"
+        elif not self.translation.keeps_bounds:
+            reason = "may access an element outside its array, such as one before a pointer"
+        else:
+            return None
+        return self.parsed.source_map.error(self.region.node, f"'{self.region.name}' {reason}")
 
     def _pointer(self, name: str) -> str:
         """Return the pointer in C that an array comes of: for members of its structs, their own."""

@@ -30,7 +30,6 @@ class Replacement:
     """Region that a generated function replaces.
 
     Attributes:
-        program: the region as a kernel.
         symbol: the name of the generated function.
         edits: the edits of the file.
     """
@@ -45,8 +44,6 @@ class Refusal:
     """Region that stays as it is.
 
     Attributes:
-        function: the name of its function.
-        error: why it stays.
         has_translation: whether it has a translation, but no schedule that pays, or arrays whose
             overlap cannot be checked.
     """
@@ -62,7 +59,6 @@ def replacements_of(
     """Translate the regions of a file: those between pragmas, and functions without any.
 
     Args:
-        path: the C file.
         function: the only function to translate; None for all.
         promises: what the callers promise beyond the text of the file.
 
@@ -94,8 +90,8 @@ def replacements_of(
                 replaced += found
                 refused += left
             continue
-        as_written = region.is_function and replacement.program.unlimited
-        found = parts(region)[0] if as_written else []
+        is_useless = region.is_function and replacement.program.without_use is not None
+        found = parts(region)[0] if is_useless else []
         replaced += found or [replacement]
     return replaced, refused
 
@@ -108,9 +104,7 @@ def parts_of(
     If no loop can be replaced, loops that would always run as written are refused with the reason.
 
     Args:
-        parsed: the file.
         whole: the function.
-        path: the file's name.
         taken: the symbols of other regions.
         promises: what the callers promise beyond the text of the file.
     """
@@ -119,11 +113,10 @@ def parts_of(
 
     def translate(region: Region) -> CProgram:
         program = program_of(parsed, region, promises)
-        if program.unlimited:
-            refused.append(Refusal(whole.name, program.as_written_error(), has_translation=True))
-            raise refused[-1].error
-        if not program.translation.keeps_bounds:  # no proof: a loop inside may have one
-            raise parsed.source_map.error(region.node, "an access may lie outside its array")
+        error = program.without_use
+        if error is not None:  # a loop inside may have a use
+            refused.append(Refusal(whole.name, error, has_translation=bool(program.unlimited)))
+            raise error
         require_replaceable(program)
         edits_of(program, whole.name)
         return program

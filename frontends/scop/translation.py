@@ -91,7 +91,6 @@ class Translation:
     """Kernel of a region, with the C variables that it uses.
 
     Attributes:
-        kernel: the computation.
         outside: the variables declared outside the region that it uses.
         variables: all variables visible in the region, by name.
         assigned: the names that the region assigns to.
@@ -130,11 +129,7 @@ class Translation:
 
 
 def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Translation:
-    """Translate a region.
-
-    Raises:
-        FrontendError: the region has no translation to a kernel.
-    """
+    """Translate a region."""
     found: list[Translation] = []
     region = with_values_around(parsed, region)
     plain = without_calls_and_structs(parsed, region)
@@ -228,7 +223,6 @@ class _Translator:
     """One pass over a region.
 
     Args:
-        parsed: the file.
         region: the region, its calls inlined.
         settings: what the translation relies on.
         shapes: the shapes of arrays without declared extents; empty for a draft.

@@ -85,16 +85,13 @@ class Optimized:
     """The result of the autoscheduler.
 
     Attributes:
-        start: the schedule that the caller gave.
         schedule: the answer, proved.
-        verdict: the checker's verdict on it.
         decisions: what was added to the start, and why.
         dropped: decisions that could not be proved, with the checker's reason.
         before: the start with its predicted cost.
         after: the answer with its predicted cost.
         sizes: the values of the parameters for which costs are predicted.
         stopped: the seconds after which the time limit ended the search; None if it was finished.
-        threads: the number of threads that the code may use.
         is_searched: whether more than vectors in innermost loops was tried.
     """
 
@@ -131,7 +128,6 @@ def optimize_schedule(
 
     Raises:
         IllegalScheduleError, UnknownLegalityError: the given schedule is not proved legal.
-        ScheduleError: an argument is invalid.
     """
     if (as_integer(threads) or 0) < 1:
         raise ScheduleError(f"threads={threads!r}; expected a positive integer")

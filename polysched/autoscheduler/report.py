@@ -185,14 +185,13 @@ def report_of(
         () if optimized is None else optimized.decisions,
         () if optimized is None else optimized.dropped,
         entries,
-        tuple(_statement_entry(name, cost) for name, cost in costs.items()),
+        tuple(
+            StatementEntry(name, cost.cycles, cost.bound, cost.compute, cost.memory, cost.registers)
+            for name, cost in costs.items()
+        ),
         None if optimized is None else optimized.stopped,
         optimized is None or optimized.is_searched,
     )
-
-
-def _statement_entry(name: str, cost: Cost) -> StatementEntry:
-    return StatementEntry(name, cost.cycles, cost.bound, cost.compute, cost.memory, cost.registers)
 
 
 def _entry(

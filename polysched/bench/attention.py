@@ -24,11 +24,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class AttentionSize:
-    """Heads, queries (as many as keys), and elements of a query; all in f32.
-
-    Raises:
-        BenchError: a size is not positive.
-    """
+    """Heads, queries (as many as keys), and elements of a query; all in f32."""
 
     heads: int
     length: int

@@ -58,10 +58,6 @@ def calibrate(machine: Machine, progress: Callable[[str], None] = lambda name: N
 
     Args:
         machine: the machine whose vectors the kernels use; this host must run its code.
-        progress: called with the name of each cost before it is measured.
-
-    Raises:
-        MachineError: this host lacks features of the machine.
     """
     stopwatch = _Stopwatch(machine)
     measure: dict[str, Callable[[], float]] = {

@@ -26,13 +26,7 @@ _BURST = 50
 
 @dataclass(frozen=True)
 class CallTime:
-    """The least time of a call.
-
-    Attributes:
-        call: the call, as text.
-        nanoseconds: the time of one call.
-        bursts: how many bursts of calls were timed.
-    """
+    """The least time of a call."""
 
     call: str
     nanoseconds: float
@@ -40,16 +34,12 @@ class CallTime:
 
 
 def measure_calls(
-    bursts: int,
-    machine: Machine | None = None,
-    progress: Callable[[str], None] = lambda _: None,
+    bursts: int, machine: Machine | None = None, progress: Callable[[str], None] = lambda _: None
 ) -> tuple[CallTime, ...]:
     """Time warm calls of a kernel with three arrays, of the library, and of numpy.
 
     Args:
         bursts: how many bursts of calls are timed; the fastest one counts.
-        machine: the machine to compile for; None for this machine.
-        progress: receives the name of each call before it is timed.
     """
     times = []
     for name, call in calls(machine).items():

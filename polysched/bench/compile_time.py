@@ -46,7 +46,6 @@ def seconds_to_callable(name: str, machine_file: str | None = None) -> float:
     """Declare, schedule, prove and compile the convolution, by the contestant's name, uncached.
 
     Args:
-        name: the contestant's name.
         machine_file: the text of a machine file; None for this machine.
     """
     start = time.perf_counter()
@@ -66,12 +65,6 @@ def measure_delays(
 
     Args:
         runs: processes for each schedule.
-        names: the schedules to compile.
-        machine: the machine to compile for; None for this machine.
-        progress: called with the name of each measurement before it starts.
-
-    Raises:
-        BenchError: `runs` is not positive, or a process failed.
     """
     if runs < 1:
         raise BenchError(f"a median needs at least 1 run, got runs={runs}")

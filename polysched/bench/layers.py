@@ -28,11 +28,8 @@ class Layer:
     """One square image in f32, with as much padding as keeps its size at stride 1.
 
     Attributes:
-        network: the network that has this layer.
         extent: rows and columns of the image.
         channels: the channels in and out.
-        kernel: rows and columns of the filter.
-        stride: the stride.
         depthwise: whether each channel has a filter of its own.
     """
 
@@ -188,11 +185,7 @@ def prepare_own(data: LayerData, algorithm: str | None = None) -> Runner:
 
 
 def prepare_onednn(data: LayerData) -> Runner:
-    """oneDNN at its best: channels last, weights in its own format, ReLU fused.
-
-    Raises:
-        UnavailableError: torch has no oneDNN.
-    """
+    """oneDNN at its best: channels last, weights in its own format, ReLU fused."""
     torch = torch_on(1)
     operators = torch.ops.mkldnn
     if not torch.backends.mkldnn.is_available():

@@ -43,8 +43,6 @@ class LegalityResult:
     """Times of the checker, and its verdicts on random pairs.
 
     Attributes:
-        outcome: the verdicts on the random pairs.
-        checks: the times for real schedules.
         hostile: the time for a schedule that the checker cannot decide in time.
         limit: the time limit of the checker, wall time in seconds.
     """
@@ -72,10 +70,7 @@ def matmul() -> Kernel:
     c = build.output("C", f32, (size, size), dimensions="i j")
     with build.loops(i=size, j=size) as (i, j), build.statement("init"):
         c[i, j] = 0.0
-    with (
-        build.loops(i=size, j=size, k=size) as (i, j, k),
-        build.statement("update", order="any"),
-    ):
+    with build.loops(i=size, j=size, k=size) as (i, j, k), build.statement("update", order="any"):
         c[i, j] += a[i, k] * b[k, j]
     return build.kernel()
 
@@ -163,13 +158,8 @@ def measure_legality(
     """Judge random pairs, then time the checks.
 
     Args:
-        plan: the number of random pairs and their seeds.
         runs: checks of each real schedule.
         limit: the wall time for the hostile schedule, in seconds.
-        progress: called with a short text before each step.
-
-    Raises:
-        BenchError: ``runs`` is not positive.
     """
     if runs < 1:
         raise BenchError(f"a median needs at least 1 run, got runs={runs}")

@@ -141,11 +141,6 @@ def contestants(
     For float32, oneDNN races too: torch computes floating-point products with MKL, which is held
     back on processors of other makers. For integers and half types, numpy does not race: it sums
     them in their own type, by plain loops.
-
-    Args:
-        data: the operands.
-        threads: the most threads to use.
-        machine: the machine to compile polysched's code for; None for this machine.
     """
     own = Contestant(OWN, partial(prepare_own, data, threads, machine))
     numpy = Contestant("numpy", partial(prepare_numpy, data, threads), blas_kernels)
@@ -157,11 +152,7 @@ def contestants(
 
 
 def prepare_own(data: MatmulData, threads: int, machine: Machine | None = None) -> Runner:
-    """``ps.matmul``, planned and compiled by a first call; for another machine, its kernel.
-
-    Raises:
-        MachineError: code for the machine cannot run here.
-    """
+    """``ps.matmul``, planned and compiled by a first call; for another machine, its kernel."""
     out = data.output()
     if machine is not None:
         entry = dispatch(operand_of(data.a), operand_of(data.b), threads, machine=machine)
@@ -174,9 +165,6 @@ def prepare_numpy(data: MatmulData, threads: int) -> Runner:
     """``numpy.matmul`` with the BLAS that it comes with.
 
     BLAS is limited to ``threads`` threads for the rest of the process.
-
-    Raises:
-        UnavailableError: threadpoolctl is missing, so BLAS could not be told.
     """
     controller: Any = optional_module("threadpoolctl").ThreadpoolController()
     controller.limit(limits=threads, user_api="blas")
@@ -204,9 +192,6 @@ def prepare_onednn(data: MatmulData, threads: int) -> Runner:
     """oneDNN's inner product, the operator that ``torch.compile`` puts in for a frozen layer.
 
     ``b`` is not packed beforehand. The operator has no parameter for the output.
-
-    Raises:
-        UnavailableError: torch is one without oneDNN or this operator.
     """
     torch = torch_on(threads)
     multiply = getattr(torch.ops.mkldnn, "_linear_pointwise", None)

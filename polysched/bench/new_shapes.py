@@ -60,7 +60,6 @@ class Summary:
     """Summary over all shapes.
 
     Attributes:
-        shapes: their number.
         mean: the specialized code's time over the generic kernels', in the geometric mean.
         lowest: the lowest of these ratios, and ``slowest``, its shape.
         slowest: the shape of the lowest ratio.

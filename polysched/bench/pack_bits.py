@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.functions import cast
 from polysched.ir.semantics.bit_packing import pack_bits
-from polysched.llvm.subbyte.contributions import contributions
+from polysched.llvm.subbyte.contributions import Contribution, contributions
 from polysched.llvm.subbyte.conversion import Conversion, Direction
 from polysched.llvm.subbyte.probe import probe_module
 from polysched.llvm.subbyte.strategies import applicable
@@ -50,12 +50,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class BitcastWork:
-    """Packing or unpacking ``count`` elements of a sub-byte type.
-
-    Raises:
-        BenchError: the count is not a positive multiple of 256, or the type is not an integer of 1
-            to 7 bits.
-    """
+    """Packing or unpacking ``count`` elements of a sub-byte type."""
 
     direction: Direction
     dtype: DType
@@ -119,9 +114,7 @@ def contestants(
     """polysched, numpy and LLVM's own lowering of the conversion.
 
     Args:
-        data: the elements to pack or unpack.
         strategies: whether each of polysched's strategies races too, by its name.
-        machine: the machine to compile polysched's and LLVM's code for; None for this machine.
     """
     target = machine or load_machine()
     named: tuple[Contestant, ...] = ()
@@ -213,22 +206,22 @@ def _pack(values: Array, dtype: DType, out: Array) -> None:
     lanes = values.view(np.uint8).reshape(-1, 8)
     made = out.reshape(-1, dtype.bits)
     for byte, parts in enumerate(contributions(dtype.bits, 8, 8)):
-        total: Any = 0
-        for part in parts:
-            mask = (1 << part.high) - (1 << part.low)
-            total = total | (((lanes[:, part.source] & mask) >> part.low) << part.shift)
-        made[:, byte] = total
+        made[:, byte] = _combined(lanes, parts)
+
+
+def _combined(lanes: Array, parts: Iterable[Contribution]) -> Any:
+    total: Any = 0
+    for part in parts:
+        mask = (1 << part.high) - (1 << part.low)
+        total = total | (((lanes[:, part.source] & mask) >> part.low) << part.shift)
+    return total
 
 
 def _unpack(packed: Array, dtype: DType, out: Array) -> None:
     lanes = packed.reshape(-1, dtype.bits)
     made = out.view(np.uint8).reshape(-1, 8)
     for element, parts in enumerate(contributions(8, dtype.bits, dtype.bits)):
-        total: Any = 0
-        for part in parts:
-            mask = (1 << part.high) - (1 << part.low)
-            total = total | (((lanes[:, part.source] & mask) >> part.low) << part.shift)
-        made[:, element] = total
+        made[:, element] = _combined(lanes, parts)
     if dtype.is_signed:
         sign = dtype.numpy().type(1 << (dtype.bits - 1))
         np.bitwise_xor(out, sign, out=out)

@@ -64,7 +64,6 @@ class PythonResult:
     """The result of one function.
 
     Attributes:
-        function: its name.
         fastmath: whether both compilers may reassociate sums.
         ratio: median of numba's time divided by ``ps.jit``'s, in rounds where both run in turn.
         first_seconds: processor time of the first call of ``ps.jit``, without cached code.
@@ -94,11 +93,7 @@ class Refused:
 
 
 def numba_compiler(*, fastmath: bool) -> Callable[[Function], Function]:
-    """numba's compiler of a function and of the functions of its module that it calls.
-
-    Raises:
-        BenchError: numba is not installed.
-    """
+    """numba's compiler of a function and of the functions of its module that it calls."""
     try:
         njit = importlib.import_module("numba").njit
     except ImportError:
@@ -117,20 +112,9 @@ def numba_compiler(*, fastmath: bool) -> Callable[[Function], Function]:
 
 
 def race_function(
-    name: str,
-    *,
-    fastmath: bool,
-    seconds: float,
-    compiler: Callable[[Function], Function],
+    name: str, *, fastmath: bool, seconds: float, compiler: Callable[[Function], Function]
 ) -> PythonResult | Refused:
-    """Race one function.
-
-    Args:
-        name: one of `NAMES`.
-        fastmath: see `PythonResult`.
-        seconds: least time of the race.
-        compiler: numba's.
-    """
+    """Race one function."""
     arguments = _works()[name]
     function = getattr(python_functions, name)
     own = jit(fastmath=fastmath)(function)

@@ -30,11 +30,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class LayerSize:
-    """Rows of activations, inputs and outputs of a layer, and the bits of its weights.
-
-    Raises:
-        BenchError: a size is not positive, or the weights have neither 4 nor 8 bits.
-    """
+    """Rows of activations, inputs and outputs of a layer, and the bits of its weights."""
 
     rows: int
     terms: int

@@ -24,7 +24,6 @@ class Section:
     """A benchmark of the report.
 
     Attributes:
-        title: heading of the section.
         arguments: the arguments of ``polysched bench``.
         is_race: whether the command has a time limit ``--seconds`` for each of its races.
     """
@@ -67,7 +66,6 @@ class Measured:
     """The outcome of one benchmark.
 
     Attributes:
-        section: the benchmark.
         command: the command that was run.
         records: the JSON objects that it printed.
         error: the text on its error output if it failed; else empty.
@@ -108,9 +106,7 @@ def measured(
     """Run benchmarks one after the other; a benchmark that fails does not stop the others.
 
     Args:
-        sections: the benchmarks.
         seconds: time limit of each race; None for the default of each benchmark.
-        progress: called with the command of each benchmark before it runs.
         run: runs ``polysched`` with some arguments; by default in a new process.
     """
     outcomes = []

@@ -35,10 +35,6 @@ pre { background: #f4f4f4; padding: 0.5em; overflow-x: auto; }
 def report_page(outcomes: Sequence[Measured], machine: Machine) -> str:
     """Write the page.
 
-    Args:
-        outcomes: the outcomes of the benchmarks.
-        machine: the machine on which they ran.
-
     Returns:
         HTML without references to other files.
     """

@@ -27,11 +27,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class TransposeSize:
-    """The rows, columns and element type of a matrix.
-
-    Raises:
-        BenchError: the matrix is empty, or its type is not raced.
-    """
+    """The rows, columns and element type of a matrix."""
 
     rows: int
     columns: int
@@ -75,13 +71,7 @@ def random_data(size: TransposeSize, seed: int = 0) -> Array:
 def contestants(
     data: Array, threads: int, machine: Machine | None = None
 ) -> tuple[Contestant, ...]:
-    """polysched, numpy (on one thread always) and torch, each with an output to write into.
-
-    Args:
-        data: the matrix.
-        threads: the most threads to use.
-        machine: the machine to compile polysched's code for; None for this machine.
-    """
+    """polysched, numpy (on one thread always) and torch, each with an output to write into."""
     return (
         Contestant(OWN, partial(prepare_own, data, threads, machine)),
         Contestant("numpy", partial(prepare_numpy, data), numpy_kernels),
@@ -100,7 +90,6 @@ def prepare_own(data: Array, threads: int, machine: Machine | None = None) -> Ru
     """``ps.transpose``, compiled by a first call; for another machine, its kernel.
 
     Raises:
-        MachineError: code for the machine cannot run here.
         BenchError: ``ps.transpose`` leaves such a matrix to numpy.
     """
     out = _output(data)

@@ -43,7 +43,7 @@ class _Benches(LazyGroup):
             "quantized": "polysched.cli.benchmarks.quantized:quantized",
             "report": "polysched.cli.benchmarks.report:report",
             "transpose": "polysched.cli.benchmarks.transpose:transpose",
-        },
+        }
     },
 )
 @click.pass_context

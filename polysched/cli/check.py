@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from polysched.autoscheduler.driver import optimize_schedule
 from polysched.autoscheduler.slowdown import slowdown
 from polysched.cli.compile_regions import scheduled_regions
 from polysched.cli.completion import files
@@ -208,9 +207,6 @@ def _region_answers(
     """Return the answer for each loop that ``polysched compile`` schedules, and its promises.
 
     Args:
-        target: ``FILE.c`` or ``FILE.c:FUNCTION``.
-        reading: the options.
-        quota: the limit on isl's operations.
         refused: why the function has no translation as a whole.
 
     Raises:
@@ -236,7 +232,5 @@ def _answer(
     with time_budget(reading.time_limit()):
         schedule = Schedule(program.kernel)
         if reading.auto:
-            machine = as_machine(reading.machine)
-            threads = reading.threads or 1
-            schedule = optimize_schedule(schedule, machine, threads=threads).schedule
+            schedule = reading.optimized(schedule).schedule
         return answer(label, schedule, quota=quota), program.notes()

@@ -56,11 +56,7 @@ from polysched.runtime.export import (
     "declared for all others.",
 )
 def compile_command(
-    target: str,
-    reading: Reading,
-    file: Path,
-    header: Path | None,
-    guard: bool,
+    target: str, reading: Reading, file: Path, header: Path | None, guard: bool
 ) -> None:
     """Compile a schedule for programs in C and other languages, without Python.
 

@@ -35,10 +35,6 @@ def compile_regions(
     """Compile a function: its loops are scheduled, the C compiler compiles the other statements.
 
     Args:
-        target: ``FILE.c`` or ``FILE.c:FUNCTION``.
-        reading: the options.
-        files: the file to write.
-        machine: the machine to schedule for.
         refused: why the function has no translation as a whole, or no proof.
 
     Returns:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import click
 
-from polysched.autoscheduler.driver import Optimized, optimize_schedule
+from polysched.autoscheduler.driver import Optimized
 from polysched.autoscheduler.report import Report, loop_lines, report_of
 from polysched.cli.completion import files
 from polysched.cli.inputs import sizes_option
@@ -21,7 +21,6 @@ from polysched.cli.terminal import output, progress
 from polysched.ir.core.tree import Loop, loops
 from polysched.ir.isl.budget import time_budget
 from polysched.legality.reports.loop_reports import explained, format_loop_reports
-from polysched.machine.load import as_machine
 from polysched.schedule.core.program import find_loop
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import format_step
@@ -63,13 +62,7 @@ def explain_command(target: str, loop: str | None, reading: Reading, sizes: dict
             for report, node in zip(explained(schedule), every, strict=True)
             if any(node is chosen for chosen in own)
         )
-        made = optimize_schedule(
-            schedule,
-            as_machine(reading.machine),
-            threads=reading.threads or 1,
-            sizes=sizes,
-            tell=tell,
-        )
+        made = reading.optimized(schedule, sizes=sizes, tell=tell)
         after = report_of(made.schedule, made.machine, made.sizes, made)
     outermost = min(report.depth for report in before)
     shown = tuple(replace(report, depth=report.depth - outermost) for report in before)

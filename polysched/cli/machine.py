@@ -19,8 +19,7 @@ from polysched.machine.presets import PRESETS
 
 
 @click.command(
-    "machine",
-    epilog=f"\b\nMACHINE is '{HOST}', a .toml file, or one of:\n  {', '.join(PRESETS)}.",
+    "machine", epilog=f"\b\nMACHINE is '{HOST}', a .toml file, or one of:\n  {', '.join(PRESETS)}."
 )
 @click.argument(
     "named", metavar="[MACHINE]", required=False, callback=read_machine, shell_complete=machines
@@ -43,11 +42,7 @@ from polysched.machine.presets import PRESETS
     help="Write a machine file, which --machine reads.",
 )
 def machine_command(
-    named: Machine | None,
-    machine: Machine | None,
-    toml: bool,
-    is_measured: bool,
-    file: Path | None,
+    named: Machine | None, machine: Machine | None, toml: bool, is_measured: bool, file: Path | None
 ) -> None:
     """Describe this machine or another: vectors, FMA units, caches, cores.
 

@@ -22,9 +22,7 @@ from polysched.cli.commands import CommandsByName
             "compile": "polysched.cli.compile:compile_command",
             "rewrite": "polysched.cli.rewrite:rewrite_command",
         },
-        "Measure": {
-            "bench": "polysched.cli.bench:bench",
-        },
+        "Measure": {"bench": "polysched.cli.bench:bench"},
         "This machine": {
             "machine": "polysched.cli.machine:machine_command",
             "cache": "polysched.cli.cache:cache_command",

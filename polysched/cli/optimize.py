@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from polysched.autoscheduler.driver import Optimized, optimize_schedule
+from polysched.autoscheduler.driver import Optimized
 from polysched.autoscheduler.report import report_of, schedule_text
 from polysched.cli.completion import files
 from polysched.cli.inputs import sizes_option
@@ -20,7 +20,6 @@ from polysched.cli.targets.schedule_file import (
 from polysched.cli.terminal import output, print_json, progress
 from polysched.errors import ScheduleError
 from polysched.ir.isl.budget import time_budget
-from polysched.machine.load import as_machine
 
 
 @click.command("optimize")
@@ -41,11 +40,7 @@ from polysched.machine.load import as_machine
 )
 @click.option("--json", "as_record", is_flag=True, help="Print the report as a JSON object.")
 def optimize_command(
-    target: str,
-    reading: Reading,
-    file: Path | None,
-    sizes: dict[str, int],
-    as_record: bool,
+    target: str, reading: Reading, file: Path | None, sizes: dict[str, int], as_record: bool
 ) -> None:
     """Find a fast schedule, prove it legal, and explain it.
 
@@ -63,13 +58,7 @@ def optimize_command(
     """
     with progress() as tell, time_budget(reading.time_limit(searches=True)):
         loaded = load_scheduled_target(target, reading, uses_threads=True)
-        made = optimize_schedule(
-            loaded.schedule,
-            as_machine(reading.machine),
-            threads=reading.threads or 1,
-            sizes=sizes,
-            tell=tell,
-        )
+        made = reading.optimized(loaded.schedule, sizes=sizes, tell=tell)
         report = report_of(made.schedule, made.machine, made.sizes, made)
     if file is not None:
         _write(file, made)

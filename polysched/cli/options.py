@@ -82,11 +82,7 @@ threads_option = click.option(
 
 
 def output_option(text: str) -> Callable[[_Command], _Command]:
-    """Add the required option ``-o FILE`` to a command, as argument `file`.
-
-    Args:
-        text: the help of the option.
-    """
+    """Add the required option ``-o FILE`` to a command, as argument `file`."""
     path = WrittenFile(path_type=Path)
     return click.option(
         "-o", "--output", "file", type=path, required=True, metavar="FILE", help=text

@@ -33,18 +33,13 @@ _KINDS = [kind.value for kind in DependenceKind]
 
 
 def _names(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    """Parse a list of names such as ``i,j``."""
     return tuple(name for name in map(str.strip, value.split(",")) if name)
 
 
 def _kinds(
     context: click.Context, parameter: click.Parameter, value: str
 ) -> tuple[DependenceKind, ...]:
-    """Parse a list of dependence kinds such as ``flow,anti``.
-
-    Raises:
-        click.BadParameter: a kind is unknown.
-    """
+    """Parse a list of dependence kinds such as ``flow,anti``."""
     names = _names(context, parameter, value)
     for name in names:
         if name not in _KINDS and names != ("none",):
@@ -56,11 +51,7 @@ def _kinds(
 def _parsed_values(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, int | range]:
-    """Parse the repeated option ``--at NAME=NUMBER`` or ``--at NAME=NUMBER:NUMBER``.
-
-    Raises:
-        click.BadParameter: a value has another form, or a name occurs twice.
-    """
+    """Parse the repeated option ``--at NAME=NUMBER`` or ``--at NAME=NUMBER:NUMBER``."""
     at: dict[str, int | range] = {}
     for value in values:
         name, _, text = map(str.strip, value.partition("="))
@@ -137,12 +128,7 @@ def _parsed_values(
     help="The kinds of dependences to draw as arrows, or 'none'.",
 )
 @click.option("--path", "has_path", is_flag=True, help="Connect the dots in execution order.")
-def plot_command(
-    target: str,
-    reading: Reading,
-    file: Path | None,
-    **choices: Any,
-) -> None:
+def plot_command(target: str, reading: Reading, file: Path | None, **choices: Any) -> None:
     """Draw a schedule's instances, dependences and execution order. It need not be legal.
 
     A dot is a statement instance, or several instances that differ only in dimensions that are not

@@ -6,7 +6,6 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from polysched.autoscheduler.driver import optimize_schedule
 from polysched.cli.targets.schedule_file import Reading, no_gain, with_floating_point
 from polysched.errors import PolyschedError, ScheduleError
 from polysched.frontends.scop.regions import Refusal, Replacement, parts_of
@@ -84,7 +83,7 @@ def _scheduled(region: Replacement, reading: Reading, machine: Machine) -> LoopP
     if reading.schedule_file is not None:
         schedule = apply_file(schedule, reading.schedule_file)
     if reading.auto:
-        made = optimize_schedule(schedule, machine, threads=reading.threads or 1)
+        made = reading.optimized(schedule)
         if not made.decisions and reading.schedule_file is None:
             raise NoGainError(no_gain(schedule, reading))
         schedule = made.schedule

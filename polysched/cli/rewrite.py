@@ -10,12 +10,7 @@ from polysched.cli.completion import files
 from polysched.cli.options import WrittenFile, output_option
 from polysched.cli.replaced_regions import file_text, proved_regions
 from polysched.cli.targets.c_target import is_c_target
-from polysched.cli.targets.schedule_file import (
-    Reading,
-    auto_option,
-    hint_at_auto,
-    reading_options,
-)
+from polysched.cli.targets.schedule_file import Reading, auto_option, hint_at_auto, reading_options
 from polysched.cli.terminal import errors, output
 from polysched.errors import ExportError, TargetError
 from polysched.frontends.scop.regions import Refusal, Replacement, replacements_of

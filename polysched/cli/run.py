@@ -51,7 +51,6 @@ class Report:
 
     Attributes:
         kernel, machine: their names.
-        parameters: the values of the parameters.
         seconds: the time of each call.
         flops: floating-point operations of one call; None if they could not be counted.
         checksums: the sum of the elements of each result.

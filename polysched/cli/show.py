@@ -65,13 +65,7 @@ def _with_passes(command: click.Command) -> click.Command:
     is_flag=True,
     help="With --stage deps: add the exact relation to each dependence.",
 )
-def show_command(
-    target: str,
-    reading: Reading,
-    stage: str,
-    summary: bool,
-    **graph: bool,
-) -> None:
+def show_command(target: str, reading: Reading, stage: str, summary: bool, **graph: bool) -> None:
     """Print a schedule at one stage of compilation. It need not be legal.
 
     \b

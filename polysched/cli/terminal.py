@@ -89,7 +89,6 @@ def print_answer(answer: Answer, *, with_label: bool = False) -> None:
     """Print the answer of ``check``: verdict, picture, condition on the parameters, and repairs.
 
     Args:
-        answer: the answer for one schedule.
         with_label: first print a line that names the schedule, unless the verdict line names it,
             as "legal" does.
     """

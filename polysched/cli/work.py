@@ -44,11 +44,7 @@ FLOPS = {
 
 
 def instance_counts(kernel: Kernel, parameters: Mapping[str, int]) -> dict[str, int] | None:
-    """The number of instances of each statement; None if counting takes too long.
-
-    Raises:
-        CallError: a parameter has no value.
-    """
+    """The number of instances of each statement; None if counting takes too long."""
     counts = {
         name: _cardinality(statement.domain, parameters)
         for name, statement in kernel.statements.items()

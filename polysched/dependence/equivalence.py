@@ -18,7 +18,7 @@ from polysched.ir.core.kernel import Access, Statement
 from polysched.ir.core.tree import Leaf, Loop, Node
 from polysched.ir.core.tree import Sequence as SequenceNode
 from polysched.ir.expr.expressions import Expression, Index
-from polysched.ir.expr.traversal import transform
+from polysched.ir.expr.traversal import substituted
 
 Numbers: TypeAlias = NDArray[np.int64]
 _Step: TypeAlias = "Loop | int"
@@ -102,12 +102,8 @@ def _renumbered(column: Numbers) -> tuple[Numbers, int]:
 
 def by_position(statement: Statement, access: Access) -> tuple[Expression, ...]:
     """The subscripts of an access, each index renamed to its position: ``i`` becomes ``0``."""
-    names = {index: f"{position}" for position, index in enumerate(statement.indices)}
-
-    def renamed(node: Expression) -> Expression | None:
-        return Index(names[node.name]) if isinstance(node, Index) else None
-
-    return tuple(transform(subscript, renamed) for subscript in access.subscripts)
+    names = {index: Index(f"{position}") for position, index in enumerate(statement.indices)}
+    return tuple(substituted(subscript, names) for subscript in access.subscripts)
 
 
 def pair_classes(tree: Node, names: Sequence[str], numbers: EquivalenceClasses) -> Numbers:

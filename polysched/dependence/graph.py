@@ -96,9 +96,7 @@ def format_dot(graph: nx.MultiDiGraph) -> str:
     )
     for source, sink, label, is_reorderable in dict.fromkeys(edges):
         style = ", style=dashed" if is_reorderable else ""
-        lines.append(
-            f"  {_quoted(source)} -> {_quoted(sink)} [label={_quoted(label)}{style}];",
-        )
+        lines.append(f"  {_quoted(source)} -> {_quoted(sink)} [label={_quoted(label)}{style}];")
     return "\n".join([*lines, "}", ""])
 
 

@@ -21,12 +21,7 @@ from polysched.dependence.equivalence import (
     distinct,
     pair_classes,
 )
-from polysched.dependence.relations import (
-    Dependence,
-    DependenceKind,
-    Reference,
-    timestamp_map,
-)
+from polysched.dependence.relations import Dependence, DependenceKind, Reference, timestamp_map
 from polysched.dependence.table import DependenceTable, renamed
 from polysched.ir.core.kernel import Access, Kernel, Order, Statement, access_relation
 from polysched.ir.core.tree import time_columns

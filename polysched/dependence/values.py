@@ -55,7 +55,7 @@ def value_flows(dependences: Sequence[Dependence]) -> tuple[Dependence, ...]:
     outputs: dict[Reference, list[_Numbered]] = {}
     flows: dict[tuple[Reference, Reference], list[_Numbered]] = {}
     for dependence, pattern in zip(dependences, patterns, strict=True):
-        if dependence.reorderable or _is_may_output(dependence):
+        if dependence.reorderable or (dependence.may and dependence.kind is DependenceKind.OUTPUT):
             continue
         if dependence.kind is DependenceKind.OUTPUT:
             outputs.setdefault(dependence.source, []).append((dependence, pattern))
@@ -99,9 +99,7 @@ def _through(first: Dependence, second: Dependence) -> isl.Map:
 
 
 def _is_overwritten(
-    flow: Dependence,
-    between: Iterable[tuple[Dependence, Dependence]],
-    position: Mapping[str, int],
+    flow: Dependence, between: Iterable[tuple[Dependence, Dependence]], position: Mapping[str, int]
 ) -> bool:
     """Whether the write that comes last before the read, as declared, overwrites all values.
 
@@ -121,10 +119,6 @@ def value_flows_of(array: str, dependences: Sequence[Dependence]) -> tuple[Depen
     """Return the value-based flows of one array; a search derives them once."""
     of_array = tuple(dependence for dependence in dependences if dependence.array == array)
     return remembered(partial(value_flows, of_array), value_flows, of_array)
-
-
-def _is_may_output(dependence: Dependence) -> bool:
-    return dependence.may and dependence.kind is DependenceKind.OUTPUT
 
 
 def overwritten(

@@ -17,7 +17,7 @@ import islpy as isl
 
 from polysched.autoscheduler.driver import optimize_schedule
 from polysched.errors import KernelError, PolyschedError
-from polysched.fuzz.exploring import CRASHES, Case, Explored, Found, Judges, count, judged, shown
+from polysched.fuzz.exploring import CRASHES, Case, Explored, Judges, judged, shown
 from polysched.fuzz.generate.kernels import random_sketch
 from polysched.fuzz.generate.limits import machine_limits, plain_limits
 from polysched.fuzz.generate.sketch import declare
@@ -55,17 +55,13 @@ def explore_automatic(seed: int, judges: Judges) -> Explored:
     try:
         schedule = optimize_schedule(start, machine, threads=threads).schedule
     except (isl.Error, PolyschedError, *CRASHES) as error:
-        explored.counts[Finding.CRASH.value] += 1
-        explored.found.append(Found(seed, Case(sketch, (), mode), Finding.CRASH, shown(error)))
+        explored.fail(seed, Case(sketch, (), mode), Finding.CRASH, shown(error))
         return explored
     has_threads = any(isinstance(step, Parallel) for step in schedule.steps)
     explored.counts["schedules with threads"] += has_threads
     explored.counts["schedules with steps" if schedule.steps else "schedules as written"] += 1
     judgment = judged(Subject(start.kernel), schedule, mode, judges)
-    count(explored, judgment)
-    if judgment.finding is not None:
-        case = Case(sketch, schedule.steps, mode)
-        explored.found.append(Found(seed, case, judgment.finding, judgment.detail))
+    explored.judged(seed, Case(sketch, schedule.steps, mode), judgment)
     return explored
 
 

@@ -161,8 +161,7 @@ def _result(worker: _Worker, is_ready: bool, patience: float) -> Explored | None
 
 def _ended(seed: int, finding: Finding, detail: str) -> Explored:
     explored = Explored()
-    explored.counts[finding.value] += 1
-    explored.found.append(Found(seed, None, finding, detail))
+    explored.fail(seed, None, finding, detail)
     return explored
 
 

@@ -71,6 +71,21 @@ class Explored:
         self.counts += other.counts
         self.found += other.found
 
+    def fail(self, seed: int, case: Case | None, finding: Finding, detail: str) -> None:
+        """Add a failure."""
+        self.counts[finding.value] += 1
+        self.found.append(Found(seed, case, finding, detail))
+
+    def judged(self, seed: int, case: Case, judgment: Judgment) -> None:
+        """Count the pair, its verdict and its remark; add its failure, if there is one."""
+        verdict = "none" if judgment.verdict is None else judgment.verdict.value
+        self.counts["pairs"] += 1
+        self.counts[f"{judgment.mode.value}: {verdict}"] += 1
+        if judgment.remark:
+            self.counts[f"{judgment.mode.value}: {judgment.remark}"] += 1
+        if judgment.finding is not None:
+            self.fail(seed, case, judgment.finding, judgment.detail)
+
 
 @dataclass(frozen=True)
 class Judges:
@@ -111,12 +126,7 @@ def explore_in(
     seed: int = 0,
     announce: Callable[[Case], None] | None = None,
 ) -> Explored:
-    """Judge some schedules of a random kernel in one mode.
-
-    Args:
-        attempts: the number of random steps to try.
-        seed: the seed to name in failures.
-    """
+    """Judge some schedules of a random kernel in one mode."""
     explored = Explored()
     sketch = random_sketch(integers, _LIMITS[mode](integers))
     explored.counts["kernels"] += 1
@@ -126,8 +136,7 @@ def explore_in(
         explored.counts["kernels refused"] += 1
         return explored
     except (isl.Error, *CRASHES) as error:
-        explored.counts[Finding.CRASH.value] += 1
-        explored.found.append(Found(seed, Case(sketch, (), mode), Finding.CRASH, shown(error)))
+        explored.fail(seed, Case(sketch, (), mode), Finding.CRASH, shown(error))
         return explored
     subject = Subject(start.kernel)
     schedules = [start]
@@ -145,12 +154,9 @@ def explore_in(
             continue
         run_refused = chance(integers, 1, 4)
         judgment = judged(subject, schedule, judged_by, judges, run_refused=run_refused)
-        count(explored, judgment)
+        explored.judged(seed, Case(sketch, schedule.steps, judged_by), judgment)
         if judgment.remark not in (NOT_TO_BE_HAD, TOO_MUCH_CODE):
             schedules.append(schedule)
-        if judgment.finding is not None:
-            case = Case(sketch, schedule.steps, judged_by)
-            explored.found.append(Found(seed, case, judgment.finding, judgment.detail))
     return explored
 
 
@@ -172,8 +178,7 @@ def _applied(
         if is_meant(error):
             explored.counts[f"does not fit: {name}"] += 1
         else:
-            explored.counts[Finding.CRASH.value] += 1
-            explored.found.append(Found(seed, case, Finding.CRASH, shown(error)))
+            explored.fail(seed, case, Finding.CRASH, shown(error))
         return None
     explored.counts[f"fits: {name}"] += 1
     return schedule
@@ -252,17 +257,6 @@ def _judged(
     if verdict.is_legal:
         return judge_machine(subject, schedule, verdict, judges.machine)
     return Judgment(mode, verdict.kind)
-
-
-def count(explored: Explored, judgment: Judgment) -> None:
-    """Count the pair, its verdict, its remark and its finding."""
-    verdict = "none" if judgment.verdict is None else judgment.verdict.value
-    explored.counts["pairs"] += 1
-    explored.counts[f"{judgment.mode.value}: {verdict}"] += 1
-    if judgment.remark:
-        explored.counts[f"{judgment.mode.value}: {judgment.remark}"] += 1
-    if judgment.finding is not None:
-        explored.counts[judgment.finding.value] += 1
 
 
 def judge_again(case: Case, judges: Judges) -> Judgment | None:

@@ -35,7 +35,6 @@ def shrink(
 
     Args:
         finding: the finding of ``case``, which the result must have too.
-        judge: judges a candidate.
         attempts: the most candidates to judge.
         seconds: wall time of the search.
     """

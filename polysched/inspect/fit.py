@@ -56,7 +56,6 @@ class Fit:
     """Fit of a program to a machine.
 
     Attributes:
-        machine: the machine.
         vectors: the vector loops in which no value fills a register exactly.
         kept: the values kept in registers at one time, in the region that needs the most; and the
             values that more registers would keep.
@@ -100,11 +99,7 @@ def _vector_line(loop: VectorLoop, size: int) -> str:
 
 
 def fit(program: LoopProgram, machine: Machine) -> Fit:
-    """Compute how the vectors and registers of a program fit a machine.
-
-    Raises:
-        LoweringError: the program has no machine code.
-    """
+    """Compute how the vectors and registers of a program fit a machine."""
     unlimited = replace(machine, vector_registers=MOST_VALUES)
     regions, unlimited_regions = (
         _kept(loops_after(program, target, "promote"), machine) for target in (machine, unlimited)

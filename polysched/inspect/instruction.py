@@ -212,7 +212,7 @@ def classify(mnemonic: str, operands: tuple[str, ...]) -> Kind:
     if kind is not None:
         return kind
     if vector:
-        return _vector_work(operands)
+        return Kind.VECTOR_STORE if _destination_is_memory(operands) else Kind.VECTOR_ARITHMETIC
     return _scalar_work(mnemonic, operands)
 
 
@@ -222,11 +222,6 @@ def _move(operands: tuple[str, ...]) -> Kind:
     if any(map(memory_operand, operands)):
         return Kind.VECTOR_LOAD
     return Kind.VECTOR_MOVE
-
-
-def _vector_work(operands: tuple[str, ...]) -> Kind:
-    """Classify arithmetic and conversions; narrowing conversions may write to memory."""
-    return Kind.VECTOR_STORE if _destination_is_memory(operands) else Kind.VECTOR_ARITHMETIC
 
 
 def _scalar_work(mnemonic: str, operands: tuple[str, ...]) -> Kind:

@@ -139,7 +139,6 @@ def count(
     """Count instructions.
 
     Args:
-        instructions: the instructions of the region.
         control: positions that count as loop control, beside jumps and comparisons.
         frame: registers that point into the stack frame.
     """

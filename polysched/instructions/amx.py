@@ -112,7 +112,6 @@ def bf16_tile_dot(before: Scalar, terms: Sequence[Mapping[str, Scalar]]) -> np.f
     """Return the sum of a lane after ``tdpbf16ps``.
 
     Args:
-        before: the sum before.
         terms: for each term, the elements of ``a`` and ``b``; the two terms of a group are
             neighbors.
     """

@@ -54,7 +54,6 @@ def bf16_dot(before: Scalar, terms: Sequence[Mapping[str, Scalar]]) -> np.float3
     """Return the sum of a lane after the instruction.
 
     Args:
-        before: the sum before.
         terms: for each term, the elements of ``a`` and ``b``.
     """
     total = flushed(np.float32(before))

@@ -88,6 +88,5 @@ def _tile_module(intrinsic: str, registers: int) -> str:
 
 
 def _vector(dtype: DType, lanes: int) -> str:
-    """The LLVM type of a vector."""
     element = _FLOATS.get(dtype, f"i{dtype.bits}")
     return f"<{lanes} x {element}>"

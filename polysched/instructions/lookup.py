@@ -25,9 +25,6 @@ def instruction_forms(
     Args:
         instruction: the name of a known instruction, or an instruction that the caller declares.
         declared: the instructions that earlier steps have used, by name.
-
-    Raises:
-        InstructionError: no instruction has this name, or the name belongs to another instruction.
     """
     name = instruction if isinstance(instruction, str) else instruction.name
     known = known_forms(name) or declared.get(name, ())

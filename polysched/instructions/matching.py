@@ -43,19 +43,9 @@ class Mismatch:
 
 
 def match_statement(
-    instruction: Instruction,
-    target: Access,
-    value: Expression,
-    arrays: Mapping[str, Array],
+    instruction: Instruction, target: Access, value: Expression, arrays: Mapping[str, Array]
 ) -> list[Binding] | Mismatch:
-    """Return the ways to compute an assignment with an instruction, by the types of its arrays.
-
-    Args:
-        instruction: the instruction.
-        target: the element that the assignment writes.
-        value: the value of the assignment.
-        arrays: the arrays of the program.
-    """
+    """Return the ways to compute an assignment with an instruction, by the types of its arrays."""
     own = instruction.statement
     pattern = own.value
     name, given = instruction.name, arrays[target.array].dtype

@@ -18,8 +18,7 @@ from polysched.ir.isl.budget import DEFAULT_SECONDS, time_budget
 from polysched.ir.isl.quota import QuotaExceededError, in_proportion, operation_quota
 from polysched.legality.checks.bounds import bounds_violation, undefined_violation
 from polysched.legality.checks.once import once_violation
-from polysched.legality.checks.order import demanded, keeps
-from polysched.legality.checks.order_violation import order_violation
+from polysched.legality.checks.order import demanded, keeps, order_violation
 from polysched.legality.checks.shared_bytes import shared_byte_violation
 from polysched.legality.checks.storage import UndecidedError, storage_violation
 from polysched.legality.verdicts.explain import explain

@@ -39,11 +39,7 @@ BLOCK = 8
 
 @dataclass(frozen=True)
 class Size:
-    """A matrix of ``results`` by ``terms``, in vectors of ``lanes``, for a number of threads.
-
-    Raises:
-        ScheduleError: there are no threads.
-    """
+    """A matrix of ``results`` by ``terms``, in vectors of ``lanes``, for a number of threads."""
 
     results: int
     terms: int
@@ -100,9 +96,6 @@ def size_of(
         threads: the number of threads.
         dimensions: the dimensions of the matrix that count results and terms.
         bits: the bits of a lane; by default those of an element of the matrix.
-
-    Raises:
-        ScheduleError: the kernel has no such matrix, or there are no threads.
     """
     extents = extents_of(kernel, matrix, dimensions, maker)
     results, terms = (extents[name] for name in dimensions.split())
@@ -123,9 +116,6 @@ def declare_reduction(
     """Declare the statements ``init`` and ``update`` of a reduction.
 
     Args:
-        build: the builder, with the arrays declared.
-        results: the number of results.
-        terms: the number of terms of each.
         start: assigns the start value of a result.
         update: combines a result with a term.
         along_rows: whether the terms of a result are a row of the matrix: both statements are then
@@ -149,9 +139,6 @@ def along(kernel: Kernel, matrix: str, size: Size, rows: int = 1) -> Schedule:
     """Schedule the reduction of a matrix along its dimension ``term``.
 
     Args:
-        kernel: a kernel whose statements :func:`declare_reduction` declared.
-        matrix: the array.
-        size: the size of the matrix.
         rows: results that are computed together; see :func:`along_last`.
     """
     if kernel.arrays[matrix].dimensions[-1] == "term":
@@ -163,8 +150,6 @@ def along_last(schedule: Schedule, size: Size, rows: int = 1) -> Schedule:
     """Schedule a reduction along the last axis; ``init`` and ``update`` share a loop ``result``.
 
     Args:
-        schedule: the schedule of the kernel, without steps.
-        size: the size of the matrix.
         rows: results that are computed together, to share loads such as those of a vector operand.
     """
     if size.is_empty:

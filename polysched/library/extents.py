@@ -16,9 +16,6 @@ def require_sizes(maker: str, *, least: int = 0, **sizes: object) -> None:
         maker: the function that takes the sizes, for the message.
         least: the smallest valid size.
         sizes: the sizes by name.
-
-    Raises:
-        KernelError: a size is smaller, or not an integer; the message names it.
     """
     for name, size in sizes.items():
         if isinstance(size, bool) or not isinstance(size, Integral) or size < least:
@@ -32,13 +29,9 @@ def extents_of(
 
     Args:
         kernel: a kernel with literal sizes.
-        array: the name of the array.
         dimensions: the names of its dimensions, in any order.
         maker: the function that declares such kernels, for the message.
         unknown: what to take for an extent that is a parameter; by default it is an error.
-
-    Raises:
-        ScheduleError: the kernel has no such array.
     """
     declared = kernel.arrays.get(array)
     shape = zip(declared.dimensions, declared.shape, strict=True) if declared else ()

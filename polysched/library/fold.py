@@ -66,8 +66,6 @@ def fold_schedule(kernel: Kernel, machine: Machine, threads: int = 1) -> Schedul
     """Schedule a kernel of :func:`fold_kernel`.
 
     Args:
-        kernel: the sums.
-        machine: the machine that the schedule is for.
         threads: the number of threads, which share the outermost loop over tiles.
     """
     out = kernel.arrays["out"]

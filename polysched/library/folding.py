@@ -83,13 +83,7 @@ def in_vectors(
 
 
 def folded_together(
-    schedule: Schedule,
-    statement: str,
-    loop: str,
-    lanes: int,
-    vectors: int,
-    row: str,
-    block: int,
+    schedule: Schedule, statement: str, loop: str, lanes: int, vectors: int, row: str, block: int
 ) -> Schedule:
     """Run reductions of several rows in vectors, and reduce the vectors of all rows at once.
 
@@ -198,11 +192,9 @@ def _one_vector(
 
 
 def _contiguous(schedule: Schedule, statement: str, loop: str) -> tuple[str, ...]:
-    """The dimensions of partial results: those of the array, then the loop's own."""
     return (*_dimensions(schedule, statement), f"each_{loop}")
 
 
 def _dimensions(schedule: Schedule, statement: str) -> tuple[str, ...]:
-    """The dimensions in memory of the array that a statement writes."""
     array = schedule.program.arrays[schedule.program.statements[statement].target.array]
     return array.dimensions[array.tile :]

@@ -43,11 +43,7 @@ def require_output(
 
 
 def require_separate(who: str, out: NumpyArray, inputs: Mapping[str, NumpyArray]) -> None:
-    """Check that an array for a result overlaps no input.
-
-    Raises:
-        CallError: it does.
-    """
+    """Check that an array for a result overlaps no input."""
     for name, array in inputs.items():
         if share_memory(array, out):
             raise CallError(

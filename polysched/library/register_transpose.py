@@ -30,8 +30,6 @@ def transposed_in_registers(
     """Transpose the tiles of a vector loop and an unrolled loop, if they are large enough.
 
     Args:
-        schedule: the schedule.
-        loop: the vector loop.
         across: the unrolled loop, which runs along the elements of a row.
         fewest: the smallest number of columns to transpose.
     """

@@ -15,8 +15,7 @@ from polysched.ir.expr.expressions import Expression, Index, Operation, Paramete
 from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.linear_form import LinearForm
 from polysched.ir.expr.operators import Operator
-from polysched.ir.expr.traversal import loads
-from polysched.ir.expr.traversal import walk as walk_expression
+from polysched.ir.expr.traversal import index_names, loads
 from polysched.loops.analysis.conditions import not_positive
 from polysched.loops.analysis.facts import Facts, conjuncts
 from polysched.loops.ir.nodes import For, If, LoopNode, children
@@ -139,9 +138,7 @@ def _innermost(form: LinearForm, scope: Scope) -> _Decided | None:
     inner = [atom for atom, _ in form.terms if not isinstance(atom, Index | Parameter)]
     if any(loads(atom) for atom in inner):
         return None
-    hidden = {
-        node.name for atom in inner for node in walk_expression(atom) if isinstance(node, Index)
-    }
+    hidden = {*index_names(*inner)}
     for loop in reversed(scope.loops):
         coefficient = coefficient_of(form, loop)
         if loop.variable in hidden:

@@ -54,7 +54,6 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
     exist.
 
     Args:
-        program: the scheduled program.
         quota: twice the operations that isl may spend in each way on up to 100 statements; the last
             two ways get ``LAST_RESORTS`` times as many. 0: no limit.
 

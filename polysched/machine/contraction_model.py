@@ -117,6 +117,7 @@ def longest_block(
     machine: Machine,
     *,
     is_row: bool = False,
+    is_short: bool = False,
 ) -> int | None:
     """The terms of a cache block, at most; None if all terms fit one block.
 
@@ -132,7 +133,12 @@ def longest_block(
         machine: the machine.
         is_row: whether a single row reads the panels. It then reads each operand row by row, as
             long as the sums stay in L1, instead of panel by panel.
+        is_short: whether panels are prefetched in place, in blocks for which
+            :func:`pays_short_blocks`.
     """
+    if is_short:
+        longest = machine.costs.prefetched_block_terms
+        return longest if longest < terms else None
     near, shortest = machine.cache_bytes(2), machine.costs.block_terms
     longest = shortest if is_row else max(shortest, near // (3 * panel_bytes))
     if terms <= longest:
@@ -140,6 +146,20 @@ def longest_block(
     if result_bytes <= near // 4:
         return max(shortest, int(near // 8 // operand_bytes))
     return longest
+
+
+def pays_short_blocks(operand_bytes: float, step_bytes: int, machine: Machine) -> bool:
+    """Whether panels that are prefetched in place have few terms.
+
+    They do if the operand comes from memory, or if its steps share one cache set, which keeps few
+    lines of a panel.
+
+    Args:
+        operand_bytes: bytes of the operand.
+        step_bytes: the distance of neighboring terms in memory.
+        machine: the machine.
+    """
+    return operand_bytes > machine.cache_bytes(3) // 2 or is_conflicting(step_bytes, machine)
 
 
 def even_block(terms: int, longest: int, multiple: int = 1) -> int:

@@ -144,7 +144,6 @@ def aligned_array(size: int, alignment: int) -> np.ndarray[tuple[int], np.dtype[
 
 
 def _element(dtype_bits: int) -> str:
-    """Return LLVM's name of the floating-point type of that size."""
     if dtype_bits not in (32, 64):
         raise MachineError(f"a peak of {dtype_bits}-bit numbers: expected 32 or 64")
     return {32: "float", 64: "double"}[dtype_bits]

@@ -15,11 +15,7 @@ from polysched.schedule.core.program import Program, base_name
 
 
 def chosen_statements(program: Program, names: Sequence[str]) -> tuple[str, ...]:
-    """The statements to show: the named ones, else the kernel's statements that still exist.
-
-    Raises:
-        PlotError: a name is not a statement.
-    """
+    """The statements to show: the named ones, else the kernel's statements that still exist."""
     for name in names:
         if name not in program.statements:
             raise PlotError(f"no statement '{name}'{suggestion(name, program.statements)}")
@@ -48,13 +44,9 @@ def require_dimensions(
     """Check that every name is a dimension of at least one of the statements shown.
 
     Args:
-        program: the scheduled program.
         shown: the statements in the picture.
         names: the names to check.
         kind: the kind of dimension in the message.
-
-    Raises:
-        PlotError: a name is not a dimension; the message suggests known names.
     """
     indices = [index for name in shown for index in program.statements[name].indices]
     known = [*indices, *_loop_names(program, shown)]
@@ -62,11 +54,7 @@ def require_dimensions(
 
 
 def require_loops(program: Program, shown: Sequence[str], names: Sequence[str]) -> None:
-    """Check that every name is a loop around at least one of the statements shown.
-
-    Raises:
-        PlotError: a name is not a loop; the message suggests known names.
-    """
+    """Check that every name is a loop around at least one of the statements shown."""
     known = _loop_names(program, shown)
     _require(program, shown, names, loop_value, "no loop", "a loop of the schedule", known)
 
@@ -110,9 +98,6 @@ def chosen_dimensions(
     Candidates are the indices of the deepest statement that are not fixed. If there is a witness,
     only indices that both its instances have are candidates, and those in which the instances
     differ rank first. After that, indices that more statements share rank first.
-
-    Raises:
-        PlotError: a name is unknown, there are too many names, or there is no candidate.
     """
     if names:
         if len(names) > 2 or len(set(names)) < len(names):

@@ -26,7 +26,6 @@ class Pairs:
     """The n direct pairs of one dependence.
 
     Attributes:
-        dependence: the dependence.
         sources, sinks: the index values of both instances of each pair, shape (n, indices).
     """
 
@@ -48,10 +47,6 @@ def direct_pairs(
         dependences: the dependences of the declared program.
         body, statements: the declared program, whose order defines which pair is nearest.
         domains: the instances that are shown, by statement.
-        parameters: the values of the parameters.
-
-    Raises:
-        TooManyInstancesError: there are too many instances.
     """
     times = timestamps(body, statements)
     groups: dict[tuple[object, ...], list[Dependence]] = {}

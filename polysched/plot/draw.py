@@ -15,8 +15,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import MaxNLocator
 
-from polysched.plot.arrows import Arrow
-from polysched.plot.dots import Dot
 from polysched.plot.frame import Frame, frame
 from polysched.plot.labels import add_heading, add_legend, add_order_bar
 from polysched.plot.palette import (
@@ -31,6 +29,7 @@ from polysched.plot.palette import (
     marker,
 )
 from polysched.plot.picture import Picture
+from polysched.plot.symbols import Arrow, Dot
 from polysched.plot.view import Color
 
 

@@ -25,7 +25,6 @@ def plot(schedule: Schedule, view: View | None = None, *, verdict: Verdict | Non
     """Plot a schedule, which need not be legal, as a figure, which notebooks show.
 
     Args:
-        schedule: the schedule.
         view: options of the picture; see :class:`polysched.plot.view.View`.
         verdict: the checker's verdict, if already known.
 
@@ -38,11 +37,7 @@ def plot(schedule: Schedule, view: View | None = None, *, verdict: Verdict | Non
 
 
 def require_matplotlib() -> None:
-    """Check that matplotlib is installed.
-
-    Raises:
-        PlotError: matplotlib is missing.
-    """
+    """Check that matplotlib is installed."""
     try:
         import matplotlib  # noqa: F401, PLC0415  (the optional extra `plot`)
     except ModuleNotFoundError as error:
@@ -50,11 +45,7 @@ def require_matplotlib() -> None:
 
 
 def drawn(shown: Picture) -> Figure:
-    """Draw a picture as a matplotlib figure.
-
-    Raises:
-        PlotError: matplotlib is missing.
-    """
+    """Draw a picture as a matplotlib figure."""
     require_matplotlib()
     from polysched.plot.draw import draw  # noqa: PLC0415  (the optional extra `plot`)
 
@@ -62,11 +53,7 @@ def drawn(shown: Picture) -> Figure:
 
 
 def picture_format(path: Path) -> str:
-    """The image format of a file, from its extension.
-
-    Raises:
-        PlotError: the extension is unknown.
-    """
+    """The image format of a file, from its extension."""
     extension = path.suffix.removeprefix(".").lower()
     if extension not in FORMATS:
         endings = ", ".join(f".{extension}" for extension in FORMATS)
@@ -78,9 +65,6 @@ def save(figure: Figure, path: Path) -> None:
     """Write a figure to a file in the format of its extension.
 
     The output is deterministic: equal figures give identical files.
-
-    Raises:
-        PlotError: the extension is unknown, or the file cannot be written.
     """
     content = _rendered(figure, picture_format(path))
     try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polysched.plot.dots import Place
 from polysched.plot.picture import Picture
+from polysched.plot.symbols import Place
 
 _CELL, _LARGEST_CELL = 0.5, 0.8
 """Preferred distance of neighboring places, in inches: for one statement, and at most for many."""

@@ -32,7 +32,6 @@ class Instances:
     """The n instances of one statement.
 
     Attributes:
-        statement: the statement.
         rows: the values of its indices, shape (n, indices).
         places: the values of the picture's dimensions, shape (n, dimensions).
         order: execution ranks from 0 among all statements shown, shape (n,); instances that run
@@ -58,15 +57,10 @@ def instances(
     """Enumerate the instances of the statements shown, at the given sizes.
 
     Args:
-        program: the scheduled program.
         shown: statements, all of which have all the dimensions.
         dimensions: the axes of the picture.
         at: fixed dimensions and their values; ignored for statements that lack them.
         tile: the tile loops; a statement outside of such a loop has the value 0 for it.
-        parameters: the values of the parameters.
-
-    Raises:
-        TooManyInstancesError: there are too many to enumerate.
     """
     rows = {name: enumerated(fixed_domain(program, name, at), name, parameters) for name in shown}
     order = ranks(
@@ -108,11 +102,7 @@ def fixed_domain(program: Program, statement: str, at: Fixed) -> isl.Set:
 
 
 def enumerated(domain: isl.Set, statement: str, parameters: Mapping[str, int]) -> Points:
-    """Enumerate the points of a domain in lexicographic order, shape (n, indices).
-
-    Raises:
-        TooManyInstancesError: there are too many points.
-    """
+    """Enumerate the points of a domain in lexicographic order, shape (n, indices)."""
     size = box_size(domain, parameters)
     if size > BOX_LIMIT:
         raise TooManyInstancesError(_too_many(statement, f"a box of {size:,} points around it"))

@@ -23,7 +23,6 @@ def schedule_html(schedule: Schedule, view: View | None = None) -> str:
     picture takes too long, or the loops cannot be generated.
 
     Args:
-        schedule: the schedule.
         view: options of the picture.
     """
     verdict = check(schedule)
@@ -41,12 +40,7 @@ def schedule_html(schedule: Schedule, view: View | None = None) -> str:
 
 
 def svg_of(schedule: Schedule, view: View | None = None, *, verdict: Verdict | None = None) -> str:
-    """The picture of a schedule as an SVG element.
-
-    Raises:
-        PlotError: matplotlib is missing, a name is unknown, or isl's computations take too long.
-        CallError: the sizes violate the kernel's context.
-    """
+    """The picture of a schedule as an SVG element."""
     return svg_text(plot(schedule, view, verdict=verdict))
 
 

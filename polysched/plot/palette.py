@@ -12,8 +12,8 @@ from matplotlib.colors import to_hex
 
 from polysched.dependence.relations import DependenceKind
 from polysched.legality.verdicts.verdict import VERDICT_COLORS, VerdictKind
-from polysched.plot.dots import Dot
 from polysched.plot.picture import Picture
+from polysched.plot.symbols import Dot
 from polysched.plot.view import Color
 
 RED = VERDICT_COLORS[VerdictKind.ILLEGAL]

@@ -35,11 +35,8 @@ def readable_part(
     the lexicographically least instance of the deepest statement that has the index.
 
     Args:
-        program: the scheduled program.
-        shown: the statements in the picture.
         axes: the dimensions that are axes.
         at: the values at which instances are shown.
-        sizes: the values of the parameters.
         violation: the violation that the picture shows.
     """
     extents: dict[str, range] = {}

@@ -14,7 +14,6 @@ from polysched.ir.isl.budget import time_budget
 from polysched.ir.isl.quota import QuotaExceededError, operation_quota
 from polysched.legality.check import check
 from polysched.legality.verdicts.verdict import Verdict
-from polysched.plot.arrows import Arrow, arrows
 from polysched.plot.dimensions import (
     chosen_dimensions,
     chosen_statements,
@@ -24,11 +23,10 @@ from polysched.plot.dimensions import (
     tile_loops,
 )
 from polysched.plot.direct import Pairs, direct_pairs
-from polysched.plot.dots import Dot, dots
 from polysched.plot.instances import Instances, TooManyInstancesError, fixed_domain, instances
-from polysched.plot.marks import Mark, marks
 from polysched.plot.part import readable_part
 from polysched.plot.sizes import chosen_sizes
+from polysched.plot.symbols import Arrow, Dot, Mark, arrows, dots, marks
 from polysched.plot.view import Color, Fixed, View, fixed_text
 from polysched.schedule.core.program import Program
 from polysched.schedule.schedule import Schedule
@@ -47,8 +45,6 @@ class Picture:
     """The contents of a picture.
 
     Attributes:
-        kernel: the kernel's name.
-        verdict: the checker's verdict.
         statements: the statements shown, in the kernel's order.
         dimensions: the names of the axes, the horizontal axis first; if there is only one, each
             statement has a row of its own.
@@ -91,13 +87,8 @@ def picture(
     instances, a part of the domain is shown, and the picture says which.
 
     Args:
-        schedule: the schedule.
         view: options of the picture; by default all statements in two dimensions.
         verdict: the checker's verdict, if already known.
-
-    Raises:
-        PlotError: a name is unknown, or isl's computations take too long.
-        CallError: the sizes violate the kernel's context.
     """
     if not isinstance(view, View | None):
         raise PlotError(f"the view is of type {type(view).__name__}; expected a View, or None")
@@ -179,11 +170,7 @@ def _shown(
     loops: Names,
     sizes: Mapping[str, int],
 ) -> tuple[tuple[Instances, ...], tuple[Dot, ...], tuple[Pairs, ...]]:
-    """The instances in the picture, their dots, and the dependences between them.
-
-    Raises:
-        TooManyInstancesError: there are too many for a picture.
-    """
+    """The instances in the picture, their dots, and the dependences between them."""
     enumerated = instances(schedule.program, shown, dimensions, view.at, loops, sizes)
     placed = dots(enumerated)
     if len(placed) > DOT_LIMIT:
@@ -194,11 +181,7 @@ def _shown(
 
 
 def _parted(program: Program, named: Names, dimensions: Names) -> tuple[Names, Names]:
-    """The statements that have all the dimensions, and a note on each of the others.
-
-    Raises:
-        PlotError: no statement has all the dimensions.
-    """
+    """The statements that have all the dimensions, and a note on each of the others."""
     lacking = {
         name: next(axis for axis in dimensions if coordinate(program, name, axis) is None)
         for name in named
@@ -258,7 +241,6 @@ def _projected(
 
 
 def _parallel_notes(program: Program, shown: Names) -> Names:
-    """A note on each parallel loop, because the order shown is only one of many."""
     enclosing = [loop for name in shown for loop in path(program.tree, name)]
     names = dict.fromkeys(loop.name for loop in enclosing if loop.kind is LoopKind.PARALLEL)
     return tuple(f"loop {name} is parallel: its iterations may run in any order" for name in names)
@@ -287,7 +269,6 @@ def ways_to_shrink(shown: Sequence[str], parameters: Sequence[str]) -> str:
 
     Args:
         shown: the statements in the picture.
-        parameters: the parameters of the kernel.
     """
     ways = [f"use a smaller '{name}' (--size {name}=...)" for name in parameters[:1]]
     if len(shown) > 1:

@@ -45,10 +45,6 @@ def chosen_sizes(
 
     The values satisfy the context. They let every tile loop run at least twice, if that takes no
     more than some thousand instances, and keep the witness of a violation in the picture.
-
-    Raises:
-        PlotError: a name is not a parameter.
-        CallError: the given values violate the context.
     """
     kernel = program.kernel
     for name in given:
@@ -81,11 +77,7 @@ def _checked(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]:
 
 
 def _near(kernel: Kernel, wanted: int, given: Mapping[str, int]) -> dict[str, int]:
-    """Values that satisfy the context, each as near to ``wanted`` as possible.
-
-    Raises:
-        CallError: the given values violate the context.
-    """
+    """Values that satisfy the context, each as near to ``wanted`` as possible."""
     context = kernel.context
     context = with_parameters(context, given)
     if context.is_empty():

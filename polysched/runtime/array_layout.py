@@ -58,9 +58,7 @@ def fault_of_output(
 
     Args:
         flags: numpy's ``flags.num``.
-        shape: the extents.
         strides: in bytes; None for an array in row-major order without gaps.
-        itemsize: bytes of an element.
         contiguous: whether the array must be contiguous.
     """
     if not flags & WRITEABLE:

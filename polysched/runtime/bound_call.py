@@ -23,7 +23,6 @@ class BoundCall:
     ``array.resize(..., refcheck=False)`` does: the kernel would use freed memory.
 
     Attributes:
-        kernel: the kernel's name.
         result: the output, a tuple if there are several, None if there is none.
     """
 

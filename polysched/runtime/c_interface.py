@@ -183,7 +183,6 @@ def _listed(items: Iterable[str]) -> list[str]:
 
 
 def _comment(paragraphs: Sequence[str]) -> list[str]:
-    """A C comment, wrapped at 100 characters where possible."""
     lines = [line for text in paragraphs for line in _wrapped(text)]
     return ["/*", *(f" * {line}".rstrip() for line in lines), " */"]
 

@@ -30,9 +30,7 @@ class CallTarget:
     """The kernel that one kind of library call runs, and its arguments.
 
     Attributes:
-        kernel: the kernel.
         sources: for each array of the kernel, its position among the call's arrays.
-        parameters: the values of the kernel's parameters.
         threads: the number of threads; None for the call's share of the usable cores.
         allocate: a function and its arguments that allocate the last array if the call leaves it
             out.

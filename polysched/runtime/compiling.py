@@ -36,8 +36,6 @@ def compile_kernel(
 
     Args:
         declaration: the arrays, parameters and conditions.
-        llvm: the text.
-        machine: the machine to compile for.
         threaded: whether the function takes a pointer to a team's function after the arrays, and
             the number of threads last.
         options: the optimization levels.

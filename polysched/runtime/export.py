@@ -129,13 +129,7 @@ def write_export(
 
 
 def write_object(programs: Sequence[LoopProgram], machine: Machine, path: Path) -> None:
-    """Write one object file with several programs, each as ``int NAME(...)`` of `write_export`.
-
-    Raises:
-        ExportError: the file cannot be written.
-        LoweringError: a program has no machine code.
-        MachineError: there is no code for that machine that checks its processor.
-    """
+    """Write one object file with several programs, each as ``int NAME(...)`` of `write_export`."""
     target = checkable(machine)
     modules = [emit_exported_module(program, target) for program in programs]
     text = linked_modules(modules)
@@ -144,11 +138,7 @@ def write_object(programs: Sequence[LoopProgram], machine: Machine, path: Path) 
 
 
 def write_file(path: Path, write: Callable[[Path], None]) -> None:
-    """Replace a file atomically by the one that `write` creates.
-
-    Raises:
-        ExportError: the file cannot be written.
-    """
+    """Replace a file atomically by the one that `write` creates."""
     with _made(path, write) as temporary, _reported(path):
         temporary.replace(path.resolve())
 

@@ -87,11 +87,7 @@ def versions() -> tuple[str, ...]:
 def emit_object(
     ir_text: str, symbol: str, machine: Machine, options: CompileOptions | None = None
 ) -> bytes:
-    """The relocatable object code of a module that defines ``symbol``.
-
-    Raises:
-        LoweringError: LLVM refuses the module, or it does not define ``symbol``.
-    """
+    """The relocatable object code of a module that defines ``symbol``."""
     module, target = _optimized(ir_text, machine, options)
     defined = {function.name for function in module.functions if not function.is_declaration}
     if symbol not in defined:
@@ -114,11 +110,7 @@ def optimized_ir(ir_text: str, machine: Machine, options: CompileOptions | None 
 
 
 def linked_modules(texts: Sequence[str]) -> str:
-    """Link LLVM modules that define different functions into one, as text.
-
-    Raises:
-        LoweringError: LLVM refuses a module.
-    """
+    """Link LLVM modules that define different functions into one, as text."""
     initialize_llvm()
     try:
         context = binding.create_context()
@@ -147,7 +139,6 @@ def load_object(
     """Link object code into this process.
 
     Args:
-        code: the object code.
         entry: its entry point.
         machine: the machine that it was compiled for.
         linker: a linker that has linked no code of this entry point; None for a new one.

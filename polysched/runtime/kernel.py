@@ -29,11 +29,7 @@ from polysched.runtime.memory import (
 from polysched.runtime.native_calls import CALL_TABLE, PlannedCall, on_team, planned_call
 from polysched.runtime.pipeline import CompileOptions
 from polysched.runtime.plan import Allocation, Plan, bind_names, make_plan
-from polysched.runtime.signature import (
-    Signature,
-    integer_parameter,
-    overlap_error,
-)
+from polysched.runtime.signature import Signature, integer_parameter, overlap_error
 from polysched.runtime.tensors import as_given
 from polysched.runtime.threads import number_of_threads, run_on_team
 from polysched.runtime.views import as_argument
@@ -194,7 +190,6 @@ class CompiledKernel:
         ``call()`` then runs it without the checks. See :class:`BoundCall` for its conditions.
 
         Raises:
-            CallError: an argument does not fit.
             OutOfMemoryError: an output that was left out does not fit into memory.
         """
         plan, passed, views, threads = self._plan_call(arrays, named)
@@ -312,11 +307,7 @@ class CompiledKernel:
     def plan(
         self, layouts: tuple[Layout, ...], names: tuple[str, ...], parameters: dict[str, Any]
     ) -> Plan:
-        """The plan of a call with arrays of these layouts and names, and these parameters.
-
-        Raises:
-            CallError: an argument does not fit.
-        """
+        """The plan of a call with arrays of these layouts and names, and these parameters."""
         integers = {
             n: integer_parameter(self.signature, n, value) for n, value in parameters.items()
         }
@@ -335,11 +326,7 @@ class CompiledKernel:
         )
 
     def check_values(self, plan: Plan, views: Sequence[NumpyArray]) -> None:
-        """Check the values of index arrays.
-
-        Raises:
-            CallError: a value is out of its range.
-        """
+        """Check the values of index arrays."""
         for name, source, lower, upper, declared in plan.ranges:
             subject = f"kernel '{self.name}': array '{name}'"
             require_values(subject, views[source], lower, upper, declared)

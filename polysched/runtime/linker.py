@@ -27,11 +27,7 @@ def link_shared(objects: Path, library: Path, *, openmp: bool) -> None:
 
 
 def compile_c(source: Path, objects: Path, options: Sequence[str]) -> None:
-    """Compile a C file to an object file, each function in a section of its own.
-
-    Raises:
-        ExportError: there is no C compiler, or it fails; the message contains its output.
-    """
+    """Compile a C file to an object file, each function in a section of its own."""
     own = ["-O2", "-fPIC", "-w", "-ffunction-sections", "-fdata-sections"]
     given = shlex.split(os.environ.get("CPPFLAGS", ""))
     _run([*_compiler(), *own, *given, *options, "-c", "-o", str(objects), str(source)])
@@ -45,7 +41,6 @@ def link_function(
     Args:
         objects: the object files.
         whole: the object file to write.
-        function: the function.
         shared: the variables of the program. Those of the program's other objects take precedence.
 
     Raises:

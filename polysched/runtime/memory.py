@@ -31,10 +31,6 @@ def aligned_zeros(
 
     Args:
         strides: positive, in elements; by default those of row-major order without gaps.
-
-    Raises:
-        ValueError: ``alignment`` is not positive or an extent is negative.
-        MemoryError: there is not that much memory.
     """
     if alignment < 1 or min(shape, default=0) < 0:
         raise ValueError(
@@ -54,9 +50,6 @@ def aligned_empty(
     """Allocate an uninitialized array in row-major order.
 
     It starts at a multiple of ``alignment`` bytes, a power of two.
-
-    Raises:
-        MemoryError: there is not that much memory.
     """
     element = np.dtype(dtype)
     memory = np.empty(math.prod(shape) * element.itemsize + alignment, np.uint8)
@@ -96,7 +89,6 @@ def address(array: np.ndarray[Any, Any], is_simple: bool) -> int:
     """The address of the first element.
 
     Args:
-        array: the array.
         is_simple: whether it is writable and contiguous in row-major order. Then a ctypes view
             gives the address in 0.2 microseconds; ``array.ctypes.data`` takes 1.
     """

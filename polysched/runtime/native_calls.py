@@ -40,7 +40,6 @@ class PlannedCall(NamedTuple):
         runner: runs the function on a list of addresses and returns its status; None to call the
             function directly.
         sources: for each array of the kernel, its position among the passed arrays.
-        parameters: the values of the parameters.
         results: the positions of the results among the passed arrays.
         overlaps: the pairs of arrays of the kernel that must not overlap, as ``OverlapCheck``.
         written: bit ``i`` is set if the kernel writes passed array ``i``.
@@ -74,8 +73,6 @@ def planned_call(
     """Describe a call that runs in the calling thread.
 
     Args:
-        native: the machine code.
-        signature: the kernel's.
         plan: of the call, without index arrays.
         results: the positions of the results among the passed arrays.
         allocations: functions that allocate the outputs that are left out.

@@ -118,7 +118,6 @@ def bind_names(signature: Signature, positional: int, names: tuple[str, ...]) ->
     them, or all but the outputs.
 
     Args:
-        signature: of the kernel.
         positional: the number of arrays passed by position.
         names: the arrays passed by name.
 
@@ -258,11 +257,7 @@ def _ranges(
 
 
 def expected_shape(signature: Signature, array: Array, bindings: Bindings) -> tuple[int, ...]:
-    """The extents of an array for these parameters.
-
-    Raises:
-        CallError: an extent is negative or has no value.
-    """
+    """The extents of an array for these parameters."""
     try:
         shape = tuple(evaluate(extent, bindings.values) for extent in array.shape)
     except KernelError as error:

@@ -115,11 +115,7 @@ def regular_files(folder: int) -> list[tuple[str, os.stat_result]]:
 
 
 def delete(folder: int, name: str) -> None:
-    """Delete a file, unless another process has already deleted it.
-
-    Raises:
-        OSError: it cannot be deleted.
-    """
+    """Delete a file, unless another process has already deleted it."""
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=folder)
 

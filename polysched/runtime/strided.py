@@ -16,8 +16,6 @@ def element_strides(
 
     Args:
         subject: the argument, for messages.
-        array: its declaration.
-        shape: its extents.
         given: the strides in bytes.
 
     Raises:
@@ -46,14 +44,9 @@ def check_strides(
 
     Args:
         subject: the argument, for messages.
-        array: its declaration.
-        shape: its extents.
         strides: the strides of the argument in elements.
         expected: the declared strides, as numbers.
         where: the parameters, for messages: ``" with lda = 8 (given)"``, or nothing.
-
-    Raises:
-        CallError: the strides differ in a dimension of several indices.
     """
     if 0 in shape or all(
         extent == 1 or stride == declared_stride
@@ -70,11 +63,7 @@ def check_strides(
 
 
 def require_apart(subject: str, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
-    """Check that no two elements of an array share memory, for these sizes.
-
-    Raises:
-        CallError: two elements may share memory.
-    """
+    """Check that no two elements of an array share memory, for these sizes."""
     if not are_apart(shape, strides):
         raise CallError(
             f"{subject} of shape {shape} has strides of {tuple_text([str(s) for s in strides])} "

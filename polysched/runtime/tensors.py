@@ -29,7 +29,6 @@ def as_given(arguments: Iterable[object], result: Any) -> Any:
     argument is a tensor.
 
     Args:
-        arguments: the arguments of the call.
         result: a numpy array, or a tuple of results.
     """
     tensor = next(filter(is_tensor, arguments), None)

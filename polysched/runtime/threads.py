@@ -60,11 +60,7 @@ def thread_team() -> Team:
 
 @functools.cache
 def _team_code() -> bytes:
-    """The object code of the team, shared by this process and its forked children.
-
-    Raises:
-        MachineError: the team's code is not for this system.
-    """
+    """The object code of the team, shared by this process and its forked children."""
     host = detect_host()
     if sys.platform != "linux" or architecture(host) != "x86_64":
         raise MachineError("parallel loops run on Linux on x86-64 only; leave out parallel()")
@@ -109,8 +105,6 @@ def run_on_team(
 
     Args:
         code: takes the arrays' addresses, the team's, the parameters and the number of threads.
-        addresses: of the arrays.
-        parameters: their values.
         threads: None for this call's share of the usable cores.
 
     Returns:
@@ -126,10 +120,6 @@ def number_of_threads(who: str, given: object) -> int:
 
     Args:
         who: the called function or kernel, for messages.
-        given: the value.
-
-    Raises:
-        CallError: the value is not a positive integer.
     """
     number = as_integer(given)
     if number is None or number < 1:

@@ -73,9 +73,6 @@ def as_number(value: float, dtype: DType, subject: str) -> np.ndarray[Any, Any]:
     """Make a Python number an array without dimensions, if the type holds its value.
 
     Floats are rounded to the type.
-
-    Raises:
-        CallError: the type does not hold such a number; the message starts with ``subject``.
     """
     if isinstance(value, bool):
         fits = dtype == boolean

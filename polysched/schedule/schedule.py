@@ -45,13 +45,7 @@ from polysched.schedule.primitives.transpose import Transpose
 from polysched.schedule.primitives.unroll import Unroll
 from polysched.schedule.primitives.vectorize import Vectorize, machine_lanes
 from polysched.schedule.primitives.vectorize_reduction import VectorizeReduction
-from polysched.schedule.table import (
-    PRIMITIVES,
-    Step,
-    format_step,
-    primitive_name,
-    transform,
-)
+from polysched.schedule.table import PRIMITIVES, Step, format_step, primitive_name, transform
 from polysched.signature_errors import with_signature_errors
 
 LONGEST_REPR = 300
@@ -233,11 +227,7 @@ class Schedule:
         return self.then(Distribute(loop, after))
 
     def compute_at(
-        self,
-        producer: str,
-        at: str,
-        recompute: bool = False,
-        order: tuple[str, ...] | None = None,
+        self, producer: str, at: str, recompute: bool = False, order: tuple[str, ...] | None = None
     ) -> Self:
         """Compute a producer at its use: see :func:`.compute_at`."""
         return self.then(ComputeAt(producer, at, recompute, order))

@@ -32,7 +32,15 @@ from polysched.ir.expr.affine import from_pw_aff, named
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Index, Load, Operation
 from polysched.ir.expr.linear import simplify
 from polysched.ir.expr.operators import Operator
-from polysched.ir.expr.traversal import children, depth, loads, node_count, transform, walk
+from polysched.ir.expr.traversal import (
+    children,
+    depth,
+    index_names,
+    loads,
+    node_count,
+    transform,
+    walk,
+)
 
 LARGEST_VALUE = 1000
 """Nodes of a value, each use counted: definitions used twice by the next one grow exponentially."""
@@ -204,9 +212,6 @@ def with_inlined(flows: Flows, array: str) -> Kernel:
     """Return the kernel without a temporary: all its reads compute the values themselves.
 
     Definitions that read earlier ones are forwarded one after the other, from the first.
-
-    Raises:
-        ScheduleError: a read cannot compute its value itself, with the reason.
     """
     while True:
         kernel = flows.kernel
@@ -260,9 +265,6 @@ def with_forwarded(
     Args:
         reads: each covers the statement's domain.
         guarded: the names of the guarded arrays.
-
-    Raises:
-        ScheduleError: the value would be too large, or an instance is not an affine function.
     """
     replaced = {id(_load(statement, read.reader)): _at_instance(read, statement) for read in reads}
     value = _with_shared_parts(transform(statement.value, lambda node: replaced.get(id(node))))
@@ -324,13 +326,8 @@ def _is_copy(statement: Statement) -> bool:
         return True
     if not isinstance(value, Load):
         return False
-    return _order(value.subscripts) == [
-        name for name in _order(statement.target.subscripts) if name in _order(value.subscripts)
-    ]
-
-
-def _order(subscripts: Iterable[Expression]) -> list[str]:
-    return [node.name for part in subscripts for node in walk(part) if isinstance(node, Index)]
+    read, written = index_names(*value.subscripts), index_names(*statement.target.subscripts)
+    return read == [name for name in written if name in read]
 
 
 def _cost(value: Expression) -> int:

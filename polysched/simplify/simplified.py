@@ -33,9 +33,7 @@ MOST_PARTS = 4
 
 
 def simplified(
-    kernel: Kernel,
-    dependences: Iterable[Dependence] | None = None,
-    rounds: int = MOST_ROUNDS,
+    kernel: Kernel, dependences: Iterable[Dependence] | None = None, rounds: int = MOST_ROUNDS
 ) -> Kernel:
     """Return an equivalent kernel without temporaries that only pass values on.
 

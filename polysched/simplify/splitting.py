@@ -55,9 +55,7 @@ def _fresh(name: str, taken: set[str]) -> str:
 
 
 def _split(
-    node: Node,
-    names: Mapping[str, tuple[str, ...]],
-    statements: Mapping[str, Statement],
+    node: Node, names: Mapping[str, tuple[str, ...]], statements: Mapping[str, Statement]
 ) -> Node:
     if len(node.statements) == 1:
         return sequence([_named(node, statements[own]) for own in names[node.statements[0]]])

@@ -216,11 +216,7 @@ def lane_distances(
     """The offset of the lowest element that lanes access, and the distance of each lane from it.
 
     Args:
-        strides: the strides of the array.
-        subscripts: the subscripts of the access.
         offset: the `element_offset` of the access.
-        lane: the lane variable.
-        count: the number of lanes.
 
     Returns:
         None if the distances are not literal or depend on data.
@@ -250,10 +246,7 @@ def stride_steps(
     """The factors of run-time strides in the distance between lanes, and its literal part.
 
     Args:
-        strides: the strides of the array.
-        subscripts: the subscripts of the access.
         offset: the `element_offset` of the access.
-        lane: the lane variable.
 
     Returns:
         None if the distance depends on data or differs from lane to lane.

@@ -27,13 +27,7 @@ from polysched.ir.semantics.memory import (
     results,
     undefined,
 )
-from polysched.ir.semantics.scalar import (
-    Scalar,
-    as_scalar,
-    converter,
-    scalar_function,
-    wrapper,
-)
+from polysched.ir.semantics.scalar import Scalar, as_scalar, converter, scalar_function, wrapper
 from polysched.loops.interpret.execution import in_order
 from polysched.loops.ir.nodes import Interleaving
 from polysched.vector import ir
@@ -369,7 +363,6 @@ class _Machine:
         """The distance of the address from the first element, in elements, or in bits if packed.
 
         Args:
-            access: the access.
             count: the number of elements that all lanes access.
         """
         address = access.address

@@ -103,14 +103,11 @@ class Call:
     """Compute a loop nest by one machine instruction.
 
     Attributes:
-        statement: the statement's name.
         target: the location of the results, one for each lane.
         before: the previous content of the target; None if the instruction does not read it.
-        instruction: the instruction's declaration, which defines its result.
         operands: for each input array of the instruction, a constant or an access. A lane reads
             consecutive elements of the operand. The elements of the next lane follow, or are the
             same.
-        lanes: the lanes of the results.
     """
 
     statement: str
@@ -180,8 +177,6 @@ class TileCall:
     """Compute a loop nest by one instruction on tiles in memory.
 
     Attributes:
-        statement: the statement's name.
-        instruction: the instruction's declaration, which defines its result.
         sizes: the iterations of each of its dimensions.
         tiles: the tiles of the target, which comes first, and of each input array.
     """
@@ -287,7 +282,6 @@ class Tiles:
 
     Attributes:
         shapes: the shape of each register; None for an unused register.
-        body: the node.
     """
 
     shapes: tuple[Shape | None, ...]
@@ -315,13 +309,7 @@ class VectorProgram:
     """A vector program: its interface, arrays and statements.
 
     Attributes:
-        name: the kernel's name.
-        parameters: the parameters in order.
-        context: the constraints on the kernel's parameters.
         arrays: all arrays by name, including register arrays.
-        layouts: the layouts of the arrays in memory.
-        frame: the frame of the kernel's function.
-        body: the statements.
     """
 
     name: str

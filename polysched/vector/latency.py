@@ -64,8 +64,6 @@ def contraction(program: LoopProgram, registers: Set[str], fma_latency: int) -> 
     """Decide where a program uses FMAs.
 
     Args:
-        program: loops, after unrolling.
-        registers: the names of the register arrays.
         fma_latency: the latency of an FMA in cycles.
     """
     latency_bound: set[str] = set()

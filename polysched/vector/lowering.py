@@ -65,9 +65,6 @@ class Lowering:
     """Lower the expressions of a program.
 
     Attributes:
-        arrays: the arrays by name.
-        registers: the names of the register arrays.
-        guarded: the names of the guarded arrays.
         strides: the literal strides of the arrays in memory.
         layouts: the layouts of the same arrays.
         known: intervals of the parameters and variables in scope.
@@ -214,11 +211,7 @@ class Lowering:
         return Access(self.address(name, least), Offsets(distances), size)
 
     def _optional(
-        self,
-        array: Array,
-        subscripts: tuple[Expression, ...],
-        lanes: LanesOrNone,
-        offset: Offset,
+        self, array: Array, subscripts: tuple[Expression, ...], lanes: LanesOrNone, offset: Offset
     ) -> Access:
         """The access of a statement to elements that may not exist."""
         if array.is_packed:
@@ -230,11 +223,7 @@ class Lowering:
         return replace(access, address=replace(access.address, is_optional=True))
 
     def _packed(
-        self,
-        array: Array,
-        offset: Offset,
-        subscripts: tuple[Expression, ...],
-        lanes: LanesOrNone,
+        self, array: Array, offset: Offset, subscripts: tuple[Expression, ...], lanes: LanesOrNone
     ) -> Access:
         """The access of a statement to a packed array."""
         address, bits = self._packed_address(array, offset), array.dtype.bits

@@ -21,7 +21,6 @@ class LinearArray:
     """An array whose elements are addressed by their distance from the first element.
 
     Attributes:
-        array: the declaration of the array.
         elements: all elements in row-major order.
         numbers: from a distance in elements, or in bits if the array is packed, to the row-major
             number of the element; None if distance and number are equal.
@@ -59,9 +58,6 @@ class LinearArray:
         """Read the element at a distance: an integer, a truth value or a numpy float.
 
         The distance of an absent element is below `FARTHEST`; its value is 0.
-
-        Raises:
-            KernelError: no element has this distance.
         """
         if distance < FARTHEST:
             element = self.elements.dtype.type(0)

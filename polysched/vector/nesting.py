@@ -12,11 +12,7 @@ interrupted.
 
 
 def require_shallow(program: LoopProgram) -> None:
-    """Check that the loops of a program are not nested too deep for LLVM.
-
-    Raises:
-        LoweringError: more than `DEEPEST` loops are nested.
-    """
+    """Check that the loops of a program are not nested too deep for LLVM."""
     depth = _depth(program.body)
     if depth > DEEPEST:
         raise LoweringError(

@@ -157,7 +157,6 @@ def run_passes(program: LoopProgram, machine: Machine, *, last: str | None = Non
 
     Args:
         program: the result of :func:`polysched.loops.generate.generate_loops`.
-        machine: the target, with its vector registers and instruction sets.
         last: the name of the last pass to apply; by default, all passes are applied.
 
     Raises:

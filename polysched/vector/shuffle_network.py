@@ -80,9 +80,6 @@ def transpose_network(rows: int, columns: int, bits: int) -> Network:
         rows: the number of input vectors, and of lanes of an output vector.
         columns: the number of lanes of an input vector, and of output vectors.
         bits: the bits of an element, at most 128.
-
-    Raises:
-        LoweringError: a size is not a power of two, or out of range.
     """
     _require_power("rows", rows)
     _require_power("columns", columns)
@@ -135,8 +132,6 @@ def run_network(
     """Apply a network to the rows of a tile, and return the columns.
 
     Args:
-        network: the network.
-        rows: the vectors of the tile.
         join: concatenates vectors.
         shuffle: selects lanes of two vectors by a mask.
         cut: extracts a part of a vector, given its position and the number of parts.

@@ -11,11 +11,7 @@ LEAST_BYTES = 16
 
 
 def require_streams(program: VectorProgram) -> None:
-    """Check that each array with a stream directive is written by whole vectors somewhere.
-
-    Raises:
-        LoweringError: no store to an array can bypass the caches.
-    """
+    """Check that each array with a stream directive is written by whole vectors somewhere."""
     streamed = {name for name, array in program.arrays.items() if array.streamed}
     if not streamed:
         return

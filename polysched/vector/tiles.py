@@ -47,7 +47,6 @@ def tile_result(
     """Compute the target's tile of an instruction.
 
     Args:
-        form: the instruction.
         sizes: the iterations of each of its dimensions.
         given: the content of the tile of each operand.
     """

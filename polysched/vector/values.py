@@ -96,7 +96,6 @@ class Address:
     """The address of an element: ``constant + sum of coefficient * value`` from the array's start.
 
     Attributes:
-        array: the array.
         terms: pairs (value, coefficient), with the coefficient in units.
         constant: literal displacement in units.
         scaled: pairs (dimension, index) of the dimensions whose stride is known only at run time.
@@ -124,7 +123,6 @@ class Access:
     Attributes:
         address: the address of the first lane's element; for a reversed access and for offsets, the
             lowest address.
-        movement: the movement from lane to lane.
         alignment: the known alignment of the address in bytes.
         is_private: whether the elements of all lanes, active or not, lie inside an array on the
             stack of the function: no other thread can see them.
@@ -178,8 +176,6 @@ class Lanes:
     """The lanes of a vector statement.
 
     Attributes:
-        count: the number of lanes.
-        active: the lanes that run.
         some: whether at least one lane provably runs.
     """
 
@@ -209,9 +205,6 @@ class Apply:
     """An operation on scalars or on all lanes.
 
     Attributes:
-        operator: the operation.
-        operands: its operands.
-        dtype: the element type of the result.
         contract: whether a product and a sum may be contracted to an FMA.
     """
 
@@ -234,8 +227,6 @@ class Load:
     """Load elements of an unpacked array; a scalar if all lanes read the same element.
 
     Attributes:
-        access: the elements.
-        dtype: their type.
         where: the condition under which a lane loads its element; other lanes have any value.
     """
 
@@ -257,9 +248,7 @@ class Register:
     """The content of a register array.
 
     Attributes:
-        array: the name of the register array.
         number: the number of the vector, if the register array is a tile of several vectors.
-        dtype: the element type.
         is_vector: whether the register holds one element for each lane.
     """
 

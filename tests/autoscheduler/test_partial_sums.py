@@ -32,10 +32,20 @@ void f(int n, const float a[restrict n][n], float s[restrict n])
 """
 
 
-def proposals(text: str, machine: str) -> tuple[Schedule, list[Proposal]]:
+ROW_PRODUCTS = """
+void f(int n, int m, const float a[n][m], const float b[n][m], float s[restrict n])
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++)
+            s[i] += a[i][j] * b[i][j];
+}
+"""
+
+
+def proposals(text: str, machine: str, **given: int) -> tuple[Schedule, list[Proposal]]:
     schedule = Schedule(parse_c(text).with_fast_math().kernel)
     (nest,) = outer_nests(schedule.program.tree)
-    sizes = model_sizes(schedule.kernel, None)
+    sizes = model_sizes(schedule.kernel, given)
     return schedule, list(partial_sums(Situation(schedule, nest, PRESETS[machine], sizes)))
 
 
@@ -73,3 +83,10 @@ void f(int n, const float a[restrict n][2], float s[restrict 1])
 
 def test_sums_of_pairs_have_parts() -> None:
     assert proposals(PAIRS, "znver4")[1]
+
+
+@pytest.mark.parametrize(("rows", "is_far"), [(8, False), (1000, True)])
+def test_rows_behind_the_second_cache_are_also_added_one_at_a_time(rows: int, is_far: bool) -> None:
+    _, found = proposals(ROW_PRODUCTS, "znver4", n=rows, m=256)
+    assert "sums at a time" in found[0].reason
+    assert any("sums at a time" not in one.reason for one in found) == is_far

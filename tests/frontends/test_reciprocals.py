@@ -65,3 +65,12 @@ def test_other_divisions_stay() -> None:
     doubles = MADE_INSIDE.replace("float", "double")
     for text, statement in ((doubles, "y"), (INTEGERS, "x"), (BOTH_KEPT, "x")):
         assert value(text, statement) == str(parse_c(text).kernel.statements[statement].value)
+
+
+def test_literal_powers_become_products() -> None:
+    for exponent, product in (
+        ("3.0f", "(d[] * (d[] * d[]))"),
+        ("-1.5f", "reciprocal((sqrt(d[]) * d[]))"),
+        ("0.25f", "pow(d[], 0.25)"),
+    ):
+        assert value(MADE_INSIDE.replace("x[i] / d", f"powf(d, {exponent})"), "y") == product

@@ -11,6 +11,7 @@ from polysched.machine.contraction_model import (
     even_block,
     longest_block,
     pays_packing,
+    pays_short_blocks,
     pieces,
     tallest_tile,
     tile_cycles,
@@ -77,6 +78,18 @@ def test_blocks_fit_the_second_cache(terms: int, result_bytes: int) -> None:
     assert 3 * longest * panel <= L2
     if result_bytes <= L2 // 4 and longest > AVX512.costs.block_terms:
         assert longest * operands <= L2 // 8
+
+
+def test_panels_in_place_are_short_if_they_come_from_memory_or_share_a_set() -> None:
+    page, far = AVX512.page_bytes, AVX512.cache_bytes(3)
+    assert [pays_short_blocks(size, step, AVX512) for size, step in ((far, 9), (9, page))] == [
+        True,
+        True,
+    ]
+    assert not pays_short_blocks(L2, page + 64, AVX512)
+    short = longest_block(5000, 256, 4096, L2, AVX512, is_short=True)
+    assert short == AVX512.costs.prefetched_block_terms
+    assert longest_block(short, 256, 4096, L2, AVX512, is_short=True) is None
 
 
 @pytest.mark.parametrize(("terms", "longest"), [(100, 99), (1000, 64), (777, 500)])

@@ -7,7 +7,6 @@ SINGLE = "polysched.llvm.subbyte.single"
 LAYOUT = "polysched.llvm.memory.packed_layout"
 COLUMNS = "polysched.llvm.subbyte.columns"
 DOUBLING = "polysched.llvm.subbyte.doubling"
-MULTIPLY_ADD = "polysched.llvm.subbyte.multiply_add"
 MULTISHIFT = "polysched.llvm.subbyte.multishift"
 CONVERSION = "polysched.llvm.subbyte.conversion"
 SHARED = "polysched.legality.checks.shared_bytes"
@@ -112,8 +111,8 @@ MUTANTS = (
     Mutant(
         "bits-multiplier",
         "seven bits are multiplied by a byte that is negative",
-        MULTIPLY_ADD,
-        "_SMALL",
+        DOUBLING,
+        "_SMALL_FIELD",
         "{8: 6, 16: 14}",
         "{8: 7, 16: 14}",
         STRATEGIES,
@@ -123,8 +122,8 @@ MUTANTS = (
         "elements that need more than 64 bits are taken out of 64",
         MULTISHIFT,
         "can_multishift",
-        "_phase(conversion, lane) + _field(conversion) <= 64",
-        "_phase(conversion, lane) + _field(conversion) <= 68",
+        "lane * _field(conversion) % 8 + _field(conversion) <= 64",
+        "lane * _field(conversion) % 8 + _field(conversion) <= 68",
         STRATEGIES,
     ),
     Mutant(

@@ -7,10 +7,8 @@ from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import i32
 from polysched.legality.check import check
 from polysched.legality.verdicts.verdict import VerdictKind
-from polysched.plot.arrows import Arrow
-from polysched.plot.dots import Dot
-from polysched.plot.marks import Mark
 from polysched.plot.picture import picture
+from polysched.plot.symbols import Arrow, Dot, Mark
 from polysched.plot.view import Color, View
 from polysched.schedule.schedule import Schedule
 from tests.support.kernels import blur, chain, grid, matmul, prefix, scalars, seidel

@@ -22,11 +22,7 @@ def is_literal(node: ast.Call) -> bool:
 
 
 def array_literal(stores: ArrayStores, node: ast.Call, hint: str) -> ArrayValue:
-    """The array that ``np.array(list, dtype)`` makes.
-
-    Raises:
-        FrontendError: the list is ragged, or an element is not a number.
-    """
+    """The array that ``np.array(list, dtype)`` makes."""
     source = stores.reader.source
     keywords = {str(keyword.arg): keyword.value for keyword in node.keywords}
     arguments = dict(zip(("dtype",), node.args[1:], strict=False)) | keywords

@@ -58,21 +58,13 @@ class Put(Protocol):
 
 @dataclass(frozen=True)
 class ArrayStores:
-    """Translator of stores of whole arrays at one place of a function.
-
-    Attributes:
-        put: declares one statement.
-    """
+    """Translator of stores of whole arrays at one place of a function."""
 
     reader: Reader
     put: Put
 
     def store(self, node: ast.AST, target: ArrayValue, value: Operand) -> None:
-        """``target[...] = value``, where ``target`` is a view.
-
-        Raises:
-            FrontendError: the shapes differ, or ``target`` is no view.
-        """
+        """``target[...] = value``, where ``target`` is a view."""
         source = self.reader.source
         if target.base is None:
             raise source.error(
@@ -202,11 +194,7 @@ class ArrayStores:
             raise self.reader.source.error(node, str(error)) from None
 
     def _fitted(self, shape: Subscripts, value: Operand) -> Operand:
-        """A value without the leading extents of 1 that its target lacks, of a fitting shape.
-
-        Raises:
-            KernelError: the shapes differ.
-        """
+        """A value without the leading extents of 1 that its target lacks, of a fitting shape."""
         if isinstance(value, Value):
             return value
         require_defined(value)

@@ -35,11 +35,7 @@ def named_product(
     left: Operand,
     arguments: Sequence[ast.expr],
 ) -> Operand:
-    """The call of a function of `PRODUCTS`; ``arguments`` are those after the first array.
-
-    Raises:
-        FrontendError, KernelError: the arguments are not supported.
-    """
+    """The call of a function of `PRODUCTS`; ``arguments`` are those after the first array."""
     reader = accumulation.stores.reader
     if len(arguments) != 1 or node.keywords:
         raise reader.source.error(node, "expected two arrays")
@@ -58,9 +54,6 @@ def product(
 
     Args:
         function: the function of numpy, which decides the type of the result.
-
-    Raises:
-        KernelError: the operands are not such arrays, or their shapes do not fit.
     """
     if not isinstance(left, ArrayValue) or not isinstance(right, ArrayValue):
         raise KernelError("expected two arrays")

@@ -41,6 +41,8 @@ _EXPECTED: Mapping[Any, str] = MappingProxyType(
         np.stack: "np.stack((x, y), axis=0)",
         np.hstack: "np.hstack((x, y))",
         np.vstack: "np.vstack((x, y))",
+        np.dstack: "np.dstack((x, y))",
+        np.column_stack: "np.column_stack((x, y))",
         np.tile: "np.tile(x, count), with a literal count or a tuple of literals",
         np.pad: "np.pad(x, width), or np.pad(x, ((before, after), ...), constant_values=0), with "
         "literal widths, or mode='edge', 'reflect', 'symmetric' or 'wrap'",
@@ -82,6 +84,14 @@ def _part(
     return tidy(extent + before), Constant(after), last[mode]
 
 
+def _columns(parts: Sequence[ArrayValue], *, is_deep: bool) -> tuple[list[ArrayValue], int]:
+    """The arrays, and the axis along which they lie, of ``np.dstack`` or ``np.column_stack``."""
+    axis = 1 + is_deep
+    if is_deep:
+        parts = [expanded(part, 0) if part.rank == 1 else part for part in parts]
+    return [expanded(part, axis) if part.rank == axis else part for part in parts], axis
+
+
 def is_join(function: Any) -> bool:
     """Whether a function puts arrays side by side."""
     return any(function is known for known in _EXPECTED)
@@ -103,11 +113,7 @@ class Joins:
         return self.stores.reader.calls
 
     def joined(self, node: ast.Call, function: Any) -> ArrayValue:
-        """The result of a call.
-
-        Raises:
-            FrontendError, KernelError: the arguments are not supported.
-        """
+        """The result of a call."""
         options = {str(keyword.arg): keyword.value for keyword in node.keywords}
         if not node.args:
             raise self._unexpected(node, function)
@@ -129,6 +135,8 @@ class Joins:
         self, node: ast.Call, function: Any, elements: Sequence[ast.expr], axis: ast.expr | None
     ) -> ArrayValue:
         parts = [self._array(part) for part in elements]
+        if function in (np.column_stack, np.dstack):
+            return self._concatenated(node, *_columns(parts, is_deep=function is np.dstack))
         rank = parts[0].rank + (function is np.stack)
         along = 1 if function is np.hstack and rank > 1 else 0
         if axis is not None:

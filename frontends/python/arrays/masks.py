@@ -51,11 +51,7 @@ class MaskedStores:
     def assign(
         self, node: ast.stmt, target: ast.Subscript, mask: ArrayValue, value: ast.expr
     ) -> None:
-        """Translate ``target = value``.
-
-        Raises:
-            FrontendError: the value is an array that the mask does not select.
-        """
+        """Translate ``target = value``."""
         whole = self._unmasked(value, ast.dump(target.slice), mask)
         operand = self.reader.operand(whole)
         if isinstance(operand, ArrayValue) and whole is value:
@@ -65,11 +61,7 @@ class MaskedStores:
     def store(
         self, node: ast.stmt, target: ast.Subscript, mask: ArrayValue, value: Operand
     ) -> None:
-        """Store a number, or the elements of an array of the mask's shape, where the mask holds.
-
-        Raises:
-            FrontendError: the mask has another shape than the array.
-        """
+        """Store a number, or the elements of an array of the mask's shape, where the mask holds."""
         array = self.reader.array(target.value)
         self._require_shape(target, array, mask)
 

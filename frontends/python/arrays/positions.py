@@ -29,9 +29,6 @@ def position(
 
     Args:
         extremum: the largest or smallest element along the axes.
-
-    Raises:
-        KernelError: there are several axes, but not all.
     """
     if len(axes) not in (1, array.rank):
         raise KernelError("expected an axis, or none")

@@ -105,11 +105,7 @@ class Reductions:
         return self.accumulation.stores.reader.build
 
     def reduced(self, node: ast.Call, function: Any, array: Operand | None) -> Operand:
-        """A reduction's call; ``array`` is given for methods.
-
-        Raises:
-            FrontendError, KernelError: the arguments are not supported.
-        """
+        """A reduction's call; ``array`` is given for methods."""
         arguments = list(node.args)
         if array is None:
             if not arguments:

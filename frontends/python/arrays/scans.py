@@ -44,11 +44,7 @@ def scan_operator(function: Any) -> Operator | None:
 def scan(
     stores: ArrayStores, node: ast.AST, array: ArrayValue, axes: tuple[int, ...], operator: Operator
 ) -> Operand:
-    """All partial results along one dimension, in numpy's order.
-
-    Raises:
-        KernelError: there are several axes.
-    """
+    """All partial results along one dimension, in numpy's order."""
     if len(axes) != 1:
         raise KernelError("expected an axis, or an array with one dimension")
     dtype = array.dtype

@@ -35,7 +35,6 @@ class ScheduleRequest:
     """A call of the autoscheduler.
 
     Attributes:
-        kernel: the kernel.
         threads: the number of threads that a call may use.
         sizes: values of parameters for which to predict costs; the schedule is legal for all.
         worth_cycles: a call that is predicted to take fewer cycles is not worth a search.

@@ -28,7 +28,6 @@ class CompiledCall:
     """A compiled function with the signature of the Python function.
 
     Attributes:
-        compiled: the compiled kernel.
         arrays: its argument arrays, without its outputs.
         axes: the order in memory of the dimensions of array arguments that are not row-major.
         returned: the values that a call returns.
@@ -115,7 +114,6 @@ class CompiledCall:
         """The same call for `RepeatedCalls`.
 
         Args:
-            plan: the plan of the call that has been run.
             names: the names of the arguments in the order in which they were passed.
             threads: as for `run`.
         """
@@ -179,11 +177,7 @@ def _overlaps_itself(view: AnyArray) -> bool:
 def bound(
     signature: inspect.Signature, name: str, arguments: tuple[Any, ...], named: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The arguments of a call by name, with the default values.
-
-    Raises:
-        CallError: they do not fit the signature.
-    """
+    """The arguments of a call by name, with the default values."""
     try:
         call = signature.bind(*arguments, **named)
     except TypeError as error:

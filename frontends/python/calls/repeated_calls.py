@@ -72,9 +72,7 @@ class RepeatedCall:
     """A call as the C extension takes it.
 
     Attributes:
-        kernel: the kernel.
         plan: of the call, whose outputs are all allocated.
-        returned: the values that the function returns.
         positions: the positions of arguments and outputs among the passed objects.
         threads: the number of threads; None for all.
         axes: as for `returned_values`.
@@ -96,6 +94,7 @@ class RepeatedCall:
         results = self.returned.results
         arrays = (ResultKind.ARRAY, ResultKind.ARGUMENT)
         is_plain = self.returned.outside is None and all(one.kind in arrays for one in results)
+        is_plain = is_plain and all(one.ends is None for one in results)
         is_plain = is_plain and (len(results) > 1 or not self.returned.is_tuple)
         call = planned_call(
             self.kernel.native,
@@ -135,9 +134,7 @@ def returned_values(
     """The results of a function.
 
     Args:
-        returned: the values.
         objects: the arguments and the outputs that hold them.
-        sizes: the parameters of the call.
         axes: the order in memory of the dimensions of arrays that are not row-major.
 
     Raises:
@@ -150,8 +147,21 @@ def returned_values(
         )
     if not returned.results:
         return None
-    values = [_converted(one, objects[one.name], sizes, axes) for one in returned.results]
+    values = [_result(one, objects, sizes, axes) for one in returned.results]
     return tuple(values) if returned.is_tuple else values[0]
+
+
+def _result(
+    result: Result,
+    objects: Mapping[str, Any],
+    sizes: Mapping[str, int],
+    axes: Mapping[str, tuple[int, ...]],
+) -> Any:
+    value = _converted(result, objects[result.name], sizes, axes)
+    if result.ends is None:
+        return value
+    part = value[slice(*(None if end is None else objects[end][()] for end in result.ends))]
+    return part.copy() if result.is_copied else part
 
 
 def _converted(

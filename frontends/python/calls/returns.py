@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import reduce
@@ -17,6 +17,7 @@ from polysched.frontends.python.expressions.array_calls import copied
 from polysched.frontends.python.scope.array_values import ArrayValue, tidy, whole
 from polysched.frontends.python.scope.array_views import is_whole
 from polysched.frontends.python.scope.bindings import LocalNumber, Scope
+from polysched.frontends.python.source.changed_nodes import with_fields
 from polysched.frontends.python.source.function_source import FunctionSource
 from polysched.frontends.python.statements.assignments import Assigner
 from polysched.frontends.python.values.value import Value
@@ -73,12 +74,16 @@ class Result:
         kind: what it is in Python.
         view: the part of an argument that a view shows.
         is_chosen: whether a branch decides the type of a number; it has the common type then.
+        ends: the arrays that hold the ends of a slice of it, if data decides them: ``x[:n]``.
+        is_copied: whether the caller gets a copy of the slice.
     """
 
     name: str
     kind: ResultKind
     view: View | None = None
     is_chosen: bool = False
+    ends: tuple[str | None, str | None] | None = None
+    is_copied: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,8 +109,9 @@ class Returned:
         """The outputs of the kernel that a call needs."""
         of_caller = (ResultKind.ARGUMENT, ResultKind.VIEW)
         names = (result.name for result in self.results if result.kind not in of_caller)
-        outside = () if self.outside is None else (self.outside,)
-        return tuple(dict.fromkeys((*names, *outside)))
+        ends = (name for result in self.results for name in result.ends or ())
+        others = (name for name in (*ends, self.outside) if name is not None)
+        return tuple(dict.fromkeys((*names, *others)))
 
 
 @dataclass(frozen=True)
@@ -148,20 +154,53 @@ def split_return(source: FunctionSource) -> tuple[list[ast.stmt], Returns]:
     return body, Returns(tuple(values), isinstance(value, ast.Tuple))
 
 
-def with_assigned_results(returns: Returns) -> tuple[list[ast.stmt], Returns]:
-    """Give every returned expression that is no variable a name: the assignments, and the names."""
+def with_assigned_results(
+    returns: Returns, is_of_data: Callable[[ast.expr], bool]
+) -> tuple[list[ast.stmt], Returns]:
+    """Give every returned expression that is no variable a name: the assignments, and the names.
+
+    Args:
+        is_of_data: whether data decides an integer. Of a slice with such ends the array and the
+            ends get names, ``returned[returned_2:returned_3]``.
+    """
     statements: list[ast.stmt] = []
-    values: list[ast.expr] = []
-    for value in returns.values:
+
+    def named(value: ast.expr) -> ast.expr:
         if isinstance(value, ast.Name):
-            values.append(value)
-            continue
+            return value
         number = len(statements) + 1
         name = "returned" if number == 1 else f"returned_{number}"
         target = ast.copy_location(ast.Name(name, ast.Store()), value)
         statements.append(ast.copy_location(ast.Assign([target], value), value))
-        values.append(ast.copy_location(ast.Name(name, ast.Load()), value))
-    return statements, replace(returns, values=tuple(values))
+        return ast.copy_location(ast.Name(name, ast.Load()), value)
+
+    def result(value: ast.expr) -> ast.expr:
+        match value:
+            case ast.Call(func=ast.Attribute(value=part, attr="copy"), args=[], keywords=[]):
+                inside = result(part)
+                if isinstance(inside, ast.Subscript):
+                    return with_fields(value, func=with_fields(value.func, value=inside))
+            case ast.Subscript(value=array, slice=ast.Slice(lower=lower, upper=upper, step=None)):
+                if any(end is not None and is_of_data(end) for end in (lower, upper)):
+                    ends = [
+                        None if end is None else named(_computed(end)) for end in (lower, upper)
+                    ]
+                    part = with_fields(value.slice, lower=ends[0], upper=ends[1])
+                    return with_fields(value, value=named(array), slice=part)
+        return named(value)
+
+    return statements, replace(returns, values=tuple(map(result, returns.values)))
+
+
+def _computed(node: ast.expr) -> ast.expr:
+    """An expression of the same value as a variable, which may be returned as well."""
+    if not isinstance(node, ast.Name):
+        return node
+    return ast.copy_location(ast.BinOp(node, ast.Add(), _zero(node)), node)
+
+
+def _zero(node: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.Constant(0), node)
 
 
 def stored_results(assigner: Assigner, returns: Returns, *, arguments: bool) -> tuple[Result, ...]:
@@ -173,11 +212,24 @@ def stored_results(assigner: Assigner, returns: Returns, *, arguments: bool) -> 
     Raises:
         FrontendError: a result is an argument, a part of one, or not defined.
     """
-    return tuple(
-        _stored(assigner, value, arguments=arguments)
-        for value in returns.values
-        if isinstance(value, ast.Name)
-    )
+    return tuple(_result(assigner, value, arguments=arguments) for value in returns.values)
+
+
+def _result(assigner: Assigner, value: ast.expr, *, arguments: bool) -> Result:
+    match value:
+        case ast.Call(func=ast.Attribute(value=part)):
+            return replace(_result(assigner, part, arguments=arguments), is_copied=True)
+        case ast.Subscript(value=ast.Name() as array, slice=ast.Slice(lower=lower, upper=upper)):
+            whole = _stored(assigner, array, arguments=arguments)
+            first, last = (
+                _stored(assigner, end, arguments=arguments).name
+                if isinstance(end, ast.Name)
+                else None
+                for end in (lower, upper)
+            )
+            return replace(whole, ends=(first, last))
+    assert isinstance(value, ast.Name)
+    return _stored(assigner, value, arguments=arguments)
 
 
 def _stored(assigner: Assigner, node: ast.Name, *, arguments: bool) -> Result:

@@ -192,16 +192,11 @@ def call_types(
     """The types of a call's arguments.
 
     Args:
-        source: the function, for errors.
         taken: its names: see `names_in`.
-        values: the arguments by name.
         shared: the arguments that are the same array as another one: see `shared_arguments`.
         literals: whether small sizes beside large arrays are literals.
         numbers: whether integer arguments up to `FEW` are literals, beside arrays of any size.
         exact: whether all sizes and integer arguments are literals.
-
-    Raises:
-        FrontendError: an argument is neither an array of real numbers nor a number.
     """
     is_large = any(
         isinstance(value, np.ndarray) and max(value.shape, default=0) > LARGEST_LITERAL
@@ -237,7 +232,6 @@ def shared_arguments(values: Mapping[str, Any], written: Iterable[str]) -> dict[
     """The arguments that are the same array as an earlier one, if the function writes the array.
 
     Args:
-        values: the arguments by name.
         written: the names of the arguments that the function writes.
     """
     groups: dict[Hashable, list[str]] = {}

@@ -62,11 +62,7 @@ class ArrayCalls:
     contiguous: set[str]
 
     def made(self, function: Any, node: ast.Call) -> Operand | None:
-        """The result of a function of numpy about arrays; None if it is another function.
-
-        Raises:
-            FrontendError, KernelError: the call is not supported.
-        """
+        """The result of a function of numpy about arrays; None if it is another function."""
         ufunc = getattr(function, "__self__", None)
         if isinstance(ufunc, np.ufunc) and function.__name__ == "outer":
             return self._pairs(ufunc, node)
@@ -130,11 +126,7 @@ class ArrayCalls:
         return mapped(self.build, function, *operands)
 
     def apply(self, function: Any, operands: list[Operand], node: ast.AST) -> Operand:
-        """Call a function of numbers; functions of numpy apply to the elements of arrays.
-
-        Raises:
-            KernelError: the function is not supported, or not for these operands.
-        """
+        """Call a function of numbers; functions of numpy apply to the elements of arrays."""
         if any(isinstance(operand, ArrayValue) for operand in operands):
             is_type = isinstance(function, type) and issubclass(function, np.generic)
             if not (is_type or isinstance(function, np.ufunc) or function in (abs, np.where)):
@@ -166,11 +158,7 @@ class ArrayCalls:
             raise self.source.error(node, str(error)) from None
 
     def shape(self, node: ast.expr) -> Subscripts:
-        """The extents that a shape argument gives.
-
-        Raises:
-            FrontendError: one is not an integer of sizes.
-        """
+        """The extents that a shape argument gives."""
         if isinstance(node, ast.Attribute) and node.attr == "shape":
             owner = self.read(node.value)
             if isinstance(owner, ArrayValue):
@@ -185,11 +173,7 @@ class ArrayCalls:
         return tuple(self.extent(part) for part in parts)
 
     def extent(self, node: ast.expr) -> Expression:
-        """The extent that an argument gives.
-
-        Raises:
-            FrontendError: it is not an integer of sizes.
-        """
+        """The extent that an argument gives."""
         value = self.read(node)
         if not isinstance(value, Value) or not value.dtype.is_integer:
             raise self.source.error(node, "expected an extent: an integer of sizes")

@@ -48,11 +48,7 @@ class NewArrays:
     calls: ArrayCalls
 
     def made(self, function: Any, node: ast.Call) -> ArrayValue | None:
-        """The result of a function; None if it is another function.
-
-        Raises:
-            FrontendError, KernelError: the call is not supported.
-        """
+        """The result of a function; None if it is another function."""
         if any(function is known for known in (*_FILLS, *_LIKE)):
             return self._filled(function, node)
         table: Mapping[Any, Callable[..., ArrayValue]] = {

@@ -92,9 +92,6 @@ class Subscripting:
         """``array[parts]``: a view if the subscripts are integers, slices and new axes.
 
         With arrays as subscripts it is a copy, unless it is assigned to.
-
-        Raises:
-            FrontendError: a subscript is not supported.
         """
         parts = self._complete(array, node, parts)
         axes: list[_Axis] = []
@@ -208,11 +205,7 @@ class Subscripting:
         return _Axis(operand.shape, index, is_gather=True)
 
     def subscript(self, node: ast.expr, value: Value, extent: Expression) -> Expression:
-        """The index of an element; a subscript below 0 counts from the end, as in Python.
-
-        Raises:
-            FrontendError: it is not an integer, or may wrap around.
-        """
+        """The index of an element; a subscript below 0 counts from the end, as in Python."""
         if not value.dtype.is_integer:
             raise self.source.error(node, f"this is {value.dtype}; expected an integer subscript")
         self.require_exact(node, value)
@@ -301,9 +294,6 @@ class Subscripting:
             least: its least index.
             excess: how far it ends behind the last element.
             is_filled: whether it has elements.
-
-        Raises:
-            FrontendError: it never ends inside.
         """
         for value, outside in ((least, least < 0), (excess, excess > 0)):
             if isinstance(value, Constant) and not evaluate(outside, {}):

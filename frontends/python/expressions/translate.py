@@ -14,7 +14,7 @@ from polysched.frontends.python.expressions.array_calls import METHODS, ArrayCal
 from polysched.frontends.python.expressions.functions import SUPPORTED, is_half, root
 from polysched.frontends.python.expressions.new_arrays import NewArrays
 from polysched.frontends.python.expressions.subscripts import Subscripting
-from polysched.frontends.python.expressions.type_tests import type_test
+from polysched.frontends.python.expressions.type_tests import shape_test, type_test
 from polysched.frontends.python.expressions.view_calls import VIEW_METHODS, ViewCalls
 from polysched.frontends.python.scope.array_values import ArrayValue, Operand, mapped
 from polysched.frontends.python.scope.names import SUPPORTED_VALUES, Names
@@ -29,6 +29,7 @@ from polysched.frontends.python.values.value import (
     Value,
     chosen,
     chosen_of,
+    constant,
     number,
     python_type,
 )
@@ -90,11 +91,7 @@ class Reader(Names):
         )
 
     def operand(self, node: ast.expr) -> Operand:
-        """The value of an expression: a number or an array.
-
-        Raises:
-            FrontendError: a kernel cannot compute it; the message points at the unsupported part.
-        """
+        """The value of an expression: a number or an array."""
         location = self.source.span(node).location
         try:
             with self.build.located(location):
@@ -112,11 +109,7 @@ class Reader(Names):
         return replace(result, at=located)
 
     def condition(self, node: ast.expr) -> Value:
-        """The value of a condition; a number is true if it is not 0.
-
-        Raises:
-            FrontendError: it is not a number.
-        """
+        """The value of a condition; a number is true if it is not 0."""
         if isinstance(node, ast.BoolOp):
             return self._logical(node, self.condition)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -125,11 +118,7 @@ class Reader(Names):
         return value if value.dtype == boolean else Value(truth(value), is_weak=True)
 
     def view(self, node: ast.Subscript) -> ArrayValue:
-        """The part of an array that subscripts select; an element has no dimensions.
-
-        Raises:
-            FrontendError: it is not an array, or a subscript is not supported.
-        """
+        """The part of an array that subscripts select; an element has no dimensions."""
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         view = self.subscripting.view(self.array(node.value), node, list(parts))
         if view.rank or view.base is None or view.place is None:
@@ -146,11 +135,7 @@ class Reader(Names):
         return view
 
     def array(self, node: ast.expr) -> ArrayValue:
-        """The array that an expression is.
-
-        Raises:
-            FrontendError: it is not an array.
-        """
+        """The array that an expression is."""
         is_array = isinstance(
             node,
             ast.Subscript | ast.Call | ast.Attribute | ast.BinOp | ast.Compare | ast.UnaryOp,
@@ -189,11 +174,7 @@ class Reader(Names):
             case ast.Subscript(value=ast.Attribute(attr="shape")):
                 return self._extent(node)
             case ast.Subscript():
-                view = self.view(node)
-                if view.rank:
-                    return view
-                is_python = view.base is not None and self.scope.is_sequence(view.base.array.name)
-                return replace(view.at(()), is_weak=True) if is_python else view.at(())
+                return self._constant(node) or self._selected(node)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
                 sides = self.operand(left), self.operand(right)
                 return self.combined(BINARY[type(op)], *sides, node)
@@ -204,6 +185,30 @@ class Reader(Names):
             case ast.Call():
                 return self._call(node)
         return self._joined(node)
+
+    def _selected(self, node: ast.Subscript) -> Operand:
+        view = self.view(node)
+        if view.rank:
+            return view
+        is_python = view.base is not None and self.scope.is_sequence(view.base.array.name)
+        return replace(view.at(()), is_weak=True) if is_python else view.at(())
+
+    def _constant(self, node: ast.Subscript) -> Value | None:
+        """An element of an array outside that literals select; None for other elements."""
+        if not isinstance(node.value, ast.Name) or not self.is_numbers(node.value):
+            return None
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if any(isinstance(part, ast.Slice) or _is_no_number(part) for part in parts):
+            return None
+        at = [self.operand(part) for part in parts]
+        literals = [one.literal if isinstance(one, Value) else None for one in at]
+        if not all(type(one) is int for one in literals):
+            return None
+        outer = self.outer(node.value)
+        try:
+            return constant(outer[tuple(literals) if len(literals) > 1 else literals[0]])
+        except (IndexError, TypeError):
+            return None
 
     def _choice(self, node: ast.IfExp) -> Operand:
         condition = self.condition(node.test)
@@ -249,21 +254,13 @@ class Reader(Names):
         )
 
     def combined(self, operator: Operator, left: Operand, right: Operand, node: ast.AST) -> Operand:
-        """Apply a binary operator to numbers and arrays.
-
-        Raises:
-            KernelError: it cannot be applied to these operands.
-        """
+        """Apply a binary operator to numbers and arrays."""
         if operator is Operator.POWER and isinstance(left, ArrayValue) and is_half(right):
             return self._mapped(root, left, right)
         return self._mapped(partial(self.binary, operator, node=node), left, right)
 
     def binary(self, operator: Operator, left: Value, right: Value, node: ast.AST) -> Value:
-        """Apply a binary operator.
-
-        Raises:
-            KernelError: it cannot be applied to these values.
-        """
+        """Apply a binary operator."""
         affine = affine_quotient(self.build, operator, left, right)
         result = affine or combine(operator, left, right)
         if left.is_weak and right.is_weak:
@@ -305,6 +302,9 @@ class Reader(Names):
         is_type = type_test(self.calls.dtype, node)
         if is_type is not None:
             return Value(Constant(is_type, boolean), is_weak=True)
+        same_shape = shape_test(self.calls.shape, node)
+        if same_shape is not None:
+            return Value(same_shape, is_weak=True)
         sides = [self.operand(side) for side in (node.left, *node.comparators)]
         parts = []
         for left, op, right in zip(sides, node.ops, sides[1:], strict=False):
@@ -380,6 +380,10 @@ class Reader(Names):
                 f"literal from {-len(shape)} to {len(shape) - 1}",
             )
         return Value(self.calls.length(shape[position]), is_weak=True)
+
+
+def _is_no_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is not int
 
 
 def sizes_in(expression: Expression) -> list[str]:

@@ -1,11 +1,16 @@
-"""Tests of element types, which choose a side when the function is read."""
+"""Tests of element types, which choose a side when the function is read, and of shapes."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import reduce
+from operator import and_
 
-from polysched.ir.expr.dtypes import DType
+from polysched.frontends.python.scope.array_values import Subscripts, tidy
+from polysched.ir.expr.dtypes import DType, boolean
+from polysched.ir.expr.expressions import Constant, Expression
+from polysched.ir.expr.functions import equal
 
 
 def type_test(dtype: Callable[[ast.expr], DType], node: ast.Compare) -> bool | None:
@@ -24,3 +29,24 @@ def type_test(dtype: Callable[[ast.expr], DType], node: ast.Compare) -> bool | N
     if not any(isinstance(one, ast.Attribute) and one.attr == "dtype" for one in (left, *others)):
         return None
     return (dtype(left) in map(dtype, others)) is isinstance(op, ast.Eq | ast.In)
+
+
+def shape_test(shape: Callable[[ast.expr], Subscripts], node: ast.Compare) -> Expression | None:
+    """The condition of ``x.shape == y.shape``; None for another comparison.
+
+    Args:
+        shape: the extents that an expression names.
+    """
+    match node:
+        case ast.Compare(
+            left=ast.Attribute(attr="shape") as left,
+            ops=[ast.Eq()],
+            comparators=[ast.Attribute(attr="shape") as right],
+        ):
+            first, second = ([*map(tidy, shape(side))] for side in (left, right))
+        case _:
+            return None
+    if len(first) != len(second):
+        return Constant(False, boolean)
+    different = [pair for pair in zip(first, second, strict=True) if pair[0] != pair[1]]
+    return reduce(and_, (equal(*pair) for pair in different), Constant(True, boolean))

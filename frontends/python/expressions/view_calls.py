@@ -44,15 +44,10 @@ class ViewCalls:
     calls: ArrayCalls
 
     def made(self, function: Any, node: ast.Call) -> Operand | None:
-        """The result of a function; None if it is another function.
-
-        Raises:
-            FrontendError, KernelError: the call is not supported.
-        """
+        """The result of a function; None if it is another function."""
         table: Mapping[Any, Callable[..., Operand]] = {
             np.around: self._round,
-            np.diag: self._diag,
-            np.diagonal: self._diag,
+            np.diagonal: lambda a: diagonal(self.calls.build, self._array(a)),
             np.expand_dims: self._expand,
             np.fliplr: lambda m: flipped(self._array(m), 1),
             np.flipud: lambda m: flipped(self._array(m), 0),
@@ -140,9 +135,6 @@ class ViewCalls:
         if operand.dtype.is_integer:
             return operand
         return self.calls.elementwise(lambda value: call(np.rint, [value]), operand)
-
-    def _diag(self, v: ast.expr) -> ArrayValue:
-        return diagonal(self.calls.build, self._array(v))
 
     def _expand(self, a: ast.expr, axis: ast.expr) -> ArrayValue:
         array = self._array(a)

@@ -93,11 +93,7 @@ def element(array: ArrayValue, index: Expression) -> Operand:
 
 
 def mapped(build: KernelBuilder, function: Callable[..., Value], *operands: Operand) -> Operand:
-    """Apply a function of numbers to numbers and arrays, which are broadcast as numpy does.
-
-    Raises:
-        KernelError: the shapes do not broadcast, or the function refuses the types.
-    """
+    """Apply a function of numbers to numbers and arrays, which are broadcast as numpy does."""
     arrays = [operand for operand in operands if isinstance(operand, ArrayValue)]
     if not arrays:
         return function(*operands)
@@ -124,11 +120,7 @@ def cast_to(build: KernelBuilder, operand: Operand, dtype: DType) -> Operand:
 
 
 def require_defined(array: ArrayValue) -> None:
-    """Check that an array has elements that can be read.
-
-    Raises:
-        KernelError: it is the result of ``np.empty``.
-    """
+    """Check that an array has elements that can be read."""
     if array.is_undefined:
         raise KernelError("np.empty has no values; assign it to a name and write its elements")
 
@@ -146,9 +138,6 @@ def broadcast(build: KernelBuilder, shapes: Sequence[Subscripts]) -> Subscripts:
 
     If it depends on the sizes whether two extents are equal, the kernel assumes that they are:
     every call checks it.
-
-    Raises:
-        KernelError: the shapes do not broadcast.
     """
     return reduce(lambda first, second: _broadcast_two(build, first, second), shapes)
 

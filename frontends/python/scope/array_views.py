@@ -62,11 +62,7 @@ def flipped(array: ArrayValue, axis: int) -> ArrayValue:
 
 
 def diagonal(build: KernelBuilder, array: ArrayValue) -> ArrayValue:
-    """The diagonal of a square matrix.
-
-    Raises:
-        KernelError: it is no matrix, or its extents differ.
-    """
+    """The diagonal of a square matrix."""
     if array.rank != 2 or not require_same(build, *array.shape):
         raise KernelError(
             f"the diagonal of an array of shape {shape_text(array.shape)} is not built; expected "
@@ -85,9 +81,6 @@ def reshaped(
 
     Args:
         shape: the extents; None for the one that numpy computes from the others (-1).
-
-    Raises:
-        KernelError: the extents do not allow that, or their products differ.
     """
     old = [(at, extent) for at, extent in enumerate(array.shape) if not is_one(extent)]
     new = [(at, extent) for at, extent in enumerate(shape) if extent is None or not is_one(extent)]

@@ -12,10 +12,11 @@ import numpy as np
 from polysched.errors import KernelError
 from polysched.frontends.python.scope.array_values import ArrayValue
 from polysched.frontends.python.values.value import Value, united
+from polysched.ir.core.kernel import Role
 from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.expr.dtypes import DType, boolean
-from polysched.ir.expr.expressions import Constant, Expression, Index
-from polysched.ir.expr.traversal import walk
+from polysched.ir.expr.expressions import Constant, Expression
+from polysched.ir.expr.traversal import index_names
 
 
 @dataclass(frozen=True)
@@ -221,6 +222,12 @@ class Scope:
                 return outer
         return None
 
+    @property
+    def inputs(self) -> set[str]:
+        """The arrays that the function only reads."""
+        handles = [one for one in self.names.values() if isinstance(one, ArrayHandle)]
+        return {handle.array.name for handle in handles if handle.array.role is Role.INPUT}
+
     def fresh(self, hint: str) -> str:
         """A name for a new array: ``hint`` if it is a variable's name and no array has it yet."""
         name, number = hint, 1
@@ -255,11 +262,7 @@ class Scope:
 
 
 def require_type(value: Value, known: NumberType) -> None:
-    """Check that a local number of a known type can hold a value without rounding it.
-
-    Raises:
-        KernelError: it cannot hold the value.
-    """
+    """Check that a local number of a known type can hold a value without rounding it."""
     if (value.dtype == boolean) != (known.dtype == boolean) or not value.is_weak:
         if value.dtype != known.dtype:
             raise KernelError(
@@ -296,4 +299,4 @@ def indices_of(binding: Binding | None) -> set[str]:
     """The loop indices from which a name's value is computed."""
     if not isinstance(binding, Value):
         return set()
-    return {node.name for node in walk(binding.expression) if isinstance(node, Index)}
+    return {*index_names(binding.expression)}

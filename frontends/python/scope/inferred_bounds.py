@@ -22,13 +22,7 @@ from polysched.ir.semantics.points import with_parameters
 
 @dataclass(frozen=True)
 class _Outside:
-    """An access that lies outside of its array for some sizes.
-
-    Attributes:
-        array: the array's name.
-        location: the access or its statement.
-        sizes: the sizes.
-    """
+    """An access that lies outside of its array for some sizes."""
 
     array: str
     location: SourceLocation | None

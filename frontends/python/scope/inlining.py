@@ -30,11 +30,7 @@ class Inlined:
 
 
 def bound_arguments(signature: inspect.Signature, node: ast.Call) -> dict[str, Any]:
-    """The arguments of a call by parameter: syntax trees, and the values of defaults.
-
-    Raises:
-        TypeError: the call does not fit the signature.
-    """
+    """The arguments of a call by parameter: syntax trees, and the values of defaults."""
     if any(keyword.arg is None for keyword in node.keywords):
         raise TypeError("expected arguments without '**'")
     bound = signature.bind(*node.args, **{str(one.arg): one.value for one in node.keywords})

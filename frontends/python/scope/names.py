@@ -83,11 +83,7 @@ class Names:
         return binding
 
     def atom(self, node: ast.Constant | ast.Attribute | ast.Name) -> Operand:
-        """The value of a literal, a name or an attribute of a module.
-
-        Raises:
-            FrontendError: it is neither a number nor an array.
-        """
+        """The value of a literal, a name or an attribute of a module."""
         if isinstance(node, ast.Name):
             return self._name(node)
         outer = node.value if isinstance(node, ast.Constant) else self.outer(node)
@@ -117,11 +113,7 @@ class Names:
         return binding
 
     def outer(self, node: ast.expr) -> Any:
-        """The object that a name or ``module.name`` has outside of the function.
-
-        Raises:
-            FrontendError: it is not defined.
-        """
+        """The object that a name or ``module.name`` has outside of the function."""
         if isinstance(node, ast.Name) and node.id not in self.scope.names:
             if node.id not in self.source.outer:
                 hint = self._hint(node.id, list(self.scope.names))
@@ -149,11 +141,7 @@ class Names:
         return isinstance(self.source.outer.get(node.id), np.ndarray)
 
     def require_exact(self, node: ast.expr, value: Value) -> None:
-        """Check that an integer in a subscript or a bound cannot wrap around.
-
-        Raises:
-            FrontendError: it may wrap around.
-        """
+        """Check that an integer in a subscript or a bound cannot wrap around."""
         dtype = wrapping(value.expression)
         if dtype is not None:
             raise self.source.error(

@@ -14,11 +14,7 @@ MOST_ELEMENTS = 256
 
 
 def array_of_numbers(value: Any) -> np.ndarray[Any, Any] | None:
-    """The array that an object outside of a function is, or a list or tuple of numbers; or None.
-
-    Raises:
-        KernelError: it is too large, empty, or its numbers are complex.
-    """
+    """The array that an object outside of a function is, or a list or tuple of numbers; or None."""
     if isinstance(value, list | tuple):
         if not value or not _is_regular(value):
             return None

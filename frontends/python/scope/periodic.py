@@ -59,8 +59,6 @@ def assumed_remainders(
     Every call checks the assumption that the dividend lies between ``-n`` and ``2 * n``.
 
     Args:
-        build: the kernel.
-        subscripts: the subscripts of an element.
         indices: the least and the greatest value of each index of the enclosing loops.
     """
 

@@ -72,19 +72,6 @@ def specialized_expression(node: ast.expr, values: Mapping[str, ast.expr]) -> as
     return _Specializer(values, frozenset()).visited(node)
 
 
-def literal_tree(value: object) -> ast.Tuple | None:
-    """The syntax tree of a list or tuple of numbers, or of such lists; None for other objects."""
-    if not isinstance(value, list | tuple):
-        return None
-    parts: list[ast.expr] = []
-    for one in value:
-        part = ast.Constant(one) if type(one) in (bool, int, float) else literal_tree(one)
-        if part is None:
-            return None
-        parts.append(part)
-    return ast.Tuple(parts, ast.Load())
-
-
 def _tree(value: Any) -> ast.expr | None:
     if isinstance(value, Record):
         return RecordTree(value)

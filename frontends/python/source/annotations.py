@@ -85,11 +85,7 @@ Argument = ArrayArgument | SizeArgument
 
 
 def require_named(source: FunctionSource) -> None:
-    """Check that a function has no ``*arguments`` and no ``**named``.
-
-    Raises:
-        FrontendError: it has.
-    """
+    """Check that a function has no ``*arguments`` and no ``**named``."""
     for extra in (source.node.args.vararg, source.node.args.kwarg):
         if extra is not None:
             stars = "**" if extra is source.node.args.kwarg else "*"
@@ -99,11 +95,7 @@ def require_named(source: FunctionSource) -> None:
 
 
 def arguments_of(source: FunctionSource) -> tuple[Argument, ...]:
-    """Read the arguments of a function, in the order of its definition.
-
-    Raises:
-        FrontendError: an argument has no annotation, or an annotation that cannot be read.
-    """
+    """Read the arguments of a function, in the order of its definition."""
     signature = source.node.args
     require_named(source)
     for default in (*signature.defaults, *signature.kw_defaults):
@@ -188,11 +180,7 @@ def _unwrapped(source: FunctionSource, node: ast.expr) -> ast.expr:
 
 
 def require_real(dtype: np.dtype[Any]) -> None:
-    """Check that an element type is not complex.
-
-    Raises:
-        KernelError: it is complex.
-    """
+    """Check that an element type is not complex."""
     if dtype.kind == "c":
         raise KernelError(
             f"complex numbers ({dtype}) are not supported; pass the real and the imaginary part as "
@@ -201,11 +189,7 @@ def require_real(dtype: np.dtype[Any]) -> None:
 
 
 def dtype_named(source: FunctionSource, node: ast.expr) -> DType:
-    """The element type of an annotation such as ``f32``, ``ps.f32`` or ``np.float32``.
-
-    Raises:
-        KernelError: it is not an element type.
-    """
+    """The element type of an annotation such as ``f32``, ``ps.f32`` or ``np.float32``."""
     return _dtype(source, _unwrapped(source, node))
 
 

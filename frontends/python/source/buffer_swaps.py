@@ -10,6 +10,7 @@ which the name is bound then::
         a, b = b, a               a[:] = f(b)
     return a              ->  if n % 2 >= 1 and n > 0:
                                   b[:] = f(a)
+                              assert a.dtype == b.dtype and a.shape == b.shape
                               a_after = a.copy()
                               if n % 2 == 1 and n > 0:
                                   a_after[:] = b
@@ -24,7 +25,9 @@ import ast
 from collections.abc import Iterable, Mapping, Set
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from polysched.frontends.python.source.called_functions import original, split_output
 
 NodeT = TypeVar("NodeT", bound=ast.AST)
 _BUILT_IN = frozenset({"abs", "float", "int", "len", "max", "min", "range"})
@@ -87,10 +90,13 @@ class _Renaming(ast.NodeTransformer):
         return node
 
 
-def without_swaps(function: ast.FunctionDef) -> ast.FunctionDef:
+def without_swaps(function: ast.FunctionDef, outer: Mapping[str, Any]) -> ast.FunctionDef:
     """The function with the loops of its body that exchange buffers written out.
 
     A function that stores in an exchanged name after its loop stays as it is.
+
+    Args:
+        outer: the values of the names outside of the function.
     """
     body = list(function.body)
     position = 0
@@ -101,7 +107,7 @@ def without_swaps(function: ast.FunctionDef) -> ast.FunctionDef:
             swap = None
         used = [] if swap is None else [name for name in swap.bound if name in names]
         is_bound = swap is not None and bool(_stored(later) & {*used})
-        is_quiet = not used or (not is_bound and _is_quiet(later, _numbers(function)))
+        is_quiet = not used or (not is_bound and _is_quiet(later, _numbers(function), outer))
         if swap is not None and is_quiet and swap.target not in names:
             after = {name: _fresh(f"{name}_after", function) for name in used}
             renaming = _Renaming(after, {})
@@ -195,6 +201,9 @@ def _written_out(swap: _Swap, index: str, after: Mapping[str, str]) -> list[ast.
     for number in range(period - 1):
         remains = _remaining(count, period, ast.GtE(), number + 1)
         result.append(ast.If(remains, swap.copied(place(rounds, number), number), []))
+    first, *others = swap.bound if after else ("",)
+    for other in others:
+        result += _alike(first, other)
     for old, new in after.items():
         copy = ast.Call(ast.Attribute(ast.Name(old, ast.Load()), "copy", ast.Load()), [], [])
         result.append(ast.Assign([ast.Name(new, ast.Store())], copy))
@@ -205,6 +214,22 @@ def _written_out(swap: _Swap, index: str, after: Mapping[str, str]) -> list[ast.
                 moved = ast.Assign([everything], ast.Name(other, ast.Load()))
                 result.append(ast.If(_remaining(count, period, ast.Eq(), number), [moved], []))
     return [_at(one, swap.loop) for one in result]
+
+
+def _alike(first: str, second: str) -> list[ast.stmt]:
+    """Assertions that two arrays have one type and one shape."""
+    reason = ast.Constant(
+        f"the number of iterations decides which array '{first}' is after this loop; expected "
+        f"'{first}' and '{second}' to have one type and one shape"
+    )
+    tests = []
+    for attribute in ("dtype", "shape"):
+        left, right = (
+            ast.Attribute(ast.Name(name, ast.Load()), attribute, ast.Load())
+            for name in (first, second)
+        )
+        tests.append(ast.Compare(left, [ast.Eq()], [right]))
+    return [ast.Assert(test, reason) for test in tests]
 
 
 def _remaining(count: ast.expr, period: int, how: ast.cmpop, number: int) -> ast.expr:
@@ -222,27 +247,41 @@ def _at(node: NodeT, place: ast.AST) -> NodeT:
     return node
 
 
-def _is_quiet(statements: Iterable[ast.stmt], numbers: set[str]) -> bool:
+def _is_quiet(statements: Iterable[ast.stmt], numbers: set[str], outer: Mapping[str, Any]) -> bool:
     """Whether statements only read arrays, so that copies of arrays do for the arrays themselves.
 
     Args:
         numbers: the names that are set to a literal, which ``+=`` therefore does not store in.
     """
     return all(
-        _reads_only(node, numbers) for statement in statements for node in ast.walk(statement)
+        _reads_only(node, numbers, outer)
+        for statement in statements
+        for node in ast.walk(statement)
     )
 
 
-def _reads_only(node: ast.AST, numbers: set[str]) -> bool:
+def _reads_only(node: ast.AST, numbers: set[str], outer: Mapping[str, Any]) -> bool:
     match node:
         case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()) | ast.Expr():
             return False
         case ast.AugAssign(target=target):
             return isinstance(target, ast.Name) and target.id in numbers
-        case ast.Call(func=func, keywords=keywords):
-            is_known = not isinstance(func, ast.Name) or func.id in _BUILT_IN
-            return is_known and not any(one.arg == "out" for one in keywords)
+        case ast.Call(func=func):
+            if isinstance(func, ast.Name):
+                return func.id in _BUILT_IN
+            function = _meant(func, outer)
+            return original(function) is None and split_output(function, node) is None
     return True
+
+
+def _meant(node: ast.expr, outer: Mapping[str, Any]) -> Any:
+    """The value of a name outside of the function, or of an attribute of one; None if unknown."""
+    match node:
+        case ast.Name(id=name):
+            return outer.get(name)
+        case ast.Attribute(value=owner, attr=name):
+            return getattr(_meant(owner, outer), name, None)
+    return None
 
 
 def _numbers(function: ast.FunctionDef) -> set[str]:

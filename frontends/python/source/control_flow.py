@@ -20,11 +20,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass
 from typing import TypeVar
 
 from polysched.errors import FrontendError
+from polysched.frontends.python.source.changed_nodes import with_fields
 
 _MOST_COPIES = 64
 """Limit on the copies of statements that follow a branch which may leave its block."""
@@ -60,15 +60,7 @@ def end_of(node: ast.stmt) -> ast.expr | None:
 def structured(
     node: ast.FunctionDef, error: Callable[[ast.AST, str], FrontendError]
 ) -> ast.FunctionDef:
-    """A function without ``continue``, ``break``, and ``return`` before its last statement.
-
-    Args:
-        node: the function.
-        error: makes the error about a node.
-
-    Raises:
-        FrontendError: a statement that contains one of these is not supported.
-    """
+    """A function without ``continue``, ``break``, and ``return`` before its last statement."""
     *before, last = node.body
     is_final = isinstance(last, ast.Return)
     walked = [part for item in (before if is_final else node.body) for part in ast.walk(item)]
@@ -83,7 +75,7 @@ def structured(
     if not returns:
         body, final = (before, [last]) if is_final else (node.body, [])
         flow = _ControlFlow(node, error, None)
-        return _with(node, body=[*flow.block(body, _Block()), *final])
+        return with_fields(node, body=[*flow.block(body, _Block()), *final])
     if isinstance(last, ast.Return):
         returns.append(last)
     counts = {_length(part.value) for part in returns}
@@ -95,15 +87,13 @@ def structured(
         )
     flow = _ControlFlow(node, error, returns[-1].value)
     body = flow.block(node.body, _Block())
-    return _with(node, body=[*body, *flow.final_return()])
+    return with_fields(node, body=[*body, *flow.final_return()])
 
 
 class _ControlFlow:
     """The rewriting of one function.
 
     Args:
-        function: the function.
-        error: makes the error about a node.
         result: the value of its last ``return``, if there are others.
     """
 
@@ -172,11 +162,7 @@ class _ControlFlow:
         return name
 
     def block(self, body: list[ast.stmt], block: _Block) -> list[ast.stmt]:
-        """Rewrite the statements of a block.
-
-        Raises:
-            FrontendError: a statement is not supported.
-        """
+        """Rewrite the statements of a block."""
         done: list[ast.stmt] = []
         for position, node in enumerate(body):
             rest = body[position + 1 :]
@@ -185,19 +171,19 @@ class _ControlFlow:
             if isinstance(node, ast.For):
                 if _is_left(node.body) or node.orelse:
                     return [*done, *self._loop(node, rest, block)]
-                done.append(_with(node, body=self.block(node.body, block)))
+                done.append(with_fields(node, body=self.block(node.body, block)))
             elif isinstance(node, ast.If):
                 if _is_left([node]):
                     return [*done, self._branch(node, rest, block)]
                 sides = [self.block(side, block) for side in (node.body, node.orelse)]
-                done.append(_with(node, body=sides[0], orelse=sides[1]))
+                done.append(with_fields(node, body=sides[0], orelse=sides[1]))
             elif isinstance(node, ast.While | ast.With):
                 exits = [part for part in ast.walk(node) if isinstance(part, _Exit)]
                 last = node.body[-1:] if end_of(node) is not None else []
                 inside = node.body[: len(node.body) - len(last)]
                 if _is_left(inside):
                     raise self._error(exits[0], "this is supported in 'for' loops and 'if' only")
-                done.append(_with(node, body=[*self.block(inside, block), *last]))
+                done.append(with_fields(node, body=[*self.block(inside, block), *last]))
             else:
                 done.append(node)
         return done
@@ -223,11 +209,11 @@ class _ControlFlow:
         if self._copies > _MOST_COPIES:
             raise self._error(node, "there are too many ways through these branches; simplify them")
         nothing: ast.stmt = ast.copy_location(ast.Pass(), node)
-        return _with(node, body=sides[0] or [nothing], orelse=sides[1])
+        return with_fields(node, body=sides[0] or [nothing], orelse=sides[1])
 
     def _loop(self, node: ast.For, rest: list[ast.stmt], block: _Block) -> list[ast.stmt]:
         """A loop that is left, and the statements after it."""
-        result = _with(node, orelse=[])
+        result = with_fields(node, orelse=[])
         is_broken = any(isinstance(part, ast.Break) for part in _own(node.body))
         returns = any(isinstance(part, ast.Return) for item in node.body for part in ast.walk(item))
         if not is_broken and not returns:
@@ -250,13 +236,6 @@ class _ControlFlow:
         orelse = self.block(node.orelse, block)
         unless = [ast.copy_location(ast.If(test, orelse, []), node)] if orelse else []
         return [*start, result, *unless, *self.block(rest, block)]
-
-
-def _with(node: NodeT, **changed: list[ast.stmt]) -> NodeT:
-    result = copy(node)
-    for name, value in changed.items():
-        setattr(result, name, value)
-    return result
 
 
 def _length(value: ast.expr | None) -> int | None:

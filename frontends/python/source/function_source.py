@@ -18,6 +18,7 @@ from polysched.frontends.python.source.control_flow import structured
 from polysched.frontends.python.source.error_state import without_error_states
 from polysched.frontends.python.source.local_functions import split_functions
 from polysched.frontends.python.source.loop_targets import with_own_targets
+from polysched.frontends.python.source.tuple_names import split_constants, without_tuples
 from polysched.frontends.source_text import Span
 from polysched.ir.expr.expressions import DEEPEST
 from polysched.ir.expr.source import SourceLocation
@@ -33,8 +34,6 @@ class FunctionSource:
     """A function's definition.
 
     Attributes:
-        node: its syntax tree.
-        path: the file.
         first_line: the line number in the file of the definition, decorators included.
         lines: the lines of the definition, indented as in the file.
         indent: the indentation of the definition, in characters.
@@ -99,10 +98,13 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
         FrontendError: it is not a plain function, or its source is not available.
     """
     source = written_source(function)
-    plain, functions = split_functions(without_error_states(source.node, source.outer))
+    node, constants = split_constants(without_error_states(source.node, source.outer), source.outer)
+    outer = {**source.outer, **constants} if constants else source.outer
+    plain, functions = split_functions(without_tuples(node, outer))
     return replace(
         source,
-        node=structured(with_own_targets(without_swaps(plain)), source.error),
+        outer=outer,
+        node=structured(with_own_targets(without_swaps(plain, outer)), source.error),
         functions=functions,
     )
 

@@ -26,9 +26,7 @@ def is_dead_after(function: ast.FunctionDef, statement: ast.stmt, name: str) -> 
     """Whether nothing reads the value that a variable has before a statement after it.
 
     Args:
-        function: the function.
         statement: one of its statements, or a copy at the same position in the source.
-        name: the variable.
     """
     return name in rebound([statement]) or is_never_read_after(function, statement, name)
 

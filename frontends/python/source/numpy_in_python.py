@@ -95,6 +95,18 @@ def cross(a, b):
     return out
 
 
+def diag(v, k=0):
+    if v.ndim == 1:
+        size = len(v) + abs(k)
+        result = np.zeros((size, size), dtype=v.dtype)
+        for i in range(len(v)):
+            result[i + max(0, -k), i + max(0, k)] = v[i]
+    else:
+        assert k == 0, "expected the main diagonal"
+        result = np.diagonal(v)
+    return result
+
+
 def fill_diagonal(a, val):
     assert a.ndim == 2, "expected an array with two dimensions"
     for i in range(min(a.shape[0], a.shape[1])):
@@ -261,6 +273,7 @@ _IN_PYTHON: Mapping[Any, Any] = MappingProxyType(
         np.count_nonzero: count_nonzero,
         np.cov: cov,
         np.cross: cross,
+        np.diag: diag,
         np.fill_diagonal: fill_diagonal,
         np.gradient: gradient,
         np.linalg.norm: norm,

@@ -64,7 +64,6 @@ def with_records(values: Mapping[str, Any], taken: Iterable[str]) -> dict[str, A
     """The arguments of a call, in which a `Record` and its values replace each record.
 
     Args:
-        values: the arguments by name.
         taken: the names in the function.
     """
     result: dict[str, Any] = {}

@@ -44,7 +44,6 @@ class Assigner(ElementStores):
         """Translate ``target = value``.
 
         Raises:
-            FrontendError: a kernel cannot have such an assignment.
             TypeLearnedError: the type of a number differs from its known type.
         """
         match target, value:
@@ -75,7 +74,6 @@ class Assigner(ElementStores):
         """Assign a value that has been read to a name, an element or a part of an array.
 
         Raises:
-            FrontendError: the target cannot have this value.
             BranchArrayLearnedError: the name is an array whose elements are like this value.
         """
         if isinstance(target, ast.Name) and target.id in self.reader.scope.listed:
@@ -149,11 +147,7 @@ class Assigner(ElementStores):
         return self.reader.value(ast.copy_location(ast.Name(name, ast.Load()), value))
 
     def annotated(self, node: ast.AnnAssign, target: ast.Name, value: ast.expr) -> None:
-        """Translate ``x: T = value``: Python types are ignored, an element type is enforced.
-
-        Raises:
-            FrontendError: it is neither, or the value does not fit it.
-        """
+        """Translate ``x: T = value``: Python types are ignored, an element type is enforced."""
         annotation = node.annotation
         is_python = isinstance(annotation, ast.Name) and annotation.id in ("int", "float", "bool")
         if is_python and target.id not in self.reader.scope.types:
@@ -171,11 +165,7 @@ class Assigner(ElementStores):
     def augmented(
         self, node: ast.stmt, target: ast.expr, operator: Operator, value: ast.expr
     ) -> None:
-        """Translate ``target += value``, which changes an array in place.
-
-        Raises:
-            FrontendError: a kernel cannot have such an assignment.
-        """
+        """Translate ``target += value``, which changes an array in place."""
         source = self.reader.source
         if not isinstance(target, ast.Name | ast.Subscript):
             raise source.error(target, "expected a name or an element here")

@@ -45,12 +45,9 @@ def comprehension(stores: ArrayStores, node: ast.Call, block: Callable[[str], Bl
     """The array that ``np.array([... for ...])`` makes.
 
     Args:
-        stores: the translator of stores of arrays.
-        node: the call.
         block: gives the translator of statements for the name of the array.
 
     Raises:
-        FrontendError: it is no array, or its shape is not known.
         BranchArrayLearnedError: this is the first reading.
     """
     scope, source, listed = stores.reader.scope, stores.reader.source, node.args[0]

@@ -39,7 +39,7 @@ from polysched.ir.expr.dtypes import i64
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Index, Load, Operation
 from polysched.ir.expr.functions import cast, maximum, minimum, not_equal, select
 from polysched.ir.expr.operators import Operator
-from polysched.ir.expr.traversal import loads, walk
+from polysched.ir.expr.traversal import index_names, loads, walk
 
 Conditions = tuple[ast.expr, ...]
 
@@ -60,11 +60,7 @@ class ComputedSubscripts:
         return self.assigner.reader
 
     def stored(self, node: ast.stmt) -> ast.stmt:
-        """A statement whose computed subscripts are stored and replaced by names.
-
-        Raises:
-            FrontendError: a subscript is not an integer.
-        """
+        """A statement whose computed subscripts are stored and replaced by names."""
         if self._reader.scope.index_arrays is None:  # the ranges of subscripts are declared
             return node
         match node:
@@ -169,9 +165,9 @@ class ComputedSubscripts:
             return is_bounded(expression) or expression.array in index_arrays
         if not reader.scope.products:
             return True
-        names = {one.name: None for one in walk(expression) if isinstance(one, Index)}
+        names = list(dict.fromkeys(index_names(expression)))
         try:
-            to_pw_aff(expression, instance_space(reader.sizes, "", list(names)))
+            to_pw_aff(expression, instance_space(reader.sizes, "", names))
         except KernelError:
             known = assumed_remainders(reader.build, (expression,), reader.scope.indices)
             return known != (expression,)

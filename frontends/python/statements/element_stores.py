@@ -31,7 +31,6 @@ class ElementStores:
     """Translator of the stores of one function.
 
     Attributes:
-        reader: translator of its expressions.
         stored: counts the statements.
         changed: the arrays that statements have stored to, so far.
     """
@@ -62,7 +61,6 @@ class ElementStores:
         """Declare one statement; in a branch that is not taken, the element keeps its value.
 
         Raises:
-            FrontendError: the value does not fit the element, or there are too many statements.
             WrittenLearnedError: the array is declared as an input.
             UndefinedLearnedError: the element has no value that it could keep.
         """

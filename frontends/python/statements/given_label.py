@@ -9,11 +9,7 @@ from polysched.frontends.python.source.labels import statement
 
 
 def given_label(reader: Reader, node: ast.With) -> tuple[str, str | None]:
-    """The name and the order policy that a ``with`` gives the statement inside.
-
-    Raises:
-        FrontendError: it is another ``with``, or its arguments are not string literals.
-    """
+    """The name and the order policy that a ``with`` gives the statement inside."""
     item = node.items[0]
     call = item.context_expr
     if (

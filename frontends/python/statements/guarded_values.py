@@ -21,9 +21,6 @@ def guarded(condition: Value, value: Expression, own: Load) -> Expression:
         condition: the condition, over data.
         value: the value that the branch assigns.
         own: the element before the assignment.
-
-    Raises:
-        KernelError: the condition is not a truth value.
     """
     update, reduction = as_reduction(Access(own.array, own.subscripts), value, None)
     if reduction is not None and isinstance(update, Operation) and update.dtype == own.type:

@@ -83,11 +83,7 @@ class Hoister:
     inner: Callable[[FunctionSource, object], Inner]
 
     def hoisted(self, node: ast.stmt) -> ast.stmt:
-        """A statement whose calls of this kind are declared and replaced by names.
-
-        Raises:
-            FrontendError: a call is not supported.
-        """
+        """A statement whose calls of this kind are declared and replaced by names."""
         match node:
             case ast.For():
                 return with_fields(node, iter=self._visit(node.iter, node))
@@ -197,11 +193,11 @@ class Hoister:
     def _sum(self, node: ast.Call, statement: ast.stmt) -> ast.expr:
         """``sum(x[i] for i in range(n))``."""
         reader, generator = self.assigner.reader, node.args[0]
-        if not isinstance(generator, ast.GeneratorExp | ast.ListComp):
-            return node
         whole = summed(reader, generator)
         if whole is not None:
             return self._visit(whole, statement)
+        if not isinstance(generator, ast.GeneratorExp | ast.ListComp):
+            return node
         scope = reader.scope
         total = scope.variable("sum")
         inner = {

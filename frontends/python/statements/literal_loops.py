@@ -11,9 +11,11 @@ import ast
 import itertools
 from collections.abc import Sequence
 from copy import copy
+from functools import reduce
 
 from polysched.frontends.python.expressions.translate import Reader
-from polysched.frontends.python.scope.specialized import literal_tree, specialized_expression
+from polysched.frontends.python.scope.specialized import specialized_expression
+from polysched.frontends.python.source.tuple_names import literal_tree
 
 MOST_ITEMS = 16
 """Items of a sequence whose loop is written out."""
@@ -24,6 +26,8 @@ def written_out(reader: Reader, node: ast.For) -> list[ast.stmt] | None:
     """The statements of a loop over literals; None if it iterates over something else, or over
     literal integers at equal distances, which a loop counts."""
     items = literal_items(reader, node.iter)
+    if items is None and _selects_subscripts(reader, node):
+        items = _counted(reader, node.iter)
     if items is None or len(items) > MOST_ITEMS:
         return None
     is_literal = isinstance(node.iter, ast.Tuple | ast.List)
@@ -35,6 +39,22 @@ def written_out(reader: Reader, node: ast.For) -> list[ast.stmt] | None:
         done.append(ast.copy_location(ast.Assign([node.target], item), node.iter))
         done += node.body
     return done
+
+
+def _selects_subscripts(reader: Reader, node: ast.For) -> bool:
+    """Whether the index of a loop selects constants outside that are parts of subscripts.
+
+    ``y[i + DX[k]] = x[i]`` has subscripts that do not depend on data if ``k`` is a literal.
+    """
+    return isinstance(node.target, ast.Name) and any(
+        isinstance(part, ast.Subscript)
+        and reader.is_numbers(part.value)
+        and _names(part.slice, node.target.id)
+        for statement in node.body
+        for whole in ast.walk(statement)
+        if isinstance(whole, ast.Subscript) and not reader.is_numbers(whole.value)
+        for part in ast.walk(whole.slice)
+    )
 
 
 def literal_items(reader: Reader, node: ast.expr) -> list[ast.expr] | None:
@@ -68,9 +88,17 @@ def literal_items(reader: Reader, node: ast.expr) -> list[ast.expr] | None:
     ]
 
 
-def summed(reader: Reader, node: ast.GeneratorExp | ast.ListComp) -> ast.expr | None:
+def summed(reader: Reader, node: ast.expr) -> ast.expr | None:
     """A sum over literal sequences as one expression; None if a sequence is not literal."""
+    if not isinstance(node, ast.GeneratorExp | ast.ListComp):
+        parts = node.elts if isinstance(node, ast.Tuple | ast.List) else literal_items(reader, node)
+        if parts is None:
+            return None
+        start: ast.expr = ast.Constant(0)
+        return _placed(reduce(lambda a, b: ast.BinOp(a, ast.Add(), b), parts, start), node)
     sequences = [literal_items(reader, one.iter) for one in node.generators]
+    if sequences == [None]:
+        sequences = [_counted(reader, node.generators[0].iter)]
     known = [one for one in sequences if one is not None]
     if len(known) < len(sequences):
         return None

@@ -41,6 +41,8 @@ def assign_array(
     if name in scope.kept:
         _overwrite(stores, node, target, copied(value) if is_result else value)
     elif is_result:
+        for other in [other for other, shown in scope.names.items() if shown is value]:
+            del scope.names[other]  # the name that stood for a call in this statement
         scope.names[name] = scope.owned[name] = value
         scope.unnamed = {k: v for k, v in scope.unnamed.items() if v is not value}
     elif value.base is not None and not _is_overwritten(stores.reader, node, target, value):

@@ -20,7 +20,6 @@ from polysched.frontends.python.statements.element_stores import ElementStores
 from polysched.frontends.python.values.affinity import is_affine_number
 from polysched.frontends.python.values.integer_ranges import Need
 from polysched.frontends.python.values.value import Value, bare
-from polysched.ir.core.kernel import Role
 from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.expr.dtypes import i64
 from polysched.ir.expr.traversal import loads
@@ -30,7 +29,6 @@ def assign_number(stores: ElementStores, node: ast.stmt, target: ast.expr, value
     """Assign to a local number: bind an affine value to the name, or store it in memory.
 
     Raises:
-        FrontendError: the name is not a number, or the value does not fit its type.
         TypeLearnedError: its type differs from the known one.
     """
     reader = stores.reader
@@ -77,13 +75,8 @@ def _is_index(reader: Reader, name: str, value: Value) -> bool:
     scope, body = reader.scope, reader.source.node.body
     if scope.index_arrays is None or not value.dtype.is_integer or value.alternatives:
         return False
-    inputs = {
-        binding.array.name
-        for binding in scope.names.values()
-        if isinstance(binding, ArrayHandle) and binding.array.role is Role.INPUT
-    }
     read = {load.array for load in loads(value.expression)}
-    return read <= inputs and assignments_of(body, name) <= 1
+    return read <= scope.inputs and assignments_of(body, name) <= 1
 
 
 def _assigned_name(reader: Reader, target: ast.expr) -> str:

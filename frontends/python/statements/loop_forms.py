@@ -40,11 +40,7 @@ _INDICES = (np.arange, np.ndindex, np.ndenumerate)
 
 
 def as_range_loops(reader: Reader, node: ast.stmt) -> list[ast.stmt]:
-    """The statements that a statement stands for: itself, unless it is a loop of these forms.
-
-    Raises:
-        FrontendError: the loop cannot be rewritten.
-    """
+    """The statements that a statement stands for: itself, unless it is a loop of these forms."""
     if isinstance(node, ast.While):
         return _counting(reader, node)
     if isinstance(node, ast.For) and not node.orelse:

@@ -28,7 +28,6 @@ def nested_block(
     also before the assignment, it has none, so a number that is read there is kept in memory.
 
     Args:
-        body: the block.
         kind: the name of the block in messages.
         indices: the indices of the loops that it opens; None for a branch.
     """

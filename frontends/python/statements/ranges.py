@@ -49,11 +49,7 @@ class Range:
 
 
 def ranges_of(reader: Reader, node: ast.For) -> list[Range]:
-    """The loops of a ``for``, the outermost first; all bounds are evaluated before the first loop.
-
-    Raises:
-        FrontendError: it does not iterate over ranges.
-    """
+    """The loops of a ``for``, outermost first; all bounds are evaluated before the first loop."""
     targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
     names = [target.id for target in targets if isinstance(target, ast.Name)]
     if len(names) != len(targets):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.python.expressions.translate import BINARY, Reader
-from polysched.frontends.python.scope.array_values import ArrayValue, Operand, whole
+from polysched.frontends.python.scope.array_values import ArrayValue, Operand, always, whole
 from polysched.frontends.python.scope.bindings import (
     EndedBinding,
     LocalNumber,
@@ -33,12 +33,11 @@ from polysched.frontends.python.statements.nested_blocks import nested_block
 from polysched.frontends.python.statements.ranges import ranges_of
 from polysched.frontends.python.values.literal_conditions import decided, is_narrow
 from polysched.frontends.python.values.value import Value, number
-from polysched.ir.core.kernel import Role
 from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.expr.affine import instance_space, to_set
 from polysched.ir.expr.dtypes import boolean
 from polysched.ir.expr.expressions import Constant, Expression, Index, Load
-from polysched.ir.expr.traversal import walk
+from polysched.ir.expr.traversal import loads, walk
 
 _SUPPORTED = (
     "supported are assignments, 'for' over ranges and arrays, 'while' that counts, 'if', 'break', "
@@ -51,7 +50,6 @@ class Declarer:
     """Translator of the statements of one function.
 
     Attributes:
-        assigner: translator of its assignments.
         labeled: the statements, so far, with an order policy given by ``polysched.statement``.
         conditions: the names, so far, of temporaries that hold branch conditions.
         callers: the functions into which this one is inlined, the innermost last.
@@ -71,7 +69,6 @@ class Declarer:
         """Declare statements one after another.
 
         Raises:
-            FrontendError: a kernel cannot have such a statement; the message points at the part.
             TypeLearnedError: the type of a number differs from its known type.
         """
         for node in body:
@@ -87,6 +84,15 @@ class Declarer:
         node = self._prepared(node)
         assert isinstance(node, ast.Assign)
         return self.reader.operand(node.value)
+
+    def is_of_data(self, node: ast.expr) -> bool:
+        """Whether data decides the value of an integer."""
+        parts = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+        held = (self.reader.scope.names.get(part.id) for part in parts)
+        return any(
+            isinstance(one, LocalNumber) or (isinstance(one, Value) and loads(one.expression))
+            for one in held
+        )
 
     def _prepared(self, node: ast.stmt) -> ast.stmt:
         """A statement whose computed subscripts and calls are declared and replaced by names."""
@@ -232,12 +238,7 @@ class Declarer:
         calls = any(isinstance(part, ast.Call) for node in body for part in ast.walk(node))
         # A new name may be a view, and a function that is called may change its arguments.
         is_unclear = bool(new) or calls
-        inputs = {
-            binding.array.name
-            for binding in scope.names.values()
-            if isinstance(binding, ArrayHandle) and binding.array.role is Role.INPUT
-        }
-        return bool(read & changed) or (is_unclear and bool(read - inputs - self._numbers()))
+        return bool(read & changed) or (is_unclear and bool(read - scope.inputs - self._numbers()))
 
     def _numbers(self) -> set[str]:
         """The local numbers that are kept in memory, which only assignments to them change."""
@@ -301,14 +302,14 @@ class Declarer:
             raise self.reader.source.error(node.items[0].context_expr, str(error)) from None
 
     def _assume(self, test: ast.expr, message: ast.expr | None) -> None:
-        if not self.callers:
-            self._require_top(test, "a size can be asserted")
         condition = self.reader.condition(test)
         is_true = decided(condition)
         if is_true is False and isinstance(message, ast.Constant):
             raise self.reader.source.error(test, str(message.value))
-        if is_true:
+        if is_true or always(self.reader.build, condition.expression):
             return
+        if not self.callers:
+            self._require_top(test, "a size can be asserted")
         try:
             self.reader.build.assume(condition.expression)
         except KernelError as error:

@@ -83,9 +83,7 @@ def limits_of_integers(
     """Limits on the absolute values of parameters for which all Python integers fit 64 bits.
 
     Args:
-        kernel: the kernel as read so far.
         uses: the function's computations with Python integers.
-        error: makes the error that points at a node.
 
     Raises:
         FrontendError: an integer does not fit even for small sizes.

@@ -17,7 +17,7 @@ import numpy as np
 
 from polysched.errors import KernelError
 from polysched.frontends.python.values.floor_division import differ, floor_quotient, floor_remainder
-from polysched.frontends.python.values.value import Value, converted, fits, python_type
+from polysched.frontends.python.values.value import Value, converted, fits, odd_type, python_type
 from polysched.ir.expr.dtypes import DType, as_dtype, boolean, f64, i64, u64
 from polysched.ir.expr.expressions import Constant, Expression, in_arithmetic, operation
 from polysched.ir.expr.functions import cast, not_equal, to_store
@@ -95,9 +95,6 @@ def applied(function: np.ufunc, *values: Value, is_operator: bool = False) -> Va
         function: a function in `UFUNCS`, `NUMPY_FUNCTIONS` or `OF_ANGLES`.
         values: the operands.
         is_operator: whether it implements an operator; operators keep integers of odd widths.
-
-    Raises:
-        KernelError: numpy or the kernel does not support the function for these types.
     """
     operator = next((key for key, ufunc in UFUNCS.items() if ufunc is function), None)
     if operator in COMPARISONS and all(value.dtype.is_integer for value in values):
@@ -175,11 +172,8 @@ def _numpy_type(value: Value) -> Any:
 
 def _of_odd_width(function: np.ufunc, values: tuple[Value, ...]) -> tuple[list[DType], DType]:
     """Integers of a width that numpy lacks keep their type, combined with it or Python integers."""
-    strong = {value.dtype for value in values if not value.is_weak}
-    if len(strong) > 1 or any(value.is_weak and value.dtype != i64 for value in values):
-        names = " and ".join(sorted(value.type_name for value in values))
-        raise KernelError(f"this mixes {names}; convert one side, as in np.int32(x)")
-    dtype = f64 if function is np.divide else strong.pop()
+    own = odd_type(*values)
+    dtype = f64 if function is np.divide else own
     return [dtype] * len(values), dtype
 
 

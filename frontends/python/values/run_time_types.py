@@ -51,7 +51,6 @@ def combined(
 
     Args:
         function: takes values without alternatives.
-        values: the operands.
         operator: the operator that the function applies, if any.
 
     Raises:

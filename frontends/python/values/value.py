@@ -74,11 +74,7 @@ def number(value: float | bool) -> Value:
 
 
 def constant(value: object) -> Value | None:
-    """The value of a literal or of an object of the module; None if it is not a number.
-
-    Raises:
-        KernelError: it is a numpy scalar of a type that kernels do not support.
-    """
+    """The value of a literal or of an object of the module; None if it is not a number."""
     if isinstance(value, np.generic):  # np.float64 is a float too
         dtype = as_dtype(value.dtype)
         return Value(Constant(value.item(), dtype))
@@ -96,11 +92,7 @@ def python_type(value: Value) -> type[bool] | type[int] | type[float]:
 
 
 def converted(value: Value, dtype: DType) -> Expression:
-    """Convert a value to another type, as numpy does.
-
-    Raises:
-        KernelError: a literal does not fit the type.
-    """
+    """Convert a value to another type, as numpy does."""
     expression, literal = value.expression, value.literal
     if dtype == boolean and literal is not None:
         return Constant(bool(literal), boolean)
@@ -187,18 +179,20 @@ def bare(value: Value) -> Value:
     return replace(value, alternatives=())
 
 
-def common_type(*values: Value) -> tuple[DType, bool]:
-    """Numpy's promoted type of values, as for ``np.where``, and whether all values are weak.
+def odd_type(*values: Value) -> DType:
+    """The type of integers of an odd width, which combine with it and with Python's integers."""
+    strong = {value.dtype for value in values if not value.is_weak}
+    if len(strong) > 1 or any(value.is_weak and value.dtype != i64 for value in values):
+        names = " and ".join(sorted(value.type_name for value in values))
+        raise KernelError(f"this mixes {names}; convert one side, as in np.int32(x)")
+    return strong.pop()
 
-    Raises:
-        KernelError: integers of odd width are mixed with another type.
-    """
+
+def common_type(*values: Value) -> tuple[DType, bool]:
+    """Numpy's promoted type of values, as for ``np.where``, and whether all values are weak."""
     strong = {value.dtype for value in values if not value.is_weak}
     if any(dtype.is_odd_width for dtype in strong):
-        if len(strong) > 1 or any(value.is_weak and value.dtype != i64 for value in values):
-            names = " and ".join(sorted(value.type_name for value in values))
-            raise KernelError(f"this mixes {names}; convert one side, as in np.int32(x)")
-        return strong.pop(), False
+        return odd_type(*values), False
     types: list[Any] = [
         python_type(value)() if value.is_weak else value.dtype.numpy() for value in values
     ]
@@ -210,9 +204,6 @@ def united(*values: Value) -> tuple[tuple[Expression, ...], DType, bool]:
 
     Returns:
         the converted values, the type, and whether all are Python numbers.
-
-    Raises:
-        KernelError: no type represents all of them exactly.
     """
     dtype, is_weak = common_type(*values)
     for value in values:
@@ -247,11 +238,7 @@ def chosen(condition: Value, if_true: Value, if_false: Value) -> Value:
 
 
 def require_condition(value: Value) -> None:
-    """Check that a value is a truth value.
-
-    Raises:
-        KernelError: it is a number.
-    """
+    """Check that a value is a truth value."""
     if value.dtype != boolean:
         raise KernelError(f"this is {value.dtype}; expected a condition, such as x > 0")
 

@@ -27,7 +27,6 @@ class Assumption:
         condition: the condition on the sizes.
         sizes: the values of the sizes that satisfy it.
         otherwise: what happens for other sizes, as in ``x[n] is outside x``.
-        location: where it happens.
     """
 
     condition: Expression

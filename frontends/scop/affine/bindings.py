@@ -63,7 +63,6 @@ class IntegerBinding:
 
     Attributes:
         value: the integer, as an expression of sizes and indices.
-        dtype: its type in C.
         is_affine: whether the value is affine. A polynomial may only be used in linearized
             subscripts.
     """

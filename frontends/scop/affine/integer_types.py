@@ -75,11 +75,7 @@ def require_signed(scope: Scope, node: c_ast.Node, integer: Integer) -> Integer:
 
 
 def in_type(scope: Scope, node: c_ast.Node, integer: Integer, dtype: DType) -> Integer:
-    """Convert an integer to a type: a literal is wrapped as in C, any other value must fit.
-
-    Raises:
-        FrontendError: the value is not a literal, and is not proved to fit the type.
-    """
+    """Convert an integer to a type: a literal is wrapped as in C, any other value must fit."""
     least, greatest = type_range(dtype)
     if integer.number is not None:
         return Integer(Constant((integer.number - least) % (1 << dtype.bits) + least), dtype)

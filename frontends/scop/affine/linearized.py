@@ -45,11 +45,7 @@ NO_OFFSET = Constant(0)
 def split_subscript(
     scope: Scope, node: c_ast.Node, array: Array, offset: Expression = NO_OFFSET
 ) -> tuple[Expression, ...]:
-    """Split a linearized subscript plus an offset into one subscript per dimension.
-
-    Raises:
-        FrontendError: the subscript is not a polynomial, or a part of it is not affine.
-    """
+    """Split a linearized subscript plus an offset into one subscript per dimension."""
     rest = plus(_polynomial(scope, node), polynomial_of(offset), 1)
     parts = []
     for position in range(1, len(array.shape)):
@@ -78,11 +74,7 @@ def split_subscript(
 
 
 def polynomial_value(scope: Scope, node: c_ast.Node) -> Expression:
-    """Translate a polynomial such as the row offset ``i * m``.
-
-    Raises:
-        FrontendError: the expression is not a polynomial in indices and sizes.
-    """
+    """Translate a polynomial such as the row offset ``i * m``."""
     terms = [
         reduce(mul, monomial if coefficient == 1 else (Constant(coefficient), *monomial))
         if monomial

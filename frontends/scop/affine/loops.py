@@ -19,7 +19,7 @@ from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Constant, Expression, Index, Operation
 from polysched.ir.expr.functions import maximum, minimum
 from polysched.ir.expr.operators import Operator
-from polysched.ir.expr.traversal import transform, walk
+from polysched.ir.expr.traversal import substituted, walk
 
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!="}
 _EXPECTED = "expected a loop such as for (i = 0; i < n; i++)"
@@ -92,14 +92,8 @@ def loop_header(scope: Scope, node: c_ast.For, start: Start, index: str) -> Head
     """Translate the condition and the step of a loop.
 
     Args:
-        scope: the scope around the loop.
-        node: the loop.
         start: the loop variable and its first value.
         index: the name of the loop variable in the kernel.
-
-    Raises:
-        FrontendError: the step is not a literal, the condition does not bound the variable, or the
-            variable may wrap around.
     """
     stepped = with_step_apart(scope, node, start.name, start.dtype, start.first)
     node, start = stepped.node, replace(start, first=with_offset(start.first, stepped.before))
@@ -117,7 +111,7 @@ def loop_header(scope: Scope, node: c_ast.For, start: Start, index: str) -> Head
             if end is not None:
                 ends.append(end)
             else:
-                guards.append(_at_first(condition(scope, part), index, start.first))
+                guards.append(substituted(condition(scope, part), {index: start.first}))
     if not ends:
         raise scope.error(
             node.cond,
@@ -133,11 +127,6 @@ def loop_header(scope: Scope, node: c_ast.For, start: Start, index: str) -> Head
     _require_no_wrap(scope, node, start, end, step)
     first, end = (with_offset(value, stepped.inside) for value in (start.first, end))
     return Header(first, end, step, guard)
-
-
-def _at_first(holds: Expression, index: str, first: Expression) -> Expression:
-    """Substitute the first value of the loop variable in an expression."""
-    return transform(holds, lambda node: first if node == Index(index) else None)
 
 
 def _step(scope: Scope, node: c_ast.For, name: str) -> int:
@@ -238,7 +227,7 @@ class _Ends:
         least = integer.value
         if self._is_own(least):
             fall = -self.step * self._slope(least)
-            least = _at_first(least, self.index, self.start.first)
+            least = substituted(least, {self.index: self.start.first})
             if fall > 0 and node.op != "!=":
                 strict = Constant(int(node.op in ("<", ">")))
                 least = minimum(least, plus(minus(other.value, Constant(fall)), strict))

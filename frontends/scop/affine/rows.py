@@ -34,11 +34,7 @@ class RowBinding(ArrayBinding):
 
 
 def row_of(scope: Scope, node: c_ast.Node) -> RowBinding | None:
-    """Translate a pointer expression to a row of an array; None if it is not such a pointer.
-
-    Raises:
-        FrontendError: the address is not affine.
-    """
+    """Translate a pointer expression to a row of an array; None if it is not such a pointer."""
     match node:
         case c_ast.ID():
             binding = scope.lookup(node)

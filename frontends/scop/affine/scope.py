@@ -36,8 +36,6 @@ class LoggedAccess:
     """Access to an array, with the instances that perform it.
 
     Attributes:
-        node: the element in the syntax tree.
-        binding: the array.
         subscripts: the subscripts of the element; for an array whose shape is not known yet, those
             that C has.
         domain: the instances at which control reaches the access, over `indices`.
@@ -62,8 +60,6 @@ class Scope:
     """Visible names, enclosing loops and conditions, and proofs of conditions under these.
 
     Args:
-        source_map: source positions of the file.
-        typedefs: the typedefs of the file.
         known: declared names, which messages may suggest.
         functions: functions of math.h and the like that the file defines itself.
         choices: the min and max functions that the file defines.
@@ -128,11 +124,7 @@ class Scope:
         return next((block[name] for block in reversed(self._names) if name in block), None)
 
     def lookup(self, node: c_ast.ID) -> ArrayBinding | IntegerBinding:
-        """Return the binding of a name.
-
-        Raises:
-            FrontendError: the name is not bound, or is a loop variable outside its loop.
-        """
+        """Return the binding of a name."""
         binding = self.find(node.name)
         if isinstance(binding, EndedBinding):
             raise self.error(

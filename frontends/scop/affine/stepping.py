@@ -40,10 +40,6 @@ def with_step_apart(
     ``for (i = n; --i >= 0;) f(i)`` becomes ``for (v = n - 1; v >= 0; v--) f(v)``.
 
     Args:
-        scope: the scope around the loop.
-        node: the loop.
-        name: the loop variable.
-        dtype: the type of the loop variable.
         first: the first value of the loop variable.
 
     Raises:

@@ -38,9 +38,6 @@ def element_of(scope: Scope, node: c_ast.Node) -> tuple[ArrayBinding, tuple[Expr
     """Resolve ``A[i][j]``, ``*p`` or ``s`` to an array and the subscripts of the element.
 
     The access is recorded in the scope's log.
-
-    Raises:
-        FrontendError: the number of subscripts is wrong, or a subscript is not affine.
     """
     binding, subscripts = _resolved(scope, node)
     scope.log(node, binding, subscripts)

@@ -49,17 +49,8 @@ def declare_outside(
     """Declare the outside variables that a region uses; written arrays become inout.
 
     Args:
-        scope: the outermost scope.
-        build: the builder of the kernel.
-        names: names of arrays in the kernel.
-        variables: the variables outside the region.
-        usage: the uses of each name.
-        pragmas: the pragmas of the function.
         shapes: the inferred shapes of arrays without declared extents; None for a draft.
         compared: the names that conditions use, and no bound or subscript.
-
-    Raises:
-        FrontendError: an array has no shape, or an extent is not affine in the sizes.
     """
     for name, shape in pragmas.shapes.items():
         if name not in variables:
@@ -230,7 +221,7 @@ def _bind_array(
     least, greatest = type_range(dtype) if is_index else (0, 0)
     values = (least, greatest + 1) if is_index and extents else None
     place = variable.place
-    strides = place.strides if place is not None and place.is_indexed else None
+    strides = None if place is None else place.strides
     try:
         with build.located(scope.source_map.location(variable.node)):
             handle = (

@@ -23,7 +23,6 @@ def may_overlap(
     elements have types that may not alias (C11 6.5).
 
     Args:
-        kernel: the kernel.
         outside: the variables that it uses.
         addressed: the scalars whose address is taken in the function; pointers may lead to them.
     """

@@ -38,8 +38,6 @@ class Variable:
 
     Attributes:
         name: in the translated statements.
-        node: the declaration.
-        type: the type.
         origin: where the variable, or the variable that leads to the struct, is declared.
         place: the place of a member in its struct; None for a variable of its own.
         derived: the expression of a size computed at entry; None for a variable of the source.
@@ -83,13 +81,7 @@ def variables_of(
     region is the whole function, it is kept as a void pointer, since callers pass it.
 
     Args:
-        parsed: the file.
-        region: the region.
-        typedefs: the visible typedefs.
         used: the names that the region uses.
-
-    Raises:
-        FrontendError: a variable that is used has an unsupported type.
     """
     arguments = region.function.decl.type.args
     declarations = [

@@ -37,10 +37,7 @@ class Expansion:
     """Inlining of calls in one region.
 
     Attributes:
-        functions: the functions that may be inlined, by name.
-        names: the names that are taken.
         visible: the local names of the caller, which hide variables of the file.
-        source_map: source positions, for messages.
     """
 
     functions: Mapping[str, c_ast.FuncDef]
@@ -53,7 +50,6 @@ class Expansion:
         """Inline the calls in the statements of a block.
 
         Args:
-            items: the statements.
             inside: the functions that are being inlined.
 
         Raises:
@@ -182,7 +178,6 @@ def inlinable(
     """Find the functions whose calls may be replaced by their statements.
 
     Args:
-        tree: the file.
         others: functions that are inlined as expressions.
         visible: the local names of the caller.
     """

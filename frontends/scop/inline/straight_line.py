@@ -47,7 +47,6 @@ def returned_value(
         items: the statements of the body: declarations, assignments to local variables and
             parameters, ``if`` and ``return``.
         parameters: the parameter types, by name.
-        result: the type of the returned value.
         most_nodes: the largest number of nodes of the expression.
     """
     values = {name: c_ast.ID(name) for name in parameters}

@@ -92,7 +92,6 @@ class Inliner:
 
     Args:
         formulas: the functions to inline, by name.
-        source_map: source positions, for messages.
     """
 
     def __init__(self, formulas: Mapping[str, Formula], source_map: SourceMap) -> None:
@@ -104,7 +103,6 @@ class Inliner:
         """Inline the calls in a node; a node without calls is returned itself.
 
         Args:
-            node: a statement or expression.
             inside: the functions that are being inlined.
 
         Raises:

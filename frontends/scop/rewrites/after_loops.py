@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.usage import changed_by, changed_names
+from polysched.frontends.scop.rewrites.usage import changed_names, changes
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import (
     StandIn,
@@ -41,7 +41,6 @@ class AfterLoops:
 
     Attributes:
         types: the types of the local integers, by name.
-        names: the names that are taken.
     """
 
     types: Mapping[str, c_ast.Node]
@@ -58,15 +57,15 @@ class AfterLoops:
         for name, after in list(self._known.items()):
             if name not in names_in(item):
                 continue
-            changes = [inner for inner in walk(item) if _changes(inner, name)]
-            if not changes and not _declares(item, name):
+            changing = [inner for inner in walk(item) if changes(inner, name)]
+            if not changing and not _declares(item, name):
                 item = _read(item, name, after)
                 continue
             del self._known[name]
             value = StandIn(after, c_ast.ID(name, item.coord))
             if isinstance(item, _LOOPS) and getattr(item, "init", None) is None:
                 before.append(c_ast.Assignment("=", c_ast.ID(name, item.coord), value, item.coord))
-            elif len(changes) == 1 and not _declares(item, name):
+            elif len(changing) == 1 and not _declares(item, name):
                 item = _with_start(item, name, value)
         return [*before, item]
 
@@ -102,7 +101,6 @@ def value_after(loop: c_ast.For, types: Mapping[str, c_ast.Node]) -> tuple[str, 
     None for a loop that may be left early, or whose bounds its body changes.
 
     Args:
-        loop: the loop.
         types: the types of the local integers, by name.
     """
     started = loop_start(loop)
@@ -243,11 +241,6 @@ def _is_left(body: c_ast.Node) -> bool:
     return any(_is_left(child) for _, child in body.children())
 
 
-def _changes(node: c_ast.Node, name: str) -> bool:
-    target = changed_by(node)
-    return isinstance(target, c_ast.ID) and target.name == name
-
-
 def _declares(item: c_ast.Node, name: str) -> bool:
     return any(isinstance(node, c_ast.Decl) and node.name == name for node in walk(item))
 
@@ -264,7 +257,7 @@ def _with_start(item: c_ast.Node, name: str, value: c_ast.Node) -> c_ast.Node:
 
     def started(node: c_ast.Node) -> c_ast.Node:
         match node:
-            case c_ast.For(init=None, next=c_ast.Node() as step) if _changes(step, name):
+            case c_ast.For(init=None, next=c_ast.Node() as step) if changes(step, name):
                 start = c_ast.Assignment("=", c_ast.ID(name, node.coord), value, node.coord)
                 return c_ast.For(start, node.cond, step, node.stmt, node.coord)
             case c_ast.For() | c_ast.While() | c_ast.DoWhile():

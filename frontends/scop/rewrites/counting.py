@@ -36,7 +36,6 @@ def with_for_loops(items: Sequence[c_ast.Node], after: AfterLoops) -> tuple[c_as
     between it and the loop uses the variable or changes what it is set to.
 
     Args:
-        items: the statements of the block.
         after: the variables of loops of this block that have ended; none at its start.
     """
     result: list[c_ast.Node] = []
@@ -68,7 +67,6 @@ def with_countdowns(
     or end the loop at once.
 
     Args:
-        items: the statements of a function.
         parameters: the types of the parameters, by name.
     """
     result = []

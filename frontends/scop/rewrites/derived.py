@@ -42,7 +42,6 @@ class DerivedSizes:
 
     Attributes:
         sizes: the types of the signed integers outside the region that it does not change.
-        names: the names that are taken.
         may_leave: whether a loop may be left early.
         is_part: whether the statements are a part of a function: terms of subscripts that multiply
             sizes are named too, since loops around the part may count in them.

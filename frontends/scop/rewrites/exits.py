@@ -41,7 +41,6 @@ def without_exits(
     Args:
         items: the statements; a final ``return`` is no early exit.
         result: the type of the returned value; None for a void function.
-        names: the names that are taken.
 
     Returns:
         The statements, and the variable that holds the returned value at their end; None if there

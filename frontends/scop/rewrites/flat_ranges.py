@@ -24,7 +24,7 @@ from polysched.frontends.scop.rewrites.derived import factors_of
 from polysched.frontends.scop.rewrites.row_lengths import LONG, RowLengths, Strides, number_of
 from polysched.frontends.scop.rewrites.usage import FILLS, base_name, changed_by, pointed_name
 from polysched.frontends.scop.source.names import Names
-from polysched.frontends.scop.source.trees import Factor, StandIn, loop_start, mapped, walk
+from polysched.frontends.scop.source.trees import Factor, StandIn, is_zero, loop_start, mapped, walk
 from polysched.frontends.scop.types.polynomials import Polynomial, divided, times
 from polysched.ir.expr.dtypes import u32
 from polysched.ir.expr.expressions import Index, Parameter
@@ -40,7 +40,6 @@ class FlatRanges:
 
     Attributes:
         rows: the row lengths of the arrays in the statements.
-        names: the names that are taken.
     """
 
     rows: RowLengths
@@ -95,7 +94,7 @@ class FlatRanges:
             case (
                 c_ast.BinaryOp(op="<", left=c_ast.ID(name=name), right=end),
                 c_ast.UnaryOp(op="p++" | "++", expr=c_ast.ID(name=moved)),
-            ) if start is not None and start[0] == name == moved and _is_zero(start[1]):
+            ) if start is not None and start[0] == name == moved and is_zero(start[1]):
                 pass
             case _:
                 return None
@@ -279,7 +278,3 @@ def _only_in_subscripts(node: c_ast.Node, name: str) -> bool:
                 is_plain or _only_in_subscripts(subscript, name)
             )
     return all(_only_in_subscripts(child, name) for _, child in node.children())
-
-
-def _is_zero(node: c_ast.Node) -> bool:
-    return isinstance(node, c_ast.Constant) and node.value == "0"

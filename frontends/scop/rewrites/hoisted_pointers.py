@@ -92,7 +92,6 @@ class _Hoisting:
         declared: the variables around it.
         changed: the names that it changes or declares.
         struct_of: the struct of a type.
-        names: the names that are taken.
         found: the declarations of the new pointers, by their values.
         fields: the members that are such values, by the variables that lead to the structs.
         has_rows: whether one of them is an element of an array of pointers.

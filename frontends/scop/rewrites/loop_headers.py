@@ -37,7 +37,6 @@ def with_plain_header(node: c_ast.For, counters: Collection[str] = ()) -> c_ast.
     """Normalize the header of a loop; the loop itself if its header has another form.
 
     Args:
-        node: the loop.
         counters: the variables of type int that only loops use whose headers set them.
     """
     match node.init:

@@ -76,6 +76,8 @@ def _range(node: c_ast.For) -> tuple[str, c_ast.Node, c_ast.Node, str | None]:
     index: c_ast.Node = c_ast.ID(name, node.coord)
     match node.cond:
         case c_ast.BinaryOp(op=relation, left=c_ast.ID(name=tested), right=end) if tested == name:
+            if relation == "!=" and (by := step_of(node.next)) in ((name, 1), (name, -1)):
+                relation = "<" if by == (name, 1) else ">"
             step: str | None = "++" if relation in ("<", "<=") else "--"
         case (
             c_ast.BinaryOp(

@@ -47,8 +47,6 @@ class Members:
     """Rewriting of the statements of one region.
 
     Attributes:
-        layouts: the structs of the file.
-        names: the names that are taken.
         indexed: pointers to structs that have subscripts.
         variables: the variables outside the region that were introduced, by name.
     """
@@ -205,9 +203,9 @@ class Members:
             quals = ["const"] if "const" in base.qualifiers else []
             type_ = array_type(type_, name, [*outer, *map(literal_node, member.dims)], quals)
         if is_single:
-            text = f"{base.name}->{'.'.join(member.path)}"
+            text = f"{base.name}->{member.text}"
         else:
-            text = f"{base.name}{'[0]' * len(outer)}.{'.'.join(member.path)}"
+            text = f"{base.name}{'[0]' * len(outer)}.{member.text}"
         place = MemberPlace(
             base.name,
             text,
@@ -254,13 +252,9 @@ class Members:
                 under = [one for one in chain.base.layout.members if one.path[: len(path)] == path]
                 if not under:
                     return None
-                shared = len(under[0].dims) if len(under) == 1 else 0
-                return replace(chain, path=path, missing=shared and self._missing(chain, under[0]))
+                rank = len(chain.base.dims) + sum(under[0].ranks[: len(path)])
+                return replace(chain, path=path, missing=rank - len(chain.subscripts))
         return None
-
-    def _missing(self, chain: Chain, member: Member) -> int:
-        """Return the number of subscripts between a chain and a number in the member."""
-        return len(chain.base.dims) + len(member.dims) - len(chain.subscripts)
 
     def _subscripted(self, chain: Chain, by: c_ast.Node | None) -> Chain | None:
         """Apply a subscript, or ``*`` for None, to an array of structs or to an address."""

@@ -12,6 +12,7 @@ in C                                      becomes
 ``T *p = c ? a : b; ...``                 ``if (c) { T *p = a; ... } else { T *p = b; ... }``
 ``x[k++] = v``                            ``x[k] = v; k++``
 loop headers with several variables       one variable: :mod:`.loop_headers`
+loops that repeat their statements        one element each: :mod:`.rerolled`
 ========================================  ==========================================
 
 Everything else stays as it is, and is refused where it is translated if it is not supported.
@@ -29,6 +30,7 @@ from pycparser import c_ast
 from polysched.frontends.scop.rewrites.after_loops import AfterLoops, integers_of
 from polysched.frontends.scop.rewrites.counting import with_for_loops
 from polysched.frontends.scop.rewrites.loop_headers import counters_of, with_plain_header
+from polysched.frontends.scop.rewrites.rerolled import with_rolled_loops
 from polysched.frontends.scop.rewrites.side_effects import with_steps_apart
 from polysched.frontends.scop.rewrites.usage import changed_by, changed_names
 from polysched.frontends.scop.source.names import Names
@@ -50,7 +52,7 @@ def normalized(items: tuple[c_ast.Node, ...]) -> tuple[c_ast.Node, ...]:
     names = Names(frozenset(name for item in apart for name in (*names_in(item), *types)))
 
     def in_order(block: Iterable[c_ast.Node]) -> tuple[c_ast.Node, ...]:
-        loops = with_for_loops(tuple(block), AfterLoops(types, names))
+        loops = with_for_loops(with_rolled_loops(block), AfterLoops(types, names))
         return _with_chosen_pointers(tuple(map(_with_plain_headers, loops)))
 
     return in_order(_normalized(item, in_order) for item in apart)

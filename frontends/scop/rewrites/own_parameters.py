@@ -18,7 +18,12 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.usage import changed_by
 from polysched.frontends.scop.source.names import Names
-from polysched.frontends.scop.source.trees import LOOPS, StandIn, mapped, names_in, walk
+from polysched.frontends.scop.source.trees import (
+    LOOPS,
+    names_in,
+    walk,
+    with_stand_ins,
+)
 
 
 def with_own_parameters(
@@ -26,14 +31,13 @@ def with_own_parameters(
 ) -> tuple[c_ast.Node, ...]:
     """Copy the parameters that loops of a function compare and that it changes to variables.
 
+    The statements before the first change of a parameter still use the parameter.
+
     Args:
-        items: the statements.
         parameters: the types of the parameters that are numbers, by name.
-        names: the names that are taken.
     """
     nodes = [node for item in items for node in walk(item)]
-    targets = [changed_by(node) for node in nodes]
-    changed = {target.name for target in targets if isinstance(target, c_ast.ID)}
+    changed = _changed(items)
     kept = {node.name for node in nodes if isinstance(node, c_ast.Decl)}
     kept |= {
         node.expr.name
@@ -43,16 +47,20 @@ def with_own_parameters(
     conditions = [node.cond for node in nodes if isinstance(node, LOOPS) and node.cond is not None]
     counted = {name for cond in conditions for name in names_in(cond)} & changed - kept
     own = {name: names.fresh(f"{name}_left") for name in parameters if name in counted}
+    result: list[c_ast.Node] = []
+    copied: dict[str, str] = {}
+    for item in items:
+        first = [name for name in own if name in _changed([item]) - copied.keys()]
+        result += [_copy(parameters[name], name, own[name], item) for name in first]
+        copied |= {name: own[name] for name in first}
+        result.append(with_stand_ins(item, copied))
+    return tuple(result)
 
-    def renamed(node: c_ast.Node) -> c_ast.Node:
-        if isinstance(node, c_ast.ID):
-            return StandIn(own[node.name], node) if node.name in own else node
-        return mapped(node, renamed)
 
-    return (
-        *(_copy(parameters[name], name, new, items[0]) for name, new in own.items()),
-        *map(renamed, items),
-    )
+def _changed(items: Sequence[c_ast.Node]) -> set[str]:
+    """Return the variables that statements change."""
+    targets = [changed_by(node) for item in items for node in walk(item)]
+    return {target.name for target in targets if isinstance(target, c_ast.ID)}
 
 
 def _copy(type_: c_ast.Node, name: str, new: str, first: c_ast.Node) -> c_ast.Decl:

@@ -28,7 +28,6 @@ def with_counter(items: Sequence[c_ast.Node], name: str) -> tuple[c_ast.Node, ..
     """Rewrite one pointer of a function body.
 
     Args:
-        items: the statements.
         name: a parameter, or a local variable that is declared once.
 
     Raises:
@@ -57,17 +56,17 @@ class _Counter:
     """Rewriting of one pointer.
 
     Attributes:
-        name: the pointer.
         counter: the name of the counter.
         changed: the variables that change.
         start: the pointer that it starts at, which never moves; None if there is none.
         is_declared: whether the declaration of the pointer has been passed.
+        is_moved: whether a statement that moves the pointer has been passed or entered.
     """
 
     def __init__(self, name: str, counter: str, changed: frozenset[str]) -> None:
         self.name, self.counter, self.changed = name, counter, changed
         self.start: str | None = None
-        self.is_declared = False
+        self.is_declared = self.is_moved = False
 
     def declaration(self, node: c_ast.Node) -> c_ast.Decl:
         """Return the declaration of the counter."""
@@ -77,6 +76,9 @@ class _Counter:
 
     def statement(self, node: c_ast.Node) -> list[c_ast.Node]:
         """Rewrite a statement of a block."""
+        if not isinstance(node, c_ast.Compound):
+            entered = node.cond if isinstance(node, c_ast.If) else node
+            self.is_moved |= any(map(self.is_own, _moved(entered)))
         match node:
             case c_ast.Decl(name=name) if name == self.name:
                 self.is_declared = True
@@ -140,7 +142,7 @@ class _Counter:
             case c_ast.StructRef(name=own, type="->") if self.is_own(own):
                 element = c_ast.ArrayRef(self.array(own), self.at(own), node.coord)
                 return c_ast.StructRef(element, ".", node.field, node.coord)
-        if self.is_own(node):
+        if self.is_own(node) and self.is_moved:
             raise NotUnderstoodError
         return mapped(node, self.value)
 

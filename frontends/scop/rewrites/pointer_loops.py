@@ -20,7 +20,11 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.usage import changed_by, changed_names, declared_names
+from polysched.frontends.scop.rewrites.usage import (
+    changed_names,
+    changes,
+    declared_names,
+)
 from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.trees import mapped, names_in, substituted, walk
 
@@ -47,7 +51,6 @@ def with_counted_pointers(
     """Rewrite the loops of a function body that end at a pointer.
 
     Args:
-        items: the statements.
         pointers: the parameters that are pointers.
     """
     declared = {
@@ -71,7 +74,6 @@ class _Rewriting:
 
     Attributes:
         declared: the declarations of the local pointers.
-        names: the names that are taken.
         whole: the statements of the function.
         found: whether a loop has been rewritten.
         ends: the pointers that conditions compared with.
@@ -281,8 +283,8 @@ def _comparisons(node: c_ast.Node | None) -> Iterator[tuple[str, str, c_ast.Node
 
 def _moved(node: c_ast.Node, name: str) -> int | None:
     """Return the number of elements by which a block moves a pointer; None if unknown or 0."""
-    moves = [inner for inner in walk(node) if _moves(inner, name)]
-    certain = [inner for inner in _always(node) if _moves(inner, name)]
+    moves = [inner for inner in walk(node) if changes(inner, name)]
+    certain = [inner for inner in _always(node) if changes(inner, name)]
     total = 0
     for move in moves:
         match move:
@@ -295,11 +297,6 @@ def _moved(node: c_ast.Node, name: str) -> int | None:
             case _:
                 return None
     return total if total and len(moves) == len(certain) else None
-
-
-def _moves(node: c_ast.Node, name: str) -> bool:
-    target = changed_by(node)
-    return isinstance(target, c_ast.ID) and target.name == name
 
 
 def _always(node: c_ast.Node) -> Iterator[c_ast.Node]:

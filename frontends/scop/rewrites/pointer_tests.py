@@ -30,7 +30,6 @@ def with_pointer_tests(region: Region, pointers: Collection[str], names: Names) 
     Args:
         region: the region, without structs.
         pointers: the pointers from outside the region.
-        names: the names that are taken.
     """
     nodes = [node for item in region.items for node in walk(item)]
     other = {node.name for node in nodes if isinstance(node, c_ast.Decl)}

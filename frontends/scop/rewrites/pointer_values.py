@@ -14,7 +14,7 @@ integers in bounds of loops and in subscripts.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pycparser import c_ast
@@ -25,13 +25,8 @@ from polysched.frontends.scop.source.trees import LOOPS, StandIn, mapped, names_
 
 
 def with_pointer_values(items: Sequence[c_ast.Node], names: Names) -> tuple[c_ast.Node, ...]:
-    """Declare a variable for each value that an assignment gives to a pointer or a bound.
-
-    Args:
-        items: the statements of a region.
-        names: the names that are taken.
-    """
-    result = tuple(map(_with_moves, items))
+    """Declare a variable for each value that an assignment gives to a pointer or a bound."""
+    result = _without_chains(map(_with_moves, items))
     pointers = {
         node.name
         for item in result
@@ -70,6 +65,28 @@ def _with_moves(node: c_ast.Node) -> c_ast.Node:
         ) if name == other and name not in names_in(by):
             return c_ast.Assignment(f"{operator}=", own, by, node.coord)
     return mapped(node, _with_moves)
+
+
+def _without_chains(items: Iterable[c_ast.Node]) -> tuple[c_ast.Node, ...]:
+    """Rewrite ``p = q = e`` to ``q = e; p = q``."""
+
+    def inside(node: c_ast.Node) -> c_ast.Node:
+        node = mapped(node, inside)
+        if not isinstance(node, c_ast.Compound) or not node.block_items:
+            return node
+        return c_ast.Compound([one for item in node.block_items for one in split(item)], node.coord)
+
+    def split(node: c_ast.Node) -> Iterator[c_ast.Node]:
+        match node:
+            case c_ast.Assignment(
+                op="=", lvalue=c_ast.ID(), rvalue=c_ast.Assignment(op="=", lvalue=c_ast.ID()) as own
+            ):
+                yield from split(own)
+                yield c_ast.Assignment("=", node.lvalue, own.lvalue, node.coord)
+            case _:
+                yield node
+
+    return tuple(one for item in map(inside, items) for one in split(item))
 
 
 def _with_starts_before(

@@ -21,7 +21,6 @@ class LiveOut:
 
     Attributes:
         name: the new variable, which the code around the call declares.
-        type: its type.
         target: the variable of the function.
         operator: ``=`` or ``+=``: how the target is updated after the region.
     """
@@ -37,10 +36,8 @@ class Region:
     """Statements that become a kernel.
 
     Attributes:
-        function: the enclosing function.
         before: local declarations visible in the region, outermost block first; empty if the region
             is the whole function.
-        items: the statements.
         is_function: whether the region is the whole function body.
         node: the start of the region, for messages.
         end: the pragma that ends the region, or the last statement of a region without pragmas;
@@ -132,8 +129,6 @@ def find_region(
     """Find the scop region of a file or function; without one, the whole function.
 
     Args:
-        parsed: the file.
-        function: the function's name, or None.
         only_called: returns the helper functions, which are passed over if exactly one other
             function is left.
 

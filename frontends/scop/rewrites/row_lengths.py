@@ -71,7 +71,7 @@ class RowLengths:
 
     @cached_property
     def offsets(self) -> Mapping[str, list[Polynomial]]:
-        """The subscripts of each array, and of the pointers into it, that multiply by sizes."""
+        """The subscripts of each array, and the steps of pointers, that multiply by sizes."""
         found: dict[str, list[Polynomial]] = {}
         for node in self.nodes:
             match node:
@@ -80,6 +80,12 @@ class RowLengths:
                     | c_ast.BinaryOp(op="+", left=c_ast.ID(name=array), right=offset)
                 ) if array in self.element_bytes:
                     found.setdefault(self._array(array), []).append(self.polynomial(offset))
+                case c_ast.Assignment(op="+=", lvalue=c_ast.ID(name=array), rvalue=step) if (
+                    array in self.element_bytes
+                ):
+                    moves: Polynomial = {(Index(f"moves of {array}"),): 1}
+                    distance = times(self.polynomial(step), moves)
+                    found.setdefault(self._array(array), []).append(distance)
         return {name: offsets for name, offsets in found.items() if _strides(offsets)}
 
     def _array(self, pointer: str) -> str:

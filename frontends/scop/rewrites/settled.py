@@ -17,7 +17,7 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by
 from polysched.frontends.scop.source.names import Names
-from polysched.frontends.scop.source.trees import StandIn, mapped, names_in, walk
+from polysched.frontends.scop.source.trees import names_in, walk, with_stand_ins
 
 _PURE = (
     c_ast.ID | c_ast.Constant | c_ast.BinaryOp | c_ast.TernaryOp | c_ast.Cast | c_ast.UnaryOp
@@ -32,26 +32,18 @@ def with_settled_integers(
     """Replace the assignments to integers between the loops of a function by constants.
 
     Args:
-        items: the statements.
         integers: the types of the integers among the parameters and the variables of the outermost
             block, by name.
-        names: the names that are taken.
     """
     effects = [_effects(item) for item in items]
     settled = _settled(items, effects, integers)
     current: dict[str, str] = {}
     result: list[c_ast.Node] = []
-
-    def renamed(node: c_ast.Node) -> c_ast.Node:
-        if isinstance(node, c_ast.ID):
-            return StandIn(current[node.name], node) if node.name in current else node
-        return mapped(node, renamed)
-
     for item, own in zip(items, effects, strict=True):
         if not own or not own.keys() <= settled:
-            result.append(renamed(item))
+            result.append(with_stand_ins(item, current))
             continue
-        values = {name: renamed(value) for name, value in own.items()}
+        values = {name: with_stand_ins(value, current) for name, value in own.items()}
         for name, value in values.items():
             current[name] = names.fresh(name)
             type_ = c_ast.TypeDecl(current[name], ["const"], None, integers[name].type, item.coord)

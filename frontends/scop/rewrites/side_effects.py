@@ -4,6 +4,7 @@
 
     x[k++] = y[--m];            m--;  x[k] = y[m];  k++;
     out[count[k]++] = x[i];     long position = count[k];  count[k]++;  out[position] = x[i];
+    y[i] = code[k]++;           y[i] = code[k];  code[k]++;
     if (++at >= size) at = 0;   ++at;  if (at >= size) at = 0;
     u = r / (b = d[0]);         b = d[0];  u = r / b;
 
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 
 from pycparser import c_ast
 
+from polysched.frontends.scop.rewrites.usage import changed_names
 from polysched.frontends.scop.source.trees import mapped, names_in, walk
 
 _STEPS = frozenset({"p++", "++", "p--", "--"})
@@ -41,14 +43,17 @@ def with_steps_apart(node: c_ast.Node) -> list[c_ast.Node]:
             | c_ast.Return(expr=c_ast.Node() as init)
         ):
             before, value = _hoisted(init)
-            return [*before, mapped(node, lambda child: value if child is init else child)]
+            changed = mapped(node, lambda child: value if child is init else child)
+            return [*before, *(_split(changed) if isinstance(node, c_ast.Decl) else [changed])]
         case c_ast.Assignment(rvalue=value):
             # The value of `a = b = c` is a statement of its own where it is translated.
             inner = value if isinstance(value, c_ast.Assignment) else None
             before, hoisted = _hoisted(node if inner is None else inner, is_statement=True)
             if inner is not None:
                 hoisted = c_ast.Assignment(node.op, node.lvalue, hoisted, node.coord)
-            return [*before, _split(hoisted)]
+            split = _split(hoisted)
+            whole = split[0] if len(split) == 1 else c_ast.Compound(split, node.coord)
+            return [*before, whole]
     return [node]
 
 
@@ -91,18 +96,24 @@ def _hoisted(
     return before, value
 
 
-def _split(node: c_ast.Assignment) -> c_ast.Node:
+def _split(node: c_ast.Assignment | c_ast.Decl) -> list[c_ast.Node]:
+    """Write the increments in a statement as statements of their own around it."""
     moves = list(_moves(node))
     steps = [n for n in walk(node) if isinstance(n, c_ast.UnaryOp) and n.op in _STEPS]
     if not moves or len(steps) != len(moves):
-        return node  # an increment that is no whole subscript, or may not be evaluated
+        return [node]  # an increment of another form, or one that may not be evaluated
+    subscripts = [n.subscript for n in walk(node) if isinstance(n, c_ast.ArrayRef)]
+    targets = changed_names(node) | {getattr(node, "name", "")}
     before: list[c_ast.Node] = []
     after: list[c_ast.Node] = []
     values: dict[int, c_ast.Node] = {}
     for move in moves:
         values[id(move)] = move.expr
         is_late = move.op.startswith("p")
-        if isinstance(move.expr, c_ast.ID):
+        if isinstance(move.expr, c_ast.ID) or move not in subscripts:
+            # Nothing but the statement itself may change the element between the two.
+            if move not in subscripts and set(names_in(move.expr)[1:]) & targets:
+                return [node]
             (after if is_late else before).append(move)
             continue
         name = _fresh(node, len(before))
@@ -114,14 +125,19 @@ def _split(node: c_ast.Assignment) -> c_ast.Node:
     def replaced(inner: c_ast.Node) -> c_ast.Node:
         return values.get(id(inner)) or mapped(inner, replaced)
 
-    return c_ast.Compound([*before, replaced(node), *after], node.coord)
+    return [*before, replaced(node), *after]
 
 
 def _moves(node: c_ast.Node) -> Iterator[c_ast.UnaryOp]:
-    """Yield the increments that are whole subscripts and always evaluated."""
+    """Yield the increments of whole subscripts and of plain elements that are always evaluated."""
     match node:
         case c_ast.TernaryOp(cond=first) | c_ast.BinaryOp(op="&&" | "||", left=first):
             yield from _moves(first)
+            return
+        case c_ast.ExprList() | c_ast.InitList() | c_ast.UnaryOp(op="sizeof"):
+            return  # commas separate side effects in time
+        case c_ast.UnaryOp(op=operator, expr=own) if operator in _STEPS and _is_plain(own):
+            yield node
             return
         case c_ast.ArrayRef(subscript=c_ast.UnaryOp(op=operator) as move) if operator in _STEPS:
             yield from _moves(node.name)
@@ -129,6 +145,18 @@ def _moves(node: c_ast.Node) -> Iterator[c_ast.UnaryOp]:
             return
     for _, child in node.children():
         yield from _moves(child)
+
+
+def _is_plain(node: c_ast.Node) -> bool:
+    """Whether an element is a name with subscripts that read no other element."""
+    match node:
+        case c_ast.ArrayRef(name=array, subscript=subscript):
+            inside = walk(subscript)
+            kinds = c_ast.ArrayRef | c_ast.StructRef | c_ast.FuncCall | c_ast.UnaryOp
+            return _is_plain(array) and not any(isinstance(one, kinds) for one in inside)
+        case c_ast.UnaryOp(op="*", expr=c_ast.ID()):
+            return True
+    return isinstance(node, c_ast.ID)
 
 
 def _fresh(node: c_ast.Node, number: int) -> str:

@@ -75,7 +75,6 @@ class EntryValue:
 
     Attributes:
         node: the expression in C.
-        dtype: its type.
     """
 
     node: c_ast.Node

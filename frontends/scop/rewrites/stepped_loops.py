@@ -16,9 +16,9 @@ from collections.abc import Collection, Sequence
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.usage import changed_by
+from polysched.frontends.scop.rewrites.usage import may_change
 from polysched.frontends.scop.source.names import Names
-from polysched.frontends.scop.source.trees import loop_start, mapped, names_in, walk
+from polysched.frontends.scop.source.trees import is_zero, loop_start, mapped, names_in, walk
 
 _LEAVING = (c_ast.Break, c_ast.Return, c_ast.Goto, c_ast.Label)
 
@@ -29,9 +29,7 @@ def with_counted_steps(
     """Rewrite the loops of a region that step by a size.
 
     Args:
-        items: the statements.
         sizes: the signed integers from outside the region that it does not change.
-        names: the names that are taken.
     """
     nodes = [node for item in items for node in walk(item)]
     declared = {node.name: node.type for node in nodes if isinstance(node, c_ast.Decl)}
@@ -49,7 +47,7 @@ def with_counted_steps(
         is_inside = isinstance(node.init, c_ast.DeclList) or used.count(name) == names_in(
             node
         ).count(name)
-        changes = any(_changes(inner, name) for inner in walk(node.stmt))
+        changes = any(may_change(inner, name) for inner in walk(node.stmt))
         leaves = any(isinstance(inner, _LEAVING) for inner in walk(node.stmt))
         last = _last(node.cond, name)
         if not _is_signed(type_) or not is_inside or changes or leaves or last is None:
@@ -71,11 +69,11 @@ def _counted(
     coord = node.coord
     by = c_ast.ID(step, coord)
     own = c_ast.ID(names.fresh("t"), coord)
-    distance = last if _is_zero(first) else c_ast.BinaryOp("-", last, first, coord)
+    distance = last if is_zero(first) else c_ast.BinaryOp("-", last, first, coord)
     passed = c_ast.BinaryOp("+", distance, by, coord)
     count = c_ast.BinaryOp("/", passed, by, coord)
     moved: c_ast.Node = c_ast.BinaryOp("*", own, by, coord)
-    if not _is_zero(first):
+    if not is_zero(first):
         moved = c_ast.BinaryOp("+", first, moved, coord)
     long = c_ast.TypeDecl(own.name, [], None, c_ast.IdentifierType(["long"]), coord)
     zero = c_ast.Constant("int", "0", coord)
@@ -121,17 +119,6 @@ def _step(node: c_ast.Node | None) -> tuple[str, str] | None:
         ) if own in (one, other):
             return own, other if own == one else one
     return None
-
-
-def _changes(node: c_ast.Node, name: str) -> bool:
-    target = changed_by(node)
-    is_address = isinstance(node, c_ast.UnaryOp) and node.op == "&"
-    target = node.expr if is_address else target
-    return isinstance(target, c_ast.ID) and bool(target.name == name)
-
-
-def _is_zero(node: c_ast.Node) -> bool:
-    return isinstance(node, c_ast.Constant) and node.value == "0"
 
 
 def _is_signed(type_: c_ast.Node | None) -> bool:

@@ -24,9 +24,9 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.region import Region
 from polysched.frontends.scop.rewrites.size_values import EntryValue, c_text
-from polysched.frontends.scop.rewrites.usage import FILLS, base_name, changed_by
+from polysched.frontends.scop.rewrites.usage import FILLS, base_name, changed_by, may_change
 from polysched.frontends.scop.source.names import Names
-from polysched.frontends.scop.source.trees import loop_start, names_in, walk
+from polysched.frontends.scop.source.trees import is_zero, loop_start, names_in, walk
 from polysched.ir.expr.dtypes import DType, i64
 
 _LEAVING = (c_ast.Break, c_ast.Continue, c_ast.Return, c_ast.Goto, c_ast.Label)
@@ -76,7 +76,7 @@ def _to_the_end(node: c_ast.Node) -> _ToTheEnd | None:
     match cond:
         case c_ast.UnaryOp(op="*", expr=c_ast.ID(name=str(name))):
             step = _last(node.stmt) if isinstance(node, c_ast.While) else node.next
-            moves = [one for one in walk(node) if _changes(one, name)]
+            moves = [one for one in walk(node) if may_change(one, name)]
             start = getattr(node, "init", None)
             begun = name
             match start:
@@ -89,17 +89,17 @@ def _to_the_end(node: c_ast.Node) -> _ToTheEnd | None:
             lvalue=c_ast.ID(name=str(target)) as own,
             rvalue=c_ast.UnaryOp(op="*", expr=c_ast.UnaryOp(op="p++", expr=c_ast.ID() as pointer)),
         ) if isinstance(node, c_ast.While) and target != pointer.name:
-            if [_changes(one, pointer.name) for one in walk(node)].count(True) == 1:
+            if [may_change(one, pointer.name) for one in walk(node)].count(True) == 1:
                 zero = c_ast.Constant("int", "0", node.coord)
                 last = c_ast.Assignment("=", own, zero, node.coord)
                 move = c_ast.UnaryOp("p++", pointer, node.coord)
                 return _ToTheEnd(pointer.name, None, (cond,), (last, move))
         case c_ast.ArrayRef(name=c_ast.ID(name=str(name)), subscript=c_ast.ID() as index):
             start = loop_start(node) if isinstance(node, c_ast.For) else None
-            changed = [one for one in walk(node) if _changes(one, name)]
-            steps = [one for one in walk(node) if _changes(one, index.name)]
+            changed = [one for one in walk(node) if may_change(one, name)]
+            steps = [one for one in walk(node) if may_change(one, index.name)]
             is_set = isinstance(getattr(node, "init", None), c_ast.Assignment)
-            is_first = start is not None and start[0] == index.name and _is_zero(start[1])
+            is_first = start is not None and start[0] == index.name and is_zero(start[1])
             is_counted = is_first and _is_increment(node.next, index.name)
             if is_counted and not changed and len(steps) == 1 + is_set:
                 return _ToTheEnd(name, c_text(cond), index=index)
@@ -140,17 +140,6 @@ def _nonzero(cond: c_ast.Node | None) -> c_ast.Node | None:
 def _last(body: c_ast.Node) -> c_ast.Node:
     """Return the last statement of a body."""
     return body.block_items[-1] if isinstance(body, c_ast.Compound) and body.block_items else body
-
-
-def _is_zero(node: c_ast.Node) -> bool:
-    return isinstance(node, c_ast.Constant) and node.value == "0"
-
-
-def _changes(node: c_ast.Node, name: str) -> bool:
-    target = changed_by(node)
-    is_address = isinstance(node, c_ast.UnaryOp) and node.op == "&"
-    target = node.expr if is_address else target
-    return isinstance(target, c_ast.ID) and bool(target.name == name)
 
 
 def _is_increment(node: c_ast.Node | None, name: str) -> bool:

@@ -27,8 +27,8 @@ class Usage:
         changed: for each name that is itself assigned to, as in ``p++`` or ``p = q``, the first
             such node; ``*p`` and ``p[i]`` do not count.
         in_subscripts: names that occur in the subscripts of elements.
-        set_conditionally: local variables without a first value that an ``if`` in a loop sets, with
-            the loop and the ``if`` inside the scope of the variable.
+        maybe_unset: local variables without a first value that an ``if`` in a loop sets, with the
+            loop and the ``if`` inside the scope of the variable, or whose elements data select.
     """
 
     used: tuple[str, ...]
@@ -37,7 +37,7 @@ class Usage:
     only_first: frozenset[str]
     changed: Mapping[str, c_ast.Node] = field(default_factory=dict)
     in_subscripts: frozenset[str] = frozenset()
-    set_conditionally: frozenset[str] = frozenset()
+    maybe_unset: frozenset[str] = frozenset()
 
 
 def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
@@ -85,7 +85,7 @@ def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
         frozenset(set(used) - beyond_first),
         changed,
         frozenset(in_subscripts),
-        frozenset(_set_conditionally(items, {}, 0, 0)),
+        frozenset(_maybe_unset(items, {}, set(changed), 0, 0)),
     )
 
 
@@ -105,6 +105,19 @@ def changed_by(node: c_ast.Node) -> c_ast.Node | None:
             pointer = target.expr if isinstance(target, c_ast.Cast) else target
             return c_ast.UnaryOp("*", c_ast.ID(pointed_name(pointer), target.coord), target.coord)
     return None
+
+
+def changes(node: c_ast.Node, name: str) -> bool:
+    """Whether a node assigns to a variable itself."""
+    target = changed_by(node)
+    return isinstance(target, c_ast.ID) and bool(target.name == name)
+
+
+def may_change(node: c_ast.Node, name: str) -> bool:
+    """Whether a node assigns to a variable itself, or takes its address."""
+    is_address = isinstance(node, c_ast.UnaryOp) and node.op == "&"
+    target = node.expr if is_address else changed_by(node)
+    return isinstance(target, c_ast.ID) and bool(target.name == name)
 
 
 def changed_names(*blocks: c_ast.Node) -> set[str]:
@@ -155,15 +168,19 @@ def _walk(
             yield from _walk(child, header)
 
 
-def _set_conditionally(
-    nodes: Iterable[c_ast.Node], declared: dict[str, tuple[str, int, int]], loops: int, ifs: int
+def _maybe_unset(
+    nodes: Iterable[c_ast.Node],
+    declared: dict[str, tuple[str, int, int]],
+    data: set[str],
+    loops: int,
+    ifs: int,
 ) -> Iterator[str]:
-    """Yield the variables that an ``if`` in a loop sets.
+    """Yield the variables that an ``if`` in a loop sets, and those whose elements data select.
 
     Args:
-        nodes: the statements.
         declared: for each variable without a first value, and each pointer into one, that variable
             and the numbers of loops and branches around it.
+        data: the variables whose values may be data; more are added.
         loops: the number of loops around the statements.
         ifs: the number of branches around them.
     """
@@ -172,6 +189,14 @@ def _set_conditionally(
             declared[node.name] = node.name, loops, ifs
         elif isinstance(node, c_ast.Decl) and pointed_name(node.init) in declared:
             declared[node.name] = declared[pointed_name(node.init)]
+        elif isinstance(node, c_ast.Decl) and _reads_data(node.init, data):
+            data.add(node.name)
+        elif (
+            isinstance(node, c_ast.ArrayRef)
+            and base_name(node) in declared
+            and _reads_data(node.subscript, data)
+        ):
+            yield declared[base_name(node)][0]
         target = changed_by(node)
         if target is not None and base_name(target) in declared:
             name, *around = declared[base_name(target)]
@@ -180,7 +205,15 @@ def _set_conditionally(
         children = (child for _, child in node.children())
         inner = dict(declared) if isinstance(node, c_ast.Compound | c_ast.For) else declared
         is_loop, is_if = isinstance(node, LOOPS), isinstance(node, c_ast.If)
-        yield from _set_conditionally(children, inner, loops + is_loop, ifs + is_if)
+        yield from _maybe_unset(children, inner, data, loops + is_loop, ifs + is_if)
+
+
+def _reads_data(node: c_ast.Node, data: set[str]) -> bool:
+    kinds = c_ast.ArrayRef | c_ast.StructRef
+    return any(
+        isinstance(one, kinds) or (isinstance(one, c_ast.ID) and one.name in data)
+        for one in walk(node)
+    )
 
 
 def _beyond_first(node: c_ast.Node) -> Iterator[str]:

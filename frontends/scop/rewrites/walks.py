@@ -35,6 +35,7 @@ from polysched.frontends.scop.rewrites.usage import (
     base_name,
     changed_by,
     changed_names,
+    changes,
     declared_names,
 )
 from polysched.frontends.scop.source.trees import (
@@ -80,7 +81,7 @@ def _subscript_counters(items: Sequence[c_ast.Node]) -> Iterator[tuple[str, c_as
         words = set(getattr(getattr(node.type, "type", None), "names", ()))
         is_number = isinstance(node.type, c_ast.TypeDecl) and node.init is not None
         is_number &= words <= _EXACT and (bool(words & _WIDE) or "unsigned" not in words)
-        moves = [move for move in nodes if _moves(move, node.name)]
+        moves = [move for move in nodes if changes(move, node.name)]
         is_counted = bool(moves) and all(getattr(move, "op", "") in _MOVES for move in moves)
         is_single = names.count(node.name) == 1 and node.name not in loops
         if is_number and is_single and is_counted and node.name in used:
@@ -91,13 +92,12 @@ def without_walks(items: Sequence[c_ast.Node], pointers: Collection[str]) -> tup
     """Rewrite the pointers of a function body that walk.
 
     Args:
-        items: the statements.
         pointers: the parameters that are pointers.
     """
     result = tuple(items)
     local = local_pointers(items)
     for name in dict.fromkeys([*pointers, *local]):
-        moved = any(_moves(node, name) for item in result for node in walk(item))
+        moved = any(changes(node, name) for item in result for node in walk(item))
         if moved and local.count(name) + (name in pointers) == 1:
             for rewritten in (_walked, with_counter, _walked_anywhere):
                 with contextlib.suppress(NotUnderstoodError):
@@ -135,11 +135,6 @@ def moves_in(items: Sequence[c_ast.Node], pointers: Collection[str]) -> list[c_a
     ]
 
 
-def _moves(node: c_ast.Node, name: str) -> bool:
-    target = changed_by(node)
-    return isinstance(target, c_ast.ID) and target.name == name
-
-
 @dataclass(frozen=True)
 class _Offset:
     """Distance from the start of the walk, valid inside certain loops only.
@@ -148,11 +143,13 @@ class _Offset:
         value: the distance.
         inside: the loops.
         anywhere: the distance that is valid anywhere; None for `value`.
+        is_lost: whether the distance has no expression, so that the variable cannot be used.
     """
 
     value: c_ast.Node
     inside: frozenset[int] = frozenset()
     anywhere: c_ast.Node | None = None
+    is_lost: bool = False
 
     @property
     def exact(self) -> c_ast.Node:
@@ -180,7 +177,6 @@ class _Walk:
     """Rewriting of one pointer, or of an integer of a type.
 
     Attributes:
-        name: the variable.
         type_: the type of an integer.
         is_read_anywhere: whether a pointer may be read outside the loops that move it.
     """
@@ -207,9 +203,11 @@ class _Walk:
             return node, _Offset(ZERO)
         if self.name not in names_in(node):
             return node, offset
-        if not any(_moves(inner, self.name) for inner in walk(node)):
+        if offset.is_lost:
+            raise NotUnderstoodError
+        if not any(changes(inner, self.name) for inner in walk(node)):
             return self.read(node, offset, loops), offset
-        if _moves(node, self.name):
+        if changes(node, self.name):
             return None, offset.plus(self.distance(node))
         match node:
             case c_ast.Compound(block_items=items):
@@ -226,9 +224,9 @@ class _Walk:
     def branch(
         self, node: c_ast.If, offset: _Offset, loops: tuple[int, ...]
     ) -> tuple[c_ast.Node, _Offset]:
-        """Rewrite an ``if`` whose branches move the pointer by the same distance."""
+        """Rewrite an ``if``; branches that move the pointer by different distances lose it."""
         cond = node.cond
-        if any(_moves(inner, self.name) for inner in walk(cond)):
+        if any(changes(inner, self.name) for inner in walk(cond)):
             cond, offset = self.moving(cond, offset, loops)
         elif self.name in names_in(cond):
             cond = self.read(cond, offset, loops)
@@ -242,9 +240,9 @@ class _Walk:
                 changed, after = self.items((side,), offset, loops)
                 sides.append(c_ast.Compound(list(changed), side.coord))
                 ends.append(after)
-        if len({(c_text(end.value), c_text(end.exact), end.inside) for end in ends}) != 1:
-            raise NotUnderstoodError
-        return c_ast.If(cond, *sides, node.coord), ends[0]
+        texts = {(c_text(one.value), c_text(one.exact), one.inside, one.is_lost) for one in ends}
+        after = ends[0] if len(texts) == 1 else _Offset(ZERO, is_lost=True)
+        return c_ast.If(cond, *sides, node.coord), after
 
     def distance(self, move: c_ast.Node) -> c_ast.Node:
         """Return the number of elements by which a statement moves the pointer."""
@@ -264,7 +262,7 @@ class _Walk:
         self, node: c_ast.Node, offset: _Offset, loops: tuple[int, ...]
     ) -> tuple[c_ast.Node, _Offset]:
         """Rewrite a statement with one ``*p++`` in it, which is always evaluated."""
-        moves = [inner for inner in _evaluated(node) if _moves(inner, self.name)]
+        moves = [inner for inner in _evaluated(node) if changes(inner, self.name)]
         if len(moves) != 1 or names_in(node).count(self.name) != 1:
             raise NotUnderstoodError
         (move,) = moves
@@ -330,13 +328,15 @@ class _Walk:
             inner, _ = self.statement(body, _Offset(ZERO), (*loops, id(node)))
             return c_ast.For(node.init, node.cond, moves, inner, node.coord), offset
         steps = moves.exprs if isinstance(moves, c_ast.ExprList) else [moves] if moves else []
-        own = [step for step in steps if _moves(step, self.name)]
+        own = [step for step in steps if changes(step, self.name)]
         others = [step for step in steps if step not in own]
         variable, done, count = counted(node, others)
         block = c_ast.Compound([body, *own], body.coord)
         changed = changed_names(block)
         inner_loops = tuple(id(inner) for inner in walk(node) if isinstance(inner, c_ast.For))
         _, passed = self.statement(block, _Offset(ZERO), loops + inner_loops)
+        if passed.is_lost:
+            raise NotUnderstoodError
         used = {*names_in(passed.value), *names_in(count)}
         declared = declared_names(block)
         if used & (changed | declared | {variable}):

@@ -65,9 +65,7 @@ class ParsedSource:
     """Syntax tree of a C source text, with the source positions of its nodes.
 
     Attributes:
-        source: the text.
         tree: the tree of the top-level items that were parsed.
-        source_map: the positions.
         skipped: the functions that were not parsed because the text after them does not need them.
         refused: the functions that cannot be parsed, each with the reason.
     """
@@ -85,13 +83,9 @@ def parse(
     """Parse the part of a C source text that its functions need.
 
     Args:
-        source: the text.
         function: the function to translate; None for those with scop regions, or else for all.
         skips_refused: leave out functions that are not C as the parser knows it; `refused` holds
             the reasons.
-
-    Raises:
-        FrontendError: the text is not C, is nested too deeply, or a scop region is not closed.
     """
     _require_shallow(source)
     _require_closed_regions(source)

@@ -47,11 +47,7 @@ class Shape:
 
 
 def pragma_of(node: c_ast.Node, source_map: SourceMap) -> tuple[str, str] | None:
-    """Split a polysched pragma into its kind and the text after it; None for any other node.
-
-    Raises:
-        FrontendError: the kind is unknown.
-    """
+    """Split a polysched pragma into its kind and the text after it; None for any other node."""
     if not isinstance(node, c_ast.Pragma):
         return None
     words = node.string.split(None, 2)
@@ -64,11 +60,7 @@ def pragma_of(node: c_ast.Node, source_map: SourceMap) -> tuple[str, str] | None
 
 
 def pragmas_of(parsed: ParsedSource, function: c_ast.FuncDef) -> Pragmas:
-    """Collect the pragmas of a function and those at file scope.
-
-    Raises:
-        FrontendError: a pragma is malformed, or declares a shape twice.
-    """
+    """Collect the pragmas of a function and those at file scope."""
     shapes: dict[str, Shape] = {}
     assumptions = []
     fp_contract = False

@@ -134,11 +134,7 @@ def read_source(path: Path, options: Sequence[str] = ()) -> SourceText:
     """Read and preprocess a C file.
 
     Args:
-        path: the file.
         options: options of the preprocessor, such as ``-DN=100``, beside those in ``CPPFLAGS``.
-
-    Raises:
-        FrontendError: the file cannot be read, is not UTF-8 text, or fails to preprocess.
     """
     try:
         content = path.read_bytes()
@@ -162,12 +158,8 @@ def source_text(text: str, path: str, *, preprocessed: str | None = None) -> Sou
     """Prepare C text for the parser.
 
     Args:
-        text: the text of the file.
         path: the file name that messages show.
         preprocessed: the output of the preprocessor; None if the text needs none.
-
-    Raises:
-        FrontendError: the text is too large, or a comment does not end.
     """
     original = _split(text)
     lines, origins = _own_lines(text if preprocessed is None else preprocessed, path)

@@ -110,3 +110,15 @@ def loop_start(node: c_ast.For) -> tuple[str, c_ast.Node] | None:
             return name, first
         case _:
             return None
+
+
+def is_zero(node: c_ast.Node) -> bool:
+    """Whether a node is the literal 0."""
+    return isinstance(node, c_ast.Constant) and node.value == "0"
+
+
+def with_stand_ins(node: c_ast.Node, names: Mapping[str, str]) -> c_ast.Node:
+    """Replace variables by others; messages show the variables of the source."""
+    if isinstance(node, c_ast.ID):
+        return StandIn(names[node.name], node) if node.name in names else node
+    return mapped(node, lambda child: with_stand_ins(child, names))

@@ -70,11 +70,7 @@ def _certain(scope: Scope) -> Iterator[LoggedAccess]:
 
 
 def _condition(scope: Scope, context: isl.Set, outside: isl.Set, access: LoggedAccess) -> isl.Set:
-    """Return a simple condition on the sizes under which an access is inside its array.
-
-    Raises:
-        ValueError: there is none.
-    """
+    """Return a simple condition on the sizes under which an access is inside its array."""
     with contextlib.suppress(ValueError):
         return _simple_condition(scope, context, outside.params(), access.domain.params())
     # Without divisions more sizes are excluded than need be.

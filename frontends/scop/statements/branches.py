@@ -18,11 +18,7 @@ _JOINING = frozenset({"&&", "||"})
 
 
 def require_no_null_check(scope: Scope, node: c_ast.Node) -> None:
-    """Check that no operand of a condition asks whether a pointer is null.
-
-    Raises:
-        FrontendError: one does.
-    """
+    """Check that no operand of a condition asks whether a pointer is null."""
     match node:
         case c_ast.BinaryOp(op="&&" | "||" | "==" | "!=", left=left, right=right):
             require_no_null_check(scope, left)

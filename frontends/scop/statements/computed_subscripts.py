@@ -11,14 +11,16 @@ checked at run time.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
+import islpy as isl
 from pycparser import c_ast
 
-from polysched.errors import FrontendError
-from polysched.frontends.scop.affine.bindings import ArrayBinding
+from polysched.errors import FrontendError, KernelError
+from polysched.frontends.scop.affine.bindings import ArrayBinding, IntegerBinding
 from polysched.frontends.scop.affine.expressions import affine
-from polysched.frontends.scop.affine.linearized import polynomial_value
+from polysched.frontends.scop.affine.linearized import NO_OFFSET, polynomial_value
 from polysched.frontends.scop.affine.rows import RowBinding
 from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.affine.subscripts import data_subscript
@@ -26,7 +28,10 @@ from polysched.frontends.scop.declare.shapes import UNKNOWN
 from polysched.frontends.scop.rewrites.usage import base_name
 from polysched.frontends.scop.source.trees import StandIn, mapped, walk
 from polysched.frontends.scop.statements.values import Values, c_type_of
-from polysched.ir.core.data_dependent import ABSENT
+from polysched.frontends.scop.types.polynomials import polynomial_of
+from polysched.ir.core.data_dependent import ABSENT, may_relation
+from polysched.ir.core.limits import limited
+from polysched.ir.expr.dtypes import i64
 from polysched.ir.expr.expressions import Expression
 
 
@@ -46,8 +51,6 @@ def with_index_variables(
     holds.
 
     Args:
-        scope: the visible names.
-        node: an expression.
         declare: declares an index variable in front of the statement.
         guards: the number of conditions on data that the statement depends on.
     """
@@ -69,12 +72,13 @@ def with_index_variables(
         changed = mapped(inner, lambda child: replaced(child, condition))
         if not isinstance(changed, c_ast.ArrayRef):
             return changed
-        subscript, extent = changed.subscript, _extent(scope, changed)
+        element = _from_the_start(scope, changed)
+        subscript, extent = element.subscript, _extent(scope, element)
         is_optional = bool(guards) or condition is not None
         if (
             extent is None
             or not _is_integer(scope, subscript)
-            or not _needs_variable(scope, changed, extent[1], is_optional=is_optional)
+            or not _needs_variable(scope, element, *extent, is_optional=is_optional)
         ):
             return changed
         if condition is not None:
@@ -82,9 +86,23 @@ def with_index_variables(
             absent = c_ast.UnaryOp("-", number, subscript.coord)
             subscript = c_ast.TernaryOp(condition, subscript, absent, subscript.coord)
         name = declare(subscript, extent[0], is_optional=is_optional)
-        return c_ast.ArrayRef(changed.name, StandIn(name, changed.subscript), changed.coord)
+        return c_ast.ArrayRef(element.name, StandIn(name, changed.subscript), changed.coord)
 
     return replaced(node, None)
+
+
+def _from_the_start(scope: Scope, node: c_ast.ArrayRef) -> c_ast.ArrayRef:
+    """Return an element after a pointer into an array as an element of the array itself."""
+    binding = scope.find(node.name.name) if isinstance(node.name, c_ast.ID) else None
+    if not isinstance(binding, RowBinding) or binding.prefix or binding.rank != 1:
+        return node
+    array, offset = (f"{part} of {node.name.name}" for part in ("array", "offset"))
+    scope.bind(array, replace(binding, offset=NO_OFFSET))
+    is_affine = all(len(monomial) < 2 for monomial in polynomial_of(binding.offset))
+    scope.bind(offset, IntegerBinding(binding.offset, i64, is_affine))
+    names = [StandIn(name, node.name) for name in (array, offset)]
+    subscript = c_ast.BinaryOp("+", names[1], node.subscript, node.subscript.coord)
+    return c_ast.ArrayRef(names[0], subscript, node.coord)
 
 
 def _both(first: c_ast.Node | None, second: c_ast.Node) -> c_ast.Node:
@@ -100,7 +118,7 @@ def _extent(scope: Scope, node: c_ast.ArrayRef) -> tuple[Expression, bool] | Non
     binding = scope.find(base_name(node))
     if not isinstance(binding, ArrayBinding) or not binding.rank:
         return None
-    if isinstance(binding, RowBinding):
+    if isinstance(binding, RowBinding) and (binding.prefix or binding.offset != NO_OFFSET):
         return None  # a pointer into a row may pass the end of the row
     position = -1
     array: c_ast.Node = node
@@ -141,15 +159,27 @@ def _is_affine(scope: Scope, node: c_ast.Node, *, is_flat: bool) -> bool:
 
 
 def _needs_variable(
-    scope: Scope, node: c_ast.ArrayRef, is_flat: bool, *, is_optional: bool
+    scope: Scope, node: c_ast.ArrayRef, extent: Expression, is_flat: bool, *, is_optional: bool
 ) -> bool:
-    """Whether a subscript is neither affine nor a sum with elements of index arrays."""
+    """Whether a subscript is neither affine nor a sum with index arrays that stays inside."""
     if _is_affine(scope, node.subscript, is_flat=is_flat):
         return False
     if is_optional:
         return True
     with scope.not_evaluated():
         try:
-            return data_subscript(scope, node.subscript) is None
+            value = data_subscript(scope, node.subscript)
         except FrontendError:
             return False  # refused where it is translated
+    return value is None or not (extent == UNKNOWN or _is_inside(scope, value, extent))
+
+
+def _is_inside(scope: Scope, value: Expression, extent: Expression) -> bool:
+    """Whether any elements of the index arrays keep a subscript inside its dimension."""
+    try:
+        with limited(KernelError, "the subscript is too intricate"):
+            values = may_relation(scope.instances(), (value, value - extent)).range()
+            least, most = values.dim_min_val(0), values.dim_max_val(1)
+            return least.is_nonneg() and most.is_neg() and most.is_int()
+    except (KernelError, isl.Error):
+        return False

@@ -33,11 +33,7 @@ from polysched.ir.expr.functions import maximum
 
 
 def inferred_shapes(scope: Scope) -> Shapes:
-    """Infer the shapes of the arrays that a draft translation has accessed.
-
-    Raises:
-        FrontendError: an array has no shape that the accesses imply.
-    """
+    """Infer the shapes of the arrays that a draft translation has accessed."""
     by_array: dict[str, list[LoggedAccess]] = {}
     for access in scope.accesses:
         if access.binding.is_draft:
@@ -79,6 +75,8 @@ def _shape(
     if accesses[0].binding.is_flat:
         strides = _strides(scope, name, accesses)
         inner = _row_lengths(scope, name, accesses, strides)
+        if inner and not isinstance(bound, Constant):
+            return InferredShape((UNKNOWN,), guarded=True)
         rows = [(access, _row(scope, access, name, strides)) for access in accesses]
     else:
         inner = accesses[0].binding.array.shape[1:]
@@ -95,19 +93,22 @@ def _shape(
     return InferredShape((maximum(outer, bound) if led else outer, *inner), guarded=True)
 
 
-def _bound(accesses: list[LoggedAccess]) -> Constant:
-    """Return a literal above all subscripts; `UNKNOWN` if data do not bound a subscript."""
-    largest = 0
-    for access in accesses:
-        try:
-            with limited(KernelError, "the subscripts are too intricate"):
-                reached = may_relation(access.domain, access.subscripts[:1]).range().dim_max_val(0)
-        except (KernelError, isl.Error):
-            return UNKNOWN
-        if not reached.is_int():
-            return UNKNOWN
-        largest = max(largest, reached.to_python() + 1)
-    return Constant(min(largest, UNKNOWN_EXTENT))
+def _bound(accesses: list[LoggedAccess]) -> Expression:
+    """Return an extent above all subscripts; `UNKNOWN` if data do not bound a subscript."""
+    if not accesses:
+        return Constant(0)
+    try:
+        with limited(KernelError, "the subscripts are too intricate"):
+            reached = reduce(
+                isl.Set.union,
+                (may_relation(one.domain, (one.subscripts[0] + 1,)).range() for one in accesses),
+            )
+            largest = reached.dim_max_val(0)
+            if largest.is_int():
+                return Constant(min(max(largest.to_python(), 0), UNKNOWN_EXTENT))
+            return _as_maximum(reached.coalesce().dim_max(0).coalesce())
+    except (KernelError, isl.Error):
+        return UNKNOWN
 
 
 def _strides(

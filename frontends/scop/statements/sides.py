@@ -68,7 +68,6 @@ class Branches(ABC):
         """Declare a variable that holds a subscript below an extent; return its name in C.
 
         Args:
-            node: the subscript.
             extent: the extent of its dimension.
             is_optional: whether there is an element only where the enclosing conditions hold.
         """

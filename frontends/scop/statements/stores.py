@@ -41,10 +41,7 @@ class Store:
     """Assignment to one element.
 
     Attributes:
-        node: the assignment in the syntax tree.
-        target: the element.
         operator: the operator before the ``=``, or empty.
-        value: the right side.
         label: the C label, which names the kernel statement.
         order: the order policy if the statement is a reduction.
         guard: the condition on data under which the assignment takes effect.
@@ -63,11 +60,7 @@ class Store:
 
 
 def stored(store: Store, values: Values, own: Load) -> Expression:
-    """Translate the value of an element after an assignment; `own` is its value before.
-
-    Raises:
-        FrontendError: the right side is not supported in kernels.
-    """
+    """Translate the value of an element after an assignment; `own` is its value before."""
     dtype = own.type
     if store.operator in SHIFTS:
         result = values.shifted(store.node, store.operator, own, store.value)

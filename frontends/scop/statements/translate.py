@@ -36,7 +36,7 @@ from polysched.frontends.scop.statements.values import (
     converted,
     selected,
 )
-from polysched.frontends.scop.types.c_types import CType, declared_type
+from polysched.frontends.scop.types.c_types import CType, declared_type, type_range
 from polysched.ir.core.data_dependent import ABSENT
 from polysched.ir.core.kernel import Order
 from polysched.ir.expr.dtypes import DType, i64
@@ -66,11 +66,7 @@ class Statements(Branches):
     """Translator of the statements of a region."""
 
     def declare_all(self, nodes: tuple[c_ast.Node, ...]) -> None:
-        """Declare statements in a new block.
-
-        Raises:
-            FrontendError: a statement is not supported in kernels.
-        """
+        """Declare statements in a new block."""
         with self.scope.block():
             order: Order | None = None
             for node in nodes:
@@ -82,11 +78,7 @@ class Statements(Branches):
                     order = None
 
     def declare_tables(self, nodes: Iterable[c_ast.Decl]) -> None:
-        """Declare the constant arrays from outside the region, in the current block.
-
-        Raises:
-            FrontendError: an initializer is not supported in kernels.
-        """
+        """Declare the constant arrays from outside the region, in the current block."""
         for node in nodes:
             self._declaration(node)
 
@@ -299,7 +291,7 @@ class Statements(Branches):
     def _local_number(self, node: c_ast.Decl, dtype: DType) -> None:
         name = self._local(node, dtype, ())
         init = node.init
-        if init is None and node.name in self.usage.set_conditionally:
+        if init is None and node.name in self.usage.maybe_unset:
             # An assignment that a condition on data skips keeps the value before it.
             init = c_ast.Constant("int", "0", node.coord)
         if init is not None:
@@ -316,8 +308,8 @@ class Statements(Branches):
                 raise self.scope.error(node, f"the extent of '{node.name}' is not declared")
             extents.append(affine(self.scope, dim).value)
         assert ctype.dtype is not None
-        self._local(node, ctype.dtype, tuple(extents))
-        is_set = node.init is None and node.name in self.usage.set_conditionally
+        self._local(node, ctype.dtype, tuple(extents), self._range(node, ctype))
+        is_set = node.init is None and node.name in self.usage.maybe_unset
         numbers = [int(extent.value) for extent in extents if isinstance(extent, Constant)]
         is_small = len(numbers) == len(extents) and prod(numbers) <= MOST_FILLED
         # An assignment that a condition on data skips keeps the element before it.
@@ -334,12 +326,33 @@ class Statements(Branches):
         assert isinstance(binding, ArrayBinding)
         self.scope.bind(node.name, replace(binding, is_const=ctype.is_const))
 
-    def _local(self, node: c_ast.Decl, dtype: DType, extents: tuple[Expression, ...]) -> str:
+    def _range(self, node: c_ast.Decl, ctype: CType) -> tuple[int, int] | None:
+        """Return the range of a constant table of integers; None for any other array."""
+        if not is_table(node) or ctype.dtype is None or not ctype.dtype.is_integer:
+            return None
+        try:
+            numbers = [
+                affine(self.scope, value).number
+                for _, value in initial_values(self.scope, node, ctype)
+            ]
+        except FrontendError:
+            return None
+        least, greatest = type_range(ctype.dtype)
+        known = [one for one in numbers if one is not None and least <= one <= greatest]
+        return (min(known), max(known) + 1) if known and len(known) == len(numbers) else None
+
+    def _local(
+        self,
+        node: c_ast.Decl,
+        dtype: DType,
+        extents: tuple[Expression, ...],
+        values: tuple[int, int] | None = None,
+    ) -> str:
         """Declare a temporary for a local variable; return its name in the kernel."""
         name = self.arrays.fresh(node.name, self.scope.indices)
         location = self.scope.source_map.location(node)
         with self.reported(node), self.build.located(location):
-            handle = self.build.temporary(name, dtype, extents)
+            handle = self.build.temporary(name, dtype, extents, values=values)
         binding = ArrayBinding(handle, guards=len(self.guards), is_object=True)
         self.scope.bind(node.name, binding)
         return name

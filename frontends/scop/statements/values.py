@@ -51,7 +51,6 @@ class Values:
     """Translator of C expressions in one statement.
 
     Attributes:
-        scope: the visible names.
         decisions: truth values of the conditions that the statement is split by.
     """
 
@@ -187,11 +186,7 @@ class Values:
     def combined(
         self, node: c_ast.Node, symbol: str, left: Expression, right: Expression
     ) -> Expression:
-        """Combine two values by a C operator, after C's usual arithmetic conversions.
-
-        Raises:
-            FrontendError: the operator does not apply to the operands' type.
-        """
+        """Combine two values by a C operator, after C's usual arithmetic conversions."""
         if symbol in ("&", "|") and _own_type(left) == _own_type(right) == boolean:
             return left & right if symbol == "&" else left | right
         dtype = common_type(c_type_of(left), c_type_of(right))

@@ -66,13 +66,7 @@ def declared_type(
     """Return the type of a declaration.
 
     Args:
-        node: the type in the syntax tree.
-        typedefs: the visible typedefs.
-        source_map: source positions, for messages.
         at: the declaration that messages underline.
-
-    Raises:
-        FrontendError: the type is not supported.
     """
     match node:
         case c_ast.TypeDecl(type=inner, quals=quals):

@@ -17,8 +17,6 @@ class MathFunction:
     """Math function.
 
     Attributes:
-        operator: the operator of the IR.
-        operands: the number of operands.
         dtype: the type of the operands, after conversion, and of the operator's value.
         result: the type that the value is converted to; None if it keeps its type.
     """

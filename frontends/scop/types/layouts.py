@@ -38,6 +38,7 @@ class Member:
         offset: its distance from the start of the struct, in bytes.
         dims: the extents of the arrays around it, outermost first.
         steps: the distances of consecutive elements of these arrays, in bytes.
+        ranks: the number of these arrays that each name in the path declares.
     """
 
     path: tuple[str, ...]
@@ -46,6 +47,14 @@ class Member:
     offset: int
     dims: tuple[int, ...] = ()
     steps: tuple[int, ...] = ()
+    ranks: tuple[int, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The path in C, to the first element of every array of structs."""
+        *ranks, _ = self.ranks
+        outer = zip(self.path[:-1], ranks, strict=True)
+        return "".join(f"{name}{'[0]' * rank}." for name, rank in outer) + self.path[-1]
 
     @property
     def is_pointer(self) -> bool:
@@ -63,12 +72,7 @@ class Layout:
 
 
 class Layouts:
-    """Finds the structs that types name.
-
-    Args:
-        parsed: the file.
-        typedefs: the visible typedefs.
-    """
+    """Finds the structs that types name."""
 
     def __init__(self, parsed: ParsedSource, typedefs: Typedefs) -> None:
         self._source_map, self._typedefs = parsed.source_map, typedefs
@@ -92,9 +96,6 @@ class Layouts:
     def member_type(self, type_: c_ast.Node, path: tuple[str, ...]) -> CType | None:
         """Return the type of a member of the struct that a type is or points to; None if it has
         none of this path that is a number, or an array or pointer of numbers.
-
-        Raises:
-            FrontendError: as for `layout`.
         """
         inner = type_.type if isinstance(type_, c_ast.PtrDecl) else type_
         struct = self.struct(inner)
@@ -122,10 +123,8 @@ class Layouts:
             inner, size, least = self._member(node.type, at)
             offset = -(-end // least) * least
             members += [
-                replace(one, path=(*((node.name,) if node.name else ()), *one.path),
-                        offset=offset + one.offset)
-                for one in inner
-            ]  # fmt: skip
+                _named(replace(one, offset=offset + one.offset), node.name) for one in inner
+            ]
             end, alignment = offset + size, max(alignment, least)
         return Layout(tuple(members), -(-end // alignment) * alignment, alignment)
 
@@ -174,6 +173,14 @@ class Layouts:
             return members, _POINTER_BYTES, _POINTER_BYTES
         assert ctype.dtype is not None
         return [Member((), type_, ctype, 0)], ctype.dtype.bytes, ctype.dtype.bytes
+
+
+def _named(member: Member, name: str | None) -> Member:
+    """Return a member under the name of a member around it; anonymous structs have none."""
+    if name is None:
+        return member
+    rank = len(member.dims) - sum(member.ranks)
+    return replace(member, path=(name, *member.path), ranks=(rank, *member.ranks))
 
 
 def _structs(node: c_ast.Node) -> Iterator[c_ast.Struct]:

@@ -18,11 +18,7 @@ _INTEGER = re.compile(r"(0[xX][\da-fA-F]+|0[bB][01]+|\d+)([uUlL]*)$")
 
 
 def literal(node: c_ast.Constant, source_map: SourceMap) -> Constant:
-    """Translate a literal to a constant of its C type.
-
-    Raises:
-        FrontendError: the literal is a string, a long double, or does not fit any type.
-    """
+    """Translate a literal to a constant of its C type."""
     text: str = node.value
     if node.type == "char" and text.startswith("'"):
         return Constant(_character(node, text[1:-1], source_map), i32)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import mul
 
 from pycparser import c_ast
 
@@ -40,11 +42,14 @@ class MemberPlace:
         return f"({self.base} ? {self.text} : 0)" if self.is_pointer else self.text
 
     @property
-    def strides(self) -> tuple[int, ...]:
-        """The distances between consecutive elements of each dimension, in elements."""
+    def strides(self) -> tuple[int, ...] | None:
+        """The distances of the elements along each dimension; None if nothing lies between them."""
         steps = (*((self.size,) if self.is_indexed else ()), *self.member.steps)
         dtype = self.member.type.dtype
         assert dtype is not None
+        dense = accumulate(reversed(self.member.dims), mul, initial=dtype.bytes)
+        if not self.is_indexed and [*reversed(steps)] == [*dense][: len(steps)]:
+            return None
         return tuple(step // dtype.bytes for step in steps)
 
 

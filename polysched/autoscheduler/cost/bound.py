@@ -28,8 +28,8 @@ def least_cycles(
     """Return cycles that no schedule of a program is predicted to beat.
 
     Args:
-        apart: whether the program's nests stay one after the other, each with its own traffic, and
-            its temporaries in memory.
+        apart: whether the bound holds only for schedules that do not fuse nests: each nest then
+            has its own traffic, and temporaries between nests pass through memory.
     """
     facts = {name: statement_facts(program, name, sizes) for name in program.tree.statements}
     if not apart:

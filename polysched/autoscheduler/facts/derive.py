@@ -179,9 +179,7 @@ def _partial(reached: isl.Set, position: int, trip: float) -> float:
 
 
 def _linked(
-    reached: isl.Set,
-    loops: tuple[str, ...],
-    indices: Mapping[str, Form],
+    reached: isl.Set, loops: tuple[str, ...], indices: Mapping[str, Form]
 ) -> dict[str, frozenset[str]]:
     """Return the loops that share a bound with each loop, except the parts of one split."""
     together = [set(form[0]) for form in indices.values() if form[0] is not None]

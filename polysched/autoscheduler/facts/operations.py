@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from polysched.ir.core.kernel import Role, Statement
 from polysched.ir.core.narrow_types import NarrowTypes, narrow_types
 from polysched.ir.core.tree import path
-from polysched.ir.expr.expressions import Cast, Constant, Expression, Index, Load, Operation
+from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Operation
 from polysched.ir.expr.operators import COMPARISONS, LOGICAL, PSEUDO_EXTREMA, RECIPROCALS, Operator
-from polysched.ir.expr.traversal import children, loads, walk
+from polysched.ir.expr.traversal import children, index_names, loads, walk
 from polysched.ir.expr.value_ranges import Write
 from polysched.ir.isl.shared_results import remembered
 from polysched.schedule.core.program import Program, largest_extent
@@ -200,12 +200,8 @@ def _shared_factors(
                     and factor.operator is Operator.DIVIDE
                     and isinstance(factor.operands[0], Constant)
                 )
-                if is_reciprocal and not _uses(factor, statement.indices[-1:]):
+                if is_reciprocal and not {*statement.indices[-1:]} & {*index_names(factor)}:
                     yield factor
-
-
-def _uses(value: Expression, indices: tuple[str, ...]) -> bool:
-    return any(isinstance(node, Index) and node.name in indices for node in walk(value))
 
 
 def _is_short(node: Operation) -> bool:

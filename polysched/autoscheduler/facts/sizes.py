@@ -36,9 +36,7 @@ LARGEST_ARRAY = 2**26
 
 
 def model_sizes(
-    kernel: Kernel,
-    given: Mapping[str, int] | None,
-    assumptions: tuple[int, ...] = ASSUMED_SIZES,
+    kernel: Kernel, given: Mapping[str, int] | None, assumptions: tuple[int, ...] = ASSUMED_SIZES
 ) -> dict[str, int]:
     """Return a value for each parameter: the given one, else the legal one nearest to the default.
 

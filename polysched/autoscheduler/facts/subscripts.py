@@ -12,7 +12,7 @@ import islpy as isl
 from polysched.ir.core.kernel import Access, Statement, access_relation
 from polysched.ir.expr.expressions import Index
 from polysched.ir.expr.linear import linear_form
-from polysched.ir.expr.traversal import walk
+from polysched.ir.expr.traversal import index_names
 from polysched.ir.isl.extrema import as_int
 
 
@@ -123,9 +123,8 @@ def subscript_by_loop(
             for loop, change in by_loop.items():
                 add_change(changes, loop, coefficient * change)
         elif not form.is_affine:
-            names = {node.name for node in walk(atom) if isinstance(node, Index)}
             for loop in loops:
-                if any(_depends(indices[name], loop) for name in names):
+                if any(_depends(indices[name], loop) for name in index_names(atom)):
                     changes[loop] = None
     return changes, constant
 

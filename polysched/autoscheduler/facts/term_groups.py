@@ -26,7 +26,6 @@ class TermGroup:
 
     Attributes:
         loop: the loop over the terms.
-        form: the instruction.
     """
 
     loop: str

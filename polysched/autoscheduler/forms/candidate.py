@@ -32,7 +32,6 @@ class Decision:
     """Steps that belong together, and the reason for them.
 
     Attributes:
-        steps: the steps, in order.
         statements: the statements that they are for.
         reason: one sentence with the numbers that decided.
     """
@@ -73,7 +72,6 @@ class Proposal:
     """Steps that a recipe proposes for one nest.
 
     Attributes:
-        steps: the steps, in order.
         reason: one sentence with the numbers that decided.
         cycles: the cost of the nest that the recipe has derived from facts; 0 if it has not.
     """
@@ -94,7 +92,6 @@ class Candidate:
     Attributes:
         schedule: the schedule, not yet proved.
         decisions: the decisions, in the order of their steps, after the steps of the start.
-        costs: the predicted cost of each statement.
     """
 
     schedule: Schedule

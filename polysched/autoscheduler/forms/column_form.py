@@ -21,7 +21,7 @@ from polysched.autoscheduler.forms.alignment import aligned
 from polysched.autoscheduler.forms.candidate import Decision
 from polysched.autoscheduler.forms.legal import applied, keeps_order
 from polysched.autoscheduler.forms.nests import Nest, fresh_names, inner_nests, outer_nests
-from polysched.ir.core.tree import Leaf, Loop, LoopKind, Sequence, loops
+from polysched.ir.core.tree import Leaf, Loop, Sequence
 from polysched.legality.checks.order import demanded
 from polysched.machine.description import Machine
 from polysched.schedule.core.program import find_loop
@@ -91,10 +91,7 @@ def _column_form(
     element after it.
     """
     body = nest.body
-    if not isinstance(body, Sequence) or any(
-        loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches
-        for loop in (*nest.around, *loops(nest.chain[0]))
-    ):
+    if not (isinstance(body, Sequence) and nest.is_plain):
         return None
     loops_at = [at for at, child in enumerate(body.children) if isinstance(child, Loop)]
     if len(loops_at) != 1 or loops_at[0] == len(body.children) - 1:

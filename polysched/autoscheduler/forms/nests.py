@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polysched.ir.core.kernel import Statement
-from polysched.ir.core.tree import Leaf, Loop, Node, Sequence, loops, path
+from polysched.ir.core.tree import Leaf, Loop, Node, Sequence, loops, parts, path
 from polysched.ir.isl.shared_results import remembered
 from polysched.schedule.core.program import Program
 
@@ -36,6 +36,16 @@ class Nest:
     def is_perfect(self) -> bool:
         """Whether the body is a single statement."""
         return isinstance(self.body, Leaf)
+
+    @property
+    def has_leaves(self) -> bool:
+        """Whether the body is one statement or several, without loops."""
+        return all(isinstance(part, Leaf) for part in parts(self.body))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all loops around and in the nest are plain."""
+        return all(loop.is_plain for loop in (*self.around, *loops(self.chain[0])))
 
     def reference(self, loop: str) -> str:
         """The unambiguous name of a loop of the chain: ``"statement.loop"``."""

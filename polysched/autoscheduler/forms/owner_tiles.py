@@ -35,7 +35,7 @@ from polysched.autoscheduler.forms.candidate import Decision
 from polysched.autoscheduler.forms.legal import applied, keeps_order
 from polysched.autoscheduler.forms.nests import Nest, nest_at, outer_nests
 from polysched.ir.core.kernel import Access
-from polysched.ir.core.tree import Loop, LoopKind, Sequence, loops, path
+from polysched.ir.core.tree import Loop, loops, parts, path
 from polysched.ir.expr.expressions import Expression, Index
 from polysched.ir.expr.linear import linear_form
 from polysched.legality.checks.order import demanded
@@ -109,11 +109,12 @@ def _owner_tiled(
 ) -> tuple[Schedule, Decision] | None:
     program = schedule.program
     names = nest.statements
-    if len(names) < 2 or any(
-        loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches for loop in loops(nest.chain[0])
-    ):
+    if len(names) < 2 or not all(loop.is_plain for loop in loops(nest.chain[0])):
         return None
-    own = {name: _own_loops(program, name, len(nest.around)) for name in names}
+    own = {
+        name: tuple(loop.name for loop in path(program.tree, name)[len(nest.around) :])
+        for name in names
+    }
     targets = {name: program.statements[name].target for name in names}
     main = max(names, key=lambda name: len(own[name]))
     depth = len(own[main])
@@ -174,12 +175,7 @@ def _shifts(
     program = changed.program
     members = [find_loop(program, f"{name}.{own[0]}") for name, own in loops_of.items()]
     alignment = aligned(
-        program.statements,
-        demanded(program.dependences),
-        nest.around,
-        (),
-        members,
-        in_order=True,
+        program.statements, demanded(program.dependences), nest.around, (), members, in_order=True
     )
     if alignment is None:
         return None
@@ -188,10 +184,6 @@ def _shifts(
         for (name, own), shift in zip(loops_of.items(), alignment.shifts, strict=True)
         if shift
     ]
-
-
-def _own_loops(program: Program, statement: str, depth: int) -> tuple[str, ...]:
-    return tuple(loop.name for loop in path(program.tree, statement)[depth:])
 
 
 def _owner(program: Program, target: Access, own: tuple[str, ...]) -> tuple[_Row, ...] | None:
@@ -227,9 +219,7 @@ def _distributions(nest: Nest) -> list[Step]:
     steps: list[Step] = []
 
     def visit(loop: Loop, around: tuple[Loop, ...]) -> None:
-        body = loop.body
-        children = body.children if isinstance(body, Sequence) else (body,)
-        for child in children:
+        for child in parts(loop.body):
             if isinstance(child, Loop):
                 visit(child, (*around, loop))
         if len(loop.statements) > 1:

@@ -20,7 +20,7 @@ from polysched.autoscheduler.forms.candidate import Decision
 from polysched.autoscheduler.forms.legal import applied
 from polysched.autoscheduler.forms.nests import Nest, fresh_names, inner_nests, outer_nests
 from polysched.autoscheduler.forms.normalize import normalized
-from polysched.ir.core.tree import Loop, LoopKind, Sequence, loops, path
+from polysched.ir.core.tree import Loop, Sequence, path
 from polysched.machine.description import Machine
 from polysched.schedule.primitives.shift import Shift
 from polysched.schedule.primitives.split import Split
@@ -75,10 +75,7 @@ def _cut(
     schedule: Schedule, nest: Nest, sizes: Mapping[str, int]
 ) -> tuple[tuple[Step, ...], str] | None:
     """Return the steps that cut the innermost loop of a nest into blocks, and the blocks' name."""
-    if any(
-        loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches
-        for loop in (*nest.around, *loops(nest.chain[0]))
-    ):
+    if not nest.is_plain:
         return None
     loop = nest.chain[-1]
     facts = [

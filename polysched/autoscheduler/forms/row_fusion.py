@@ -24,7 +24,7 @@ from polysched.autoscheduler.forms.candidate import Decision
 from polysched.autoscheduler.forms.legal import applied, keeps_order
 from polysched.autoscheduler.forms.nests import Nest, fresh_names, outer_nests
 from polysched.ir.core import tree
-from polysched.ir.core.tree import Loop, LoopKind, Node, path
+from polysched.ir.core.tree import Loop, Node, path
 from polysched.legality.checks.order import demanded
 from polysched.machine.description import Cache, Machine
 from polysched.schedule.primitives.fuse import Fuse
@@ -132,7 +132,7 @@ def _member(
     schedule: Schedule, nest: Nest, sizes: Mapping[str, int], near: Cache
 ) -> _Member | None:
     """Return a nest that is memory-bound or small; None if it is scheduled or compute-bound."""
-    if any(loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches for loop in nest.chain):
+    if not all(loop.is_plain for loop in nest.chain):
         return None
     facts = tuple(statement_facts(schedule.program, name, sizes) for name in nest.statements)
     depth = len(nest.around)

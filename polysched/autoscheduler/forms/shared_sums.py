@@ -14,7 +14,7 @@ from polysched.autoscheduler.facts.statement import LoopFacts, StatementFacts
 from polysched.autoscheduler.forms.candidate import Decision
 from polysched.autoscheduler.forms.legal import applied, keeps_buffers, keeps_order
 from polysched.autoscheduler.forms.nests import Nest, outer_nests
-from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence
+from polysched.ir.core.tree import Loop, Node, Sequence
 from polysched.schedule.core.program import Program
 from polysched.schedule.primitives.fuse import Fuse
 from polysched.schedule.primitives.reorder import Reorder
@@ -75,10 +75,7 @@ def _sequences(node: Node) -> Iterator[tuple[Node, ...]]:
 
 def _is_plain(nest: Nest) -> bool:
     """Whether a nest has sequential loops only, and its statements in the innermost one."""
-    leaves = nest.body.children if isinstance(nest.body, Sequence) else (nest.body,)
-    return all(isinstance(leaf, Leaf) for leaf in leaves) and not any(
-        loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches for loop in nest.chain
-    )
+    return nest.has_leaves and all(loop.is_plain for loop in nest.chain)
 
 
 def _fusing(

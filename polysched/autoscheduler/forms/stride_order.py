@@ -13,7 +13,7 @@ from polysched.autoscheduler.facts.derive import statement_facts
 from polysched.autoscheduler.forms.candidate import Decision
 from polysched.autoscheduler.forms.legal import applied, keeps_order
 from polysched.autoscheduler.forms.nests import Nest, inner_nests, outer_nests
-from polysched.ir.core.tree import LoopKind, Node
+from polysched.ir.core.tree import Node
 from polysched.schedule.core.program import Program
 from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.schedule import Schedule
@@ -51,7 +51,7 @@ def _by_stride(program: Program, nest: Nest, sizes: Mapping[str, int]) -> Iterat
     The stride of a loop is the sum of the distances in bytes between its iterations, over all
     accesses. A loop that no access depends on, such as a time loop, stays outside.
     """
-    if any(loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches for loop in nest.chain):
+    if not all(loop.is_plain for loop in nest.chain):
         return
     facts = [statement_facts(program, name, sizes) for name in nest.statements]
     accesses = [access for statement in facts for access in statement.accesses]

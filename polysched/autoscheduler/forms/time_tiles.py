@@ -22,7 +22,7 @@ from polysched.autoscheduler.forms.alignment import Alignment, aligned
 from polysched.autoscheduler.forms.candidate import Decision
 from polysched.autoscheduler.forms.legal import applied, keeps_order
 from polysched.autoscheduler.forms.nests import fresh_names, outer_nests
-from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, nest_depth, path
+from polysched.ir.core.tree import Leaf, Loop, LoopKind, nest_depth, parts, path
 from polysched.legality.checks.order import demanded
 from polysched.machine.description import Machine
 from polysched.schedule.core.program import Program
@@ -96,7 +96,7 @@ def _is_time_loop(program: Program, loop: Loop, sizes: Mapping[str, int]) -> boo
     The taps of a filter do so too, but are too few for tiles. Tiles of loops with a stride, such as
     the colors of a red-black relaxation, run half empty vectors.
     """
-    if loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches or isinstance(loop.body, Leaf):
+    if not loop.is_plain or isinstance(loop.body, Leaf):
         return False
     facts = [statement_facts(program, name, sizes) for name in loop.statements]
     return all(
@@ -119,7 +119,7 @@ def _bands(schedule: Schedule, time: Loop, machine: Machine) -> Iterator[_Band]:
         members = _members(outer[-1])
         if members is None:
             return
-        is_innermost = any(_has_leaf(member) for member in members)
+        is_innermost = any(isinstance(part, Leaf) for one in members for part in parts(one.body))
         if is_innermost and len(band.loops) > 1:
             return
         lanes = _lanes(band.schedule.program, time, machine) if is_innermost else 1
@@ -138,15 +138,9 @@ def _lanes(program: Program, loop: Loop, machine: Machine) -> int:
 
 def _members(loop: Loop) -> tuple[Loop, ...] | None:
     """Return the loops directly inside a loop; None if its body has other nodes too."""
-    children: tuple[Node, ...] = (loop.body,)
-    if isinstance(loop.body, Sequence):
-        children = loop.body.children
-    loops = [
-        child
-        for child in children
-        if isinstance(child, Loop) and child.kind is LoopKind.SEQUENTIAL and not child.prefetches
-    ]
-    return tuple(loops) if len(loops) == len(children) else None
+    children = parts(loop.body)
+    loops = tuple(child for child in children if isinstance(child, Loop) and child.is_plain)
+    return loops if len(loops) == len(children) else None
 
 
 def _of_equal_depth(band: _Band, loop: Loop) -> _Band:
@@ -172,11 +166,6 @@ def _of_equal_depth(band: _Band, loop: Loop) -> _Band:
     if not steps or schedule is None:
         return band
     return _Band(schedule, (*band.steps, *steps), band.statement, band.loops)
-
-
-def _has_leaf(loop: Loop) -> bool:
-    children = loop.body.children if isinstance(loop.body, Sequence) else (loop.body,)
-    return any(isinstance(child, Leaf) for child in children)
 
 
 def _with_aligned(

@@ -129,11 +129,7 @@ def _is_movable(contraction: Contraction, tile: RegisterTile, operand: Operand) 
 
 
 def _pays(
-    contraction: Contraction,
-    tile: RegisterTile,
-    operand: Operand,
-    terms: float,
-    machine: Machine,
+    contraction: Contraction, tile: RegisterTile, operand: Operand, terms: float, machine: Machine
 ) -> bool:
     rows = contraction.extent(tuple(o for o in contraction.free if not operand.depends_on(o)))
     inner = next((r for r in reversed(contraction.reductions) if operand.depends_on(r)), None)

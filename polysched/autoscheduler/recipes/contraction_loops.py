@@ -10,7 +10,7 @@ from polysched.autoscheduler.facts.derive import statement_facts
 from polysched.autoscheduler.facts.statement import AccessFacts, StatementFacts
 from polysched.autoscheduler.forms.candidate import Situation
 from polysched.ir.core.kernel import Access, Statement
-from polysched.ir.core.tree import Leaf, LoopKind, Sequence, path
+from polysched.ir.core.tree import LoopKind, path
 from polysched.ir.expr.expressions import Index
 from polysched.ir.expr.linear import linear_form
 from polysched.schedule.core.program import Program
@@ -21,7 +21,6 @@ class Operand:
     """An array that a contraction reads, other than its target.
 
     Attributes:
-        access: the access in numbers.
         dimensions: the names of the array's stored dimensions.
         loops: for each of these dimensions, the loops that its subscript depends on.
         forms: in how many different ways the statements access the array.
@@ -104,11 +103,8 @@ class Contraction:
 def contraction_of(situation: Situation) -> Contraction | None:
     """Return a nest as a contraction; None if it is another kind of nest, or is scheduled."""
     nest, program = situation.nest, situation.schedule.program
-    fresh = all(loop.kind is LoopKind.SEQUENTIAL and not loop.prefetches for loop in nest.chain)
-    if not fresh or any(loop.kind is LoopKind.VECTOR for loop in nest.around):
-        return None
-    body = nest.body.children if isinstance(nest.body, Sequence) else (nest.body,)
-    if not all(isinstance(child, Leaf) for child in body):
+    fresh = all(loop.is_plain for loop in nest.chain)
+    if not (fresh and nest.has_leaves) or any(loop.kind is LoopKind.VECTOR for loop in nest.around):
         return None
     facts = [statement_facts(program, name, situation.sizes) for name in nest.statements]
     first, chain = facts[0], [loop.name for loop in nest.chain]

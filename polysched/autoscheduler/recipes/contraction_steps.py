@@ -82,10 +82,7 @@ def tiled_loops(
 
 
 def tiling_steps(
-    situation: Situation,
-    contraction: Contraction,
-    tile: RegisterTile,
-    blocks: Blocks,
+    situation: Situation, contraction: Contraction, tile: RegisterTile, blocks: Blocks
 ) -> tuple[Step, ...] | None:
     """Return the steps; None if a step cannot be applied to the program."""
     loops = tiled_loops(situation, contraction, tile, blocks)

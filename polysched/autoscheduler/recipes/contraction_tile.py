@@ -30,7 +30,6 @@ class RegisterTile:
 
     Attributes:
         lanes_loop: the loop whose iterations are lanes.
-        lanes: lanes of a vector.
         vectors: vectors side by side.
         rows: other loops with the iterations of each that the tile holds.
     """

@@ -16,23 +16,15 @@ import islpy as isl
 from polysched.autoscheduler.cost.program import shared_facts
 from polysched.autoscheduler.cost.statement import core_cost
 from polysched.autoscheduler.facts.derive import statement_facts
-from polysched.autoscheduler.facts.statement import (
-    NEAR_ITERATIONS,
-    AccessFacts,
-    StatementFacts,
-)
+from polysched.autoscheduler.facts.statement import NEAR_ITERATIONS, AccessFacts, StatementFacts
 from polysched.autoscheduler.forms.candidate import Proposal, Situation
 from polysched.autoscheduler.forms.legal import applied
 from polysched.autoscheduler.forms.nests import fresh_names
 from polysched.autoscheduler.forms.private_arrays import fresh_array, privatized
-from polysched.autoscheduler.recipes.outer_lanes import (
-    from_zero,
-    lanes_are_legal,
-    vector_lanes,
-)
+from polysched.autoscheduler.recipes.outer_lanes import from_zero, lanes_are_legal, vector_lanes
 from polysched.autoscheduler.recipes.written_out import LARGEST_BODY, copies_of, loops_inside
 from polysched.ir.core.kernel import access_relation
-from polysched.ir.core.tree import LoopKind, loops, path
+from polysched.ir.core.tree import LoopKind, path
 from polysched.schedule.core.program import Program, prefix_map
 from polysched.schedule.primitives.pack import Pack
 from polysched.schedule.primitives.promote import Promote
@@ -54,8 +46,7 @@ Measured on Zen 4 with line solvers in doubles: 16 lanes of 8 divide at full rat
 def lane_buffers(situation: Situation) -> Iterator[Proposal]:
     """Propose lanes along a loop whose iterations lie rows apart, with transposed buffers."""
     nest, program = situation.nest, situation.schedule.program
-    nested = (*nest.around, *loops(nest.chain[0]))
-    if any(loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches for loop in nested):
+    if not nest.is_plain:
         return
     native = vector_lanes(situation)
     facts = [statement_facts(program, name, situation.sizes) for name in nest.statements]
@@ -238,13 +229,7 @@ def _steps(
 
 
 def _buffered(
-    schedule: Schedule,
-    block: str,
-    array: str,
-    along: int,
-    row: int,
-    native: int,
-    below: set[str],
+    schedule: Schedule, block: str, array: str, along: int, row: int, native: int, below: set[str]
 ) -> tuple[Schedule, list[Step]] | None:
     """Copy the rows of an array that a block uses into a buffer whose rows are columns."""
     program = schedule.program

@@ -54,11 +54,7 @@ def _proposal(
     nest, below = situation.nest, set(loop.statements)
     reference = nest.reference(loop.name)
     outer, inner, into = fresh_names(
-        situation.schedule.program,
-        nest.chain[0],
-        f"{loop.name}o",
-        f"{loop.name}i",
-        f"{loop.name}v",
+        situation.schedule.program, nest.chain[0], f"{loop.name}o", f"{loop.name}i", f"{loop.name}v"
     )
     own: tuple[Step, ...] = ()
     if has_temporaries:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
-from polysched.autoscheduler.cost.statement import core_cost
+from polysched.autoscheduler.cost.program import shared_facts
+from polysched.autoscheduler.cost.statement import Cost, statement_cost
 from polysched.autoscheduler.facts.derive import statement_facts
 from polysched.autoscheduler.facts.statement import StatementFacts
 from polysched.autoscheduler.facts.term_groups import term_groups
-from polysched.autoscheduler.forms.candidate import Proposal, Situation
+from polysched.autoscheduler.forms.candidate import LEAST_GAIN, Proposal, Situation
 from polysched.autoscheduler.forms.legal import applied, keeps_order
 from polysched.autoscheduler.forms.nests import fresh_names
 from polysched.autoscheduler.recipes.plan import Plan
 from polysched.autoscheduler.recipes.steady_start import starts_at_one_value, steady_start
 from polysched.instructions.declaration import Instruction
 from polysched.ir.core.kernel import Order
-from polysched.ir.core.tree import Leaf, LoopKind, Sequence, path
+from polysched.ir.core.tree import LoopKind, path
 from polysched.schedule.core.program import Program, largest_extent
 from polysched.schedule.primitives.distribute import Distribute
 from polysched.schedule.primitives.reorder import Reorder
@@ -48,18 +50,9 @@ LARGEST_UNROLLED_COPY = 64
 
 
 def partial_sums(situation: Situation) -> Iterator[Proposal]:
-    """Propose lanes along the innermost loop of free reductions, the most rows first.
-
-    After a legal proposal, a shape must have a cheaper body.
-    """
+    """Propose lanes along the innermost loop of free reductions, the most rows first."""
     nest, program = situation.nest, situation.schedule.program
-    if any(
-        loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches
-        for loop in (*nest.around, *nest.chain)
-    ):
-        return
-    leaves = nest.body.children if isinstance(nest.body, Sequence) else (nest.body,)
-    if not all(isinstance(leaf, Leaf) for leaf in leaves):
+    if not (nest.is_plain and nest.has_leaves):
         return
     names = nest.statements
     reductions = [program.statements[name].reduction for name in names]
@@ -76,22 +69,35 @@ def partial_sums(situation: Situation) -> Iterator[Proposal]:
         if all(facts.is_sum_along(loop.name) for facts in several):
             skewed = steady_start(program, names[0], loop.name)
             after = applied(situation.schedule, skewed) if skewed else None
-            steady = several[0]
-            if after is not None:
-                steady = statement_facts(after.program, names[0], situation.sizes)
-            cheapest = math.inf
-            for shape in SHAPES:
-                if skewed and shape[0] > 1:
-                    continue  # rows that start at different columns share no loads
-                cycles = _least_cycles(situation, steady, loop.name, lanes, shape)
-                if not situation.may_gain(cycles) or cycles >= cheapest:
-                    continue
-                proposal = _proposal(
-                    situation, steady, loop.name, lanes, shape, skewed if after else ()
-                )
-                if proposal is not None:
-                    cheapest = cycles
-                    yield proposal
+            steady = shared_facts((after or situation.schedule).program, names[0], situation.sizes)
+            made = partial(
+                _proposal, situation, steady, loop.name, lanes, skewed=skewed if after else ()
+            )
+            # Rows that start at different columns share no loads.
+            shapes = [shape for shape in SHAPES if shape[0] == 1 or not skewed]
+            costs = {one: _parts_cost(situation, steady, loop.name, lanes, one) for one in shapes}
+            yield from _promising(situation, costs, made)
+
+
+def _promising(
+    situation: Situation,
+    costs: Mapping[tuple[int, int], Cost],
+    made: Callable[[tuple[int, int]], Proposal | None],
+) -> Iterator[Proposal]:
+    """Yield legal proposals: each with a cheaper body, and one that waits less for the caches."""
+    body = total = math.inf
+    others: list[tuple[float, tuple[int, int]]] = []
+    for shape, cost in costs.items():
+        if not situation.may_gain(cost.compute):
+            continue
+        if cost.compute >= body:
+            others.append((cost.cycles, shape))
+        elif (proposal := made(shape)) is not None:
+            body, total = cost.compute, min(total, cost.cycles)
+            yield proposal
+    cycles, shape = min(others, default=(math.inf, (1, 1)))
+    if cycles < LEAST_GAIN * total and (proposal := made(shape)) is not None:
+        yield proposal
 
 
 def _grouped(situation: Situation, facts: StatementFacts) -> Iterator[Proposal]:
@@ -102,16 +108,17 @@ def _grouped(situation: Situation, facts: StatementFacts) -> Iterator[Proposal]:
         if loop in chain and facts.is_sum_along(loop):
             groups = facts.split(loop, form.terms, loop, "term").grouped("term", form)
             for shape in SHAPES:
-                if situation.may_gain(_least_cycles(situation, groups, loop, form.lanes, shape)):
+                cost = _parts_cost(situation, groups, loop, form.lanes, shape)
+                if situation.may_gain(cost.compute):
                     proposal = _proposal(situation, facts, loop, form.lanes, shape, (), form)
                     if proposal is not None:
                         yield proposal
 
 
-def _least_cycles(
+def _parts_cost(
     situation: Situation, facts: StatementFacts, along: str, lanes: int, shape: tuple[int, int]
-) -> float:
-    """Return the cycles of the parts alone, without starting and adding them, in the core."""
+) -> Cost:
+    """Return the cost of the parts alone, without starting and adding them."""
     chain = [loop.name for loop in situation.nest.chain]
     order = [loop for loop in chain if loop != along]
     rows = [loop for loop in order if facts.target.stride(loop) != 0][-1:] if shape[0] > 1 else []
@@ -124,7 +131,7 @@ def _least_cycles(
         else one
         for before, one in zip(facts.accesses, parts.accesses, strict=True)
     )
-    return core_cost(replace(parts, accesses=accesses), situation.machine).cycles
+    return statement_cost(replace(parts, accesses=accesses), situation.machine)
 
 
 def _proposal(

@@ -11,11 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from polysched.autoscheduler.facts.derive import statement_facts
-from polysched.autoscheduler.facts.statement import (
-    AccessFacts,
-    LoopFacts,
-    StatementFacts,
-)
+from polysched.autoscheduler.facts.statement import AccessFacts, LoopFacts, StatementFacts
 from polysched.autoscheduler.facts.term_groups import TermGroup
 from polysched.autoscheduler.forms.candidate import Situation
 from polysched.autoscheduler.forms.nests import fresh_names
@@ -37,7 +33,6 @@ class Plan:
     Attributes:
         order: the loops, outermost first.
         vector: the loop whose iterations become lanes.
-        lanes: lanes of one vector.
         vectors: vectors side by side.
         starts: the least values of loops that are not 0; tiles then begin with the first iteration.
         jammed: the loops of which some iterations are written out inside all others, with their

@@ -12,7 +12,6 @@ from polysched.autoscheduler.facts.derive import statement_facts
 from polysched.autoscheduler.facts.statement import StatementFacts
 from polysched.autoscheduler.forms.candidate import Proposal, Situation
 from polysched.autoscheduler.forms.nests import fresh_names
-from polysched.ir.core.tree import LoopKind, loops
 from polysched.ir.expr.dtypes import boolean
 from polysched.schedule.primitives.shift import Shift
 from polysched.schedule.primitives.split import Split
@@ -32,10 +31,7 @@ def recurrence(situation: Situation) -> Iterator[Proposal]:
     """Propose to write out iterations of the innermost loop of a nest without inner loops."""
     nest, program = situation.nest, situation.schedule.program
     inner = nest.chain[-1]
-    if next(loops(nest.body), None) is not None or any(
-        loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches
-        for loop in (*nest.around, *nest.chain)
-    ):
+    if not (nest.has_leaves and nest.is_plain):
         return
     facts = [statement_facts(program, name, situation.sizes) for name in nest.statements]
     if not any(_is_carried(each, inner.name, len(facts) > 1) for each in facts):

@@ -20,12 +20,8 @@ from polysched.autoscheduler.forms.candidate import Proposal, Situation
 from polysched.autoscheduler.forms.legal import applied
 from polysched.autoscheduler.forms.nests import fresh_names
 from polysched.autoscheduler.forms.private_arrays import privatized
-from polysched.autoscheduler.recipes.outer_lanes import (
-    from_zero,
-    lanes_are_legal,
-    vector_lanes,
-)
-from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, loops
+from polysched.autoscheduler.recipes.outer_lanes import from_zero, lanes_are_legal, vector_lanes
+from polysched.ir.core.tree import Leaf, Loop, Node, Sequence
 from polysched.schedule.primitives.distribute import Distribute
 from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.split import Split
@@ -42,8 +38,7 @@ def register_blocks(situation: Situation) -> Iterator[Proposal]:
     """Propose blocks of the loop around a sequence of single statements and their own loops."""
     nest, schedule = situation.nest, situation.schedule
     loop, body = nest.chain[-1], nest.body
-    nested = (*nest.around, *loops(nest.chain[0]))
-    if any(one.kind is not LoopKind.SEQUENTIAL or one.prefetches for one in nested):
+    if not nest.is_plain:
         return
     if not isinstance(body, Sequence) or not any(isinstance(c, Loop) for c in body.children):
         return

@@ -106,7 +106,7 @@ def _facts(situation: Situation) -> StatementFacts | None:
     """Return the facts of the nest's only statement; None if the nest has more, or is scheduled."""
     nest = situation.nest
     kinds = {loop.kind for loop in nest.chain} | {loop.kind for loop in nest.around}
-    is_fresh = all(loop.kind is LoopKind.SEQUENTIAL and not loop.prefetches for loop in nest.chain)
+    is_fresh = all(loop.is_plain for loop in nest.chain)
     if not nest.is_perfect or not is_fresh or LoopKind.VECTOR in kinds:
         return None
     return shared_facts(situation.schedule.program, nest.statements[0], situation.sizes)

@@ -12,7 +12,6 @@ from polysched.autoscheduler.facts.derive import statement_facts
 from polysched.autoscheduler.facts.statement import StatementFacts
 from polysched.autoscheduler.forms.candidate import Proposal, Situation
 from polysched.autoscheduler.recipes.outer_lanes import vector_lanes
-from polysched.ir.core.tree import Leaf, LoopKind, Sequence
 from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.vectorize import Vectorize
 
@@ -20,15 +19,7 @@ from polysched.schedule.primitives.vectorize import Vectorize
 def row_sweeps(situation: Situation) -> Iterator[Proposal]:
     """Propose to move a loop around a recurrence of several statements inside it, and vectorize."""
     nest, program = situation.nest, situation.schedule.program
-    body = nest.body
-    if not isinstance(body, Sequence) or not all(
-        isinstance(child, Leaf) for child in body.children
-    ):
-        return
-    if any(
-        loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches
-        for loop in (*nest.around, *nest.chain)
-    ):
+    if nest.is_perfect or not (nest.has_leaves and nest.is_plain):
         return
     facts = [statement_facts(program, name, situation.sizes) for name in nest.statements]
     lanes = vector_lanes(situation)

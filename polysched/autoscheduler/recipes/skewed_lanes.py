@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from polysched.autoscheduler.facts.derive import statement_facts
 from polysched.autoscheduler.forms.candidate import Proposal, Situation
 from polysched.autoscheduler.forms.legal import applied, keeps_order
-from polysched.ir.core.tree import Loop, LoopKind
 from polysched.schedule.primitives.shift import Shift
 from polysched.schedule.primitives.skew import Skew
 from polysched.schedule.primitives.vectorize import LARGEST_LANES, Vectorize
@@ -26,7 +25,7 @@ SHIFTS = (-1, 0, 1)
 def skewed_lanes(situation: Situation) -> Iterator[Proposal]:
     """Propose to vectorize the innermost loop of a nest, counted from an outer loop's value."""
     nest, schedule = situation.nest, situation.schedule
-    if not nest.is_perfect or any(not _is_plain(loop) for loop in (*nest.around, *nest.chain)):
+    if not (nest.is_perfect and nest.is_plain):
         return
     (statement,) = nest.statements
     facts = statement_facts(schedule.program, statement, situation.sizes)
@@ -49,7 +48,3 @@ def skewed_lanes(situation: Situation) -> Iterator[Proposal]:
                     f"{lanes} lanes along {inner.name}, whose vectors begin at a distance from "
                     f"{outer.name}: other vectors would hold iterations that depend on each other",
                 )
-
-
-def _is_plain(loop: Loop) -> bool:
-    return loop.kind is LoopKind.SEQUENTIAL and not loop.prefetches

@@ -14,7 +14,6 @@ from polysched.autoscheduler.facts.derive import statement_facts
 from polysched.autoscheduler.forms.alignment import aligned
 from polysched.autoscheduler.forms.candidate import Proposal, Situation
 from polysched.autoscheduler.forms.nests import fresh_names
-from polysched.ir.core.tree import LoopKind
 from polysched.legality.checks.order import demanded
 from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.skew import Skew
@@ -32,7 +31,7 @@ def wavefront(situation: Situation) -> Iterator[Proposal]:
     nest, program = situation.nest, situation.schedule.program
     if len(nest.chain) < 2 or not nest.is_perfect:
         return
-    if any(loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches for loop in nest.chain):
+    if not all(loop.is_plain for loop in nest.chain):
         return
     statement = nest.statements[0]
     first = statement_cost(statement_facts(program, statement, situation.sizes), situation.machine)

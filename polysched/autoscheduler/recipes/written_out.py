@@ -18,7 +18,7 @@ from polysched.autoscheduler.forms.legal import applied
 from polysched.autoscheduler.forms.nests import fresh_names, nest_at
 from polysched.autoscheduler.forms.private_arrays import privatized
 from polysched.autoscheduler.recipes.outer_lanes import from_zero, vector_lanes
-from polysched.ir.core.tree import Loop, LoopKind, Node, Sequence, loops
+from polysched.ir.core.tree import Loop, Node, Sequence, loops
 from polysched.schedule.core.program import Program, largest_extent
 from polysched.schedule.primitives.collapse import Collapse
 from polysched.schedule.primitives.reorder import Reorder
@@ -44,8 +44,7 @@ def written_out(situation: Situation) -> Iterator[Proposal]:
     run through rows shorter than a vector are collapsed first.
     """
     nest, program = situation.nest, situation.schedule.program
-    nested = (*nest.around, *loops(nest.chain[0]))
-    if any(loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches for loop in nested):
+    if not nest.is_plain:
         return
     yield from _collapsed(situation)
     if nest.is_perfect:

@@ -19,7 +19,7 @@ from polysched.autoscheduler.forms.legal import applied
 from polysched.autoscheduler.search import Context
 from polysched.autoscheduler.threads.costs import share_lines, shared_cycles
 from polysched.autoscheduler.threads.work import SharedForm, Work, with_parallel
-from polysched.ir.core.tree import Loop, LoopKind
+from polysched.ir.core.tree import Loop
 from polysched.schedule.primitives.parallel import Parallel
 from polysched.schedule.primitives.reorder import Reorder
 
@@ -29,7 +29,7 @@ def moved_outward(candidate: Candidate, work: Work, context: Context) -> Iterato
     if not work.is_worth_regions(context.machine):
         return
     for position, loop in enumerate(work.chain()):
-        if loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches:
+        if not loop.is_plain:
             return
         trip = work.loop_facts(loop).trip
         if position > 0 and trip >= context.threads:

@@ -70,12 +70,7 @@ def _sums(candidate: Candidate, work: Work, context: Context) -> list[str]:
 
 
 def _made(
-    candidate: Candidate,
-    work: Work,
-    sums: list[str],
-    parts: int,
-    cycles: float,
-    context: Context,
+    candidate: Candidate, work: Work, sums: list[str], parts: int, cycles: float, context: Context
 ) -> Candidate | None:
     before = candidate.schedule.program
     top = work.around[0] if work.around else work.loop

@@ -3,10 +3,10 @@
 For each nest the stage compares ways to share its work, and takes the cheapest legal one:
 
 - its outermost loop, if the iterations are independent;
-- a loop inside it that may be moved outward (``thread_moves.py``);
+- a loop inside it that may be moved outward (:mod:`.moves`);
 - the loops inside it, with a parallel region for each run: nests in a time loop;
-- a wavefront of tiles, if two loops of the nest carry dependences (``thread_wavefronts.py``);
-- parts of a sum whose order is free, each with its own partial results (``thread_parts.py``).
+- a wavefront of tiles, if two loops of the nest carry dependences (:mod:`.wavefronts`);
+- parts of a sum whose order is free, each with its own partial results (:mod:`.parts`).
 """
 
 from __future__ import annotations
@@ -19,17 +19,13 @@ from polysched.autoscheduler.facts.derive import statement_facts
 from polysched.autoscheduler.forms.candidate import Candidate
 from polysched.autoscheduler.forms.nests import outer_nests
 from polysched.autoscheduler.search import Context
-from polysched.autoscheduler.threads.costs import (
-    moved_cycles,
-    share_lines,
-    shared_cycles,
-)
+from polysched.autoscheduler.threads.costs import moved_cycles, share_lines, shared_cycles
 from polysched.autoscheduler.threads.cuts import cut_loops
 from polysched.autoscheduler.threads.moves import moved_outward
 from polysched.autoscheduler.threads.parts import parts_of_sums
 from polysched.autoscheduler.threads.wavefronts import wavefronts
 from polysched.autoscheduler.threads.work import SharedForm, Work, with_parallel, work_at
-from polysched.ir.core.tree import Loop, LoopKind, Node, Sequence
+from polysched.ir.core.tree import Loop, LoopKind, Node, Sequence, parts
 from polysched.schedule.primitives.parallel import Parallel
 
 
@@ -100,8 +96,7 @@ def _ways(
 
 
 def _inner_loops(node: Node) -> Iterator[Loop]:
-    """Yield the loops directly in a body."""
-    for child in node.children if isinstance(node, Sequence) else (node,):
+    for child in parts(node):
         if isinstance(child, Loop):
             yield child
 

@@ -30,7 +30,7 @@ from polysched.autoscheduler.threads.costs import (
     with_least_caches,
 )
 from polysched.autoscheduler.threads.work import SharedForm, Work
-from polysched.ir.core.tree import Loop, LoopKind
+from polysched.ir.core.tree import Loop
 from polysched.schedule.primitives.parallel import Parallel
 from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.skew import Skew
@@ -76,7 +76,7 @@ def wavefronts(candidate: Candidate, work: Work, context: Context) -> Iterator[S
     outside = work.entries
     pairs: list[_Pair] = []
     for outer, inner in pairwise(work.chain()):
-        if any(one.kind is not LoopKind.SEQUENTIAL or one.prefetches for one in (outer, inner)):
+        if not (outer.is_plain and inner.is_plain):
             break
         pair = _pair(work, outer, inner, outside, context)
         pairs += [] if pair is None else [pair]

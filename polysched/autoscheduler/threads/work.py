@@ -11,6 +11,7 @@ from polysched.autoscheduler.facts.derive import statement_facts
 from polysched.autoscheduler.facts.statement import LoopFacts, StatementFacts
 from polysched.autoscheduler.forms.candidate import Candidate, Decision
 from polysched.autoscheduler.forms.legal import applied, keeps_buffers, keeps_order
+from polysched.autoscheduler.forms.nests import outer_nests
 from polysched.autoscheduler.threads.costs import scaled
 from polysched.ir.core.tree import Loop, path
 from polysched.machine.description import Machine
@@ -79,10 +80,7 @@ class Work:
 
     def chain(self) -> tuple[Loop, ...]:
         """Return the loop and those inside it, each directly in the one before."""
-        chain = [self.loop]
-        while isinstance(chain[-1].body, Loop):
-            chain.append(chain[-1].body)
-        return tuple(chain)
+        return next(outer_nests(self.loop)).chain
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,8 +35,6 @@ class Calls:
     All contestants get the same memory, so that none is lucky with its addresses.
 
     Attributes:
-        program: the program.
-        arrays: its array arguments, by name.
         originals: initial contents of the arrays that a run both reads and changes.
         written: names of the arrays that hold results.
     """

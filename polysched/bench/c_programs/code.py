@@ -70,11 +70,7 @@ def compiled_by_polysched(
     """Compile a schedule to a shared library that defines the C function.
 
     Args:
-        schedule: the schedule.
-        function: the C function.
-        folder: the folder for the library.
         label: distinguishes the libraries of one function by their file names.
-        machine: the machine to compile for; None for this machine.
 
     Raises:
         IllegalScheduleError, UnknownLegalityError: the schedule is not proved legal.
@@ -90,9 +86,6 @@ def compiled_by(compiler: CCompiler, source: Path, folder: Path) -> ctypes.CDLL:
 
     Another command links it, without ``-ffast-math``: with that flag gcc links code that switches
     denormal numbers off for the whole process.
-
-    Raises:
-        UnavailableError: the compiler is not installed, or refuses the file.
     """
     made = folder / f"{source.stem}.{compiler.name}.o"
     flags = (*compiler.flags, "-fPIC", "-c", str(source), "-o", str(made))
@@ -108,9 +101,6 @@ def compiler_kernels(compiler: CCompiler) -> PeerKernels:
 
     The compiler is held back if the flags do not enable this processor's widest vectors. The record
     states which vectors it uses for a plain loop.
-
-    Raises:
-        UnavailableError: the compiler is not installed, or refuses the flags.
     """
     flags = (*compiler.command, *compiler.flags, "-x", "c", "-")
     macros = _run((*flags, "-dM", "-E"))

@@ -30,12 +30,8 @@ class Program:
     """A C function to race.
 
     Attributes:
-        name: the name of its file, without the extension.
-        source: its C file.
         kernel: the kernel that runs as written.
         free_kernel: the kernel of the schedules; its sums may have any order.
-        function: the C function.
-        sizes: the values of the parameters.
         operations: of one call, as the algorithm counts them.
         schedule: the schedule by hand, or None.
         inputs: functions that make the contents of arrays and numbers, by name.
@@ -64,7 +60,6 @@ def gallery_programs(folder: Path, names: Sequence[str], kind: str) -> Iterator[
         kind: of the sizes, ``"large"`` or ``"small"``.
 
     Raises:
-        BenchError: there is no such folder or program.
         FrontendError: a file has no translation to a kernel.
         ScheduleError: a step of a schedule cannot be applied.
     """
@@ -103,7 +98,6 @@ def programs_of(
         fast_math: whether sums may have any order.
 
     Raises:
-        BenchError: there is no such folder or file.
         FrontendError: a file has no translation to a kernel.
     """
     files = {path.stem: path for path in sorted(folder.glob("*.c"))}

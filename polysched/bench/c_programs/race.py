@@ -37,7 +37,6 @@ class Contest:
 
     Attributes:
         compilers: the C compilers. The first one is also the reference, with strict floating point.
-        machine: the machine that polysched compiles for.
         peak_burst: measures the machine's peak; flops a second.
         threads: of the autoscheduler. With 1 its schedule runs, with more also the one for so many
             threads; None for neither.
@@ -92,12 +91,7 @@ class Raced:
 
 
 def raced(program: Program, contest: Contest, folder: Path, rules: Rules) -> Raced:
-    """Race one program.
-
-    Args:
-        folder: the folder for the compiled code.
-        rules: duration and rounds.
-    """
+    """Race one program."""
     calls, seconds = prepared_calls(program), dict[str, float]()
     expected = _expected(calls, contest.compilers, folder)
     work = Work(

@@ -93,8 +93,7 @@ WORKS: Mapping[str, Work] = MappingProxyType(
         "atax": Work({"m": 1900, "n": 2100}, lambda m, n: 4 * m * n),
         "bicg": Work({"m": 1900, "n": 2100}, lambda m, n: 4 * m * n),
         "two_mm": Work(
-            {"n": 500, "m": 550, "p": 650, "q": 600},
-            lambda n, m, p, q: 2 * n * m * (p + q),
+            {"n": 500, "m": 550, "p": 650, "q": 600}, lambda n, m, p, q: 2 * n * m * (p + q)
         ),
         "three_mm": Work(
             {"n": 500, "m": 550, "p": 600, "q": 650, "r": 700},

@@ -23,11 +23,7 @@ def prepare_halide(data: ConvolutionData, target_name: str | None = None) -> Run
     by 4, as the application has it.
 
     Args:
-        data: the operands.
         target_name: the target in Halide's notation; None for this host.
-
-    Raises:
-        UnavailableError: Halide is not installed, or the size is less than one tile.
     """
     halide: Any = optional_module("halide")
     size = data.size

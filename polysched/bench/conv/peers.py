@@ -52,9 +52,6 @@ def prepare_numpy(data: ConvolutionData) -> Runner:
     Each pixel's window is copied into a panel first (im2col), a few rows of an image at a time, so
     that panel and output stay in the cache. Panel and packed filter are allocated once. This is
     faster here than nine shifted products, which read and write the output nine times.
-
-    Raises:
-        UnavailableError: threadpoolctl is missing, so BLAS could not be held to one thread.
     """
     controller: Any = optional_module("threadpoolctl").ThreadpoolController()
     size = data.size
@@ -93,9 +90,6 @@ def prepare_onednn(data: ConvolutionData) -> Runner:
     """oneDNN at its best: weights packed into its own blocked format, ReLU fused.
 
     These are the two operators that `torch.compile` puts in for a frozen convolution + ReLU.
-
-    Raises:
-        UnavailableError: torch is one without oneDNN or these operators.
     """
     torch = torch_on(1)
     operators = torch.ops.mkldnn

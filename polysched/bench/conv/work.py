@@ -105,10 +105,7 @@ def random_data(size: ConvolutionSize, seed: int = 0) -> ConvolutionData:
         return array
 
     return ConvolutionData(
-        size,
-        uniform(size.input_shape),
-        uniform(size.filter_shape),
-        uniform((size.channels_out,)),
+        size, uniform(size.input_shape), uniform(size.filter_shape), uniform((size.channels_out,))
     )
 
 
@@ -142,9 +139,7 @@ def own_contestants(
     """The library's schedules for these operands; each is compiled when it is prepared.
 
     Args:
-        data: the operands.
         machine: the machine to compile for; this host must be able to run its code.
-        cache: the cache of object code; by default the user's.
     """
     return tuple(
         Contestant(name, partial(prepare_own, data, schedule, machine, cache))
@@ -163,11 +158,7 @@ def prepare_own(
     machine: Machine,
     cache: ObjectCache | None = None,
 ) -> Runner:
-    """Declare, schedule, prove and compile the convolution.
-
-    Raises:
-        PolyschedError: the schedule is refused or cannot be compiled.
-    """
+    """Declare, schedule, prove and compile the convolution."""
     compiled = compile(schedule(kernel_of(data.size)), machine, cache=cache)
     output = aligned_zeros(data.size.output_shape)
 

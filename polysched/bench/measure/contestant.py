@@ -38,7 +38,6 @@ class Contestant:
     """A contestant of a race.
 
     Attributes:
-        name: the contestant's name.
         prepare: compiles, packs constant operands and allocates memory. It is not timed. If it
             raises `UnavailableError`, the contestant is withdrawn and the race goes on.
         kernels: finds out, after the race, which kernels of which library a peer ran. Its arguments
@@ -73,11 +72,7 @@ def returning(call: Callable[[], Any], as_array: Callable[[Any], npt.NDArray[Any
 
 
 def optional_module(name: str) -> ModuleType:
-    """Import a library that only the bench uses.
-
-    Raises:
-        UnavailableError: the library is not installed, or is installed and cannot be loaded.
-    """
+    """Import a library that only the bench uses."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

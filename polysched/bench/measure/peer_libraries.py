@@ -36,11 +36,7 @@ _LIBRARIES = {"openblas": "OpenBLAS", "mkl": "MKL", "blis": "BLIS", "flexiblas":
 
 
 def blas_kernels(name: str, _: Callable[[], object] | None = None) -> PeerKernels:
-    """The kernels of the BLAS that numpy's products run on, as the loaded library itself says.
-
-    Raises:
-        UnavailableError: threadpoolctl is missing.
-    """
+    """The kernels of the BLAS that numpy's products run on, as the loaded library itself says."""
     loaded: Any = optional_module("threadpoolctl").threadpool_info()
     libraries = [library for library in loaded if library["user_api"] == "blas"]
     if not libraries:
@@ -64,22 +60,14 @@ def numpy_kernels(name: str, _: Callable[[], object] | None = None) -> PeerKerne
 
 
 def halide_kernels(name: str, _: Callable[[], object] | None = None) -> PeerKernels:
-    """The target that Halide compiles for.
-
-    Raises:
-        UnavailableError: Halide is not installed.
-    """
+    """The target that Halide compiles for."""
     halide: Any = optional_module("halide")
     target = halide.get_host_target().to_string()
     return peer_kernels(name, "Halide", version("halide"), f"target {target}")
 
 
 def torch_on(threads: int) -> Any:
-    """The module torch, held to so many threads for the rest of the process.
-
-    Raises:
-        UnavailableError: torch is not installed.
-    """
+    """The module torch, held to so many threads for the rest of the process."""
     torch: Any = optional_module("torch")
     torch.set_num_threads(threads)
     return torch
@@ -89,11 +77,7 @@ def torch_kernels(name: str, run: Callable[[], object]) -> PeerKernels:
     """The kernels that a call of torch runs on.
 
     Args:
-        name: the contestant's name.
         run: calls torch; it is called once more, watched.
-
-    Raises:
-        UnavailableError: torch is not installed.
     """
     torch: Any = optional_module("torch")
     headers = _headers()

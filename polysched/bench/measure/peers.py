@@ -7,14 +7,8 @@ from dataclasses import dataclass
 from polysched.machine.detect import detect_host
 
 _VECTOR_BITS = (
-    (
-        512,
-        "avx512 avx-512 avx10 amx x86_v4 skylakex cooperlake sapphirerapids skx zen4 zen5",
-    ),
-    (
-        256,
-        "avx x86_v3 haswell zen sandybridge bulldozer piledriver steamroller excavator",
-    ),
+    (512, "avx512 avx-512 avx10 amx x86_v4 skylakex cooperlake sapphirerapids skx zen4 zen5"),
+    (256, "avx x86_v3 haswell zen sandybridge bulldozer piledriver steamroller excavator"),
     (
         128,
         "sse x86_v2 nehalem core2 penryn dunnington prescott katmai coppermine northwood banias "
@@ -33,9 +27,7 @@ class PeerKernels:
     """The library that a peer calls, and the kernels of it that run on this processor.
 
     Attributes:
-        name: the contestant's name.
         library: ``"OpenBLAS"``, ``"MKL"``, ``"gcc"``.
-        version: the library's version.
         architecture: the instruction set or processor that the kernels are compiled for, as the
             library prints it.
         held_back: why these kernels are not the best that this processor could run; None if that
@@ -59,9 +51,6 @@ def peer_kernels(
     """The record of a peer, which is held back if its vectors are narrower than this processor's.
 
     Args:
-        name: the contestant's name.
-        library: the library's name.
-        version: the library's version.
         architecture: the instruction set or processor that the kernels are compiled for; of many
             the name gives the width of vectors.
         bits: the width of the kernels' vectors, if it is known otherwise.

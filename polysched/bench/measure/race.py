@@ -67,12 +67,9 @@ class Result:
     """The measurements of one contestant in a race.
 
     Attributes:
-        kernel: the work's name.
-        contestant: the contestant's name.
         fraction_of_peak: median over the runs of (rate / peak beside the run).
         rate: median rate, in 1e9 units a second.
         peak_rate: median of the peaks beside the runs, in 1e9 units a second.
-        runs: number of timed runs.
         max_abs_err: largest absolute difference of the output from the reference.
         held_back: why the contestant's kernels are not the best that this processor could run; None
             if that is not known. No ratio is formed with such a result.
@@ -200,15 +197,6 @@ def race(
     of the core, an interrupt) can only slow it, so the larger is the nearer to what the core
     could do at that moment; a mean would hand the contestant a better fraction whenever a burst
     was disturbed. Disturbed runs are dealt with by the median over the rounds.
-
-    Args:
-        work: the work, with its contestants.
-        rules: how long and how carefully to measure.
-        clock: seconds; replaced in tests.
-        progress: called with a short text before each step.
-
-    Raises:
-        BenchError: a burst is not positive.
     """
     rules = rules or Rules()
     report = progress or _silent
@@ -359,7 +347,6 @@ def _result(work: Work, entry: _Entry, runs: Sequence[_Run], peer: PeerKernels |
 
 
 def _spread(fractions: Sequence[float]) -> float:
-    """The interquartile range relative to the median; 0 for a single run."""
     if len(fractions) < 2:
         return 0.0
     low, middle, high = statistics.quantiles(fractions, n=4, method="inclusive")
@@ -367,4 +354,4 @@ def _spread(fractions: Sequence[float]) -> float:
 
 
 def _silent(_: str) -> None:
-    """Progress callback that does nothing."""
+    """Show nothing."""

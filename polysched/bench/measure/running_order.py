@@ -15,9 +15,6 @@ def running_order(contestants: int, round_number: int) -> tuple[int, ...]:
 
     Source: E. J. Williams, "Experimental designs balanced for the estimation of residual effects
     of treatments", Australian Journal of Scientific Research A2 (1949).
-
-    Raises:
-        BenchError: a negative count or round number.
     """
     if contestants < 0 or round_number < 0:
         raise BenchError(

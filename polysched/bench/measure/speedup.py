@@ -88,11 +88,7 @@ def by_peer(speedups: Iterable[Speedup]) -> list[Sequence[Speedup]]:
 
 
 def geometric_mean(ratios: Iterable[float]) -> float:
-    """The geometric mean of positive ratios.
-
-    Raises:
-        BenchError: there are no ratios.
-    """
+    """The geometric mean of positive ratios."""
     values = list(ratios)
     if not values:
         raise BenchError("no work was raced against a peer, so there is no mean of ratios")

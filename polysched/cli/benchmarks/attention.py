@@ -18,13 +18,7 @@ from polysched.bench.attention import (
 from polysched.bench.measure.race import Work
 from polysched.bench.measure.speedup import over_each
 from polysched.cli.benchmarks.races import print_outcome, run_races
-from polysched.cli.options import (
-    NumbersType,
-    Racing,
-    race_options,
-    records_option,
-    threads_option,
-)
+from polysched.cli.options import NumbersType, Racing, race_options, records_option, threads_option
 from polysched.machine.load import load_machine
 from polysched.machine.peak import PeakMeter
 

@@ -33,11 +33,7 @@ BEST = "best compiler"
 def _parsed_compilers(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[CCompiler, ...]:
-    """Parse the values of ``--cc NAME=COMMAND``.
-
-    Raises:
-        click.BadParameter: a value has another form.
-    """
+    """Parse the values of ``--cc NAME=COMMAND``."""
     compilers = []
     for value in values:
         name, equals, command = value.partition("=")
@@ -50,12 +46,7 @@ def _parsed_compilers(
 
 
 def _c_race_options(folder: Path, text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add the arguments and options of both commands.
-
-    Args:
-        folder: the default of ``--folder``.
-        text: the help of ``--folder``.
-    """
+    """Add the arguments and options of both commands."""
     options = (
         click.argument("names", nargs=-1, metavar="[NAME]..."),
         click.option(

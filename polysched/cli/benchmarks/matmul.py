@@ -7,26 +7,13 @@ from types import MappingProxyType
 
 import click
 
-from polysched.bench.matmul import (
-    SUITE,
-    MatmulSize,
-    contestants,
-    random_data,
-    reference,
-    tolerance,
-)
+from polysched.bench.matmul import SUITE, MatmulSize, contestants, random_data, reference, tolerance
 from polysched.bench.measure.race import Work
 from polysched.bench.measure.speedup import over_fastest
 from polysched.bench.new_shapes import measured, random_sizes, summary
 from polysched.bench.region import region_seconds
 from polysched.cli.benchmarks.races import print_outcome, run_races
-from polysched.cli.options import (
-    NumbersType,
-    Racing,
-    race_options,
-    records_option,
-    threads_option,
-)
+from polysched.cli.options import NumbersType, Racing, race_options, records_option, threads_option
 from polysched.cli.terminal import print_record, progress
 from polysched.ir.expr.dtypes import as_dtype
 from polysched.machine.description import Machine

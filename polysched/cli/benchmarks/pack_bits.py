@@ -28,11 +28,7 @@ from polysched.machine.load import load_machine
 def parsed_types(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[DType, ...]:
-    """Parse the values of ``--type``.
-
-    Raises:
-        click.BadParameter: a value is not an element type.
-    """
+    """Parse the values of ``--type``."""
     try:
         return tuple(map(as_dtype, values))
     except KernelError as error:

@@ -8,13 +8,7 @@ from collections.abc import Sequence
 import click
 
 from polysched.bench.measure.speedup import geometric_mean
-from polysched.bench.python_race import (
-    NAMES,
-    PythonResult,
-    Refused,
-    numba_compiler,
-    race_function,
-)
+from polysched.bench.python_race import NAMES, PythonResult, Refused, numba_compiler, race_function
 from polysched.cli.terminal import print_record, print_table, progress
 from polysched.runtime.cache import ENVIRONMENT_VARIABLE, OFF
 

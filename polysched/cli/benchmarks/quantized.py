@@ -16,13 +16,7 @@ from polysched.bench.quantized import (
     tolerance,
 )
 from polysched.cli.benchmarks.races import print_outcome, run_races
-from polysched.cli.options import (
-    NumbersType,
-    Racing,
-    race_options,
-    records_option,
-    threads_option,
-)
+from polysched.cli.options import NumbersType, Racing, race_options, records_option, threads_option
 from polysched.machine.load import load_machine
 from polysched.machine.peak import PeakMeter
 

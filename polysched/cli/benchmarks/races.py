@@ -17,10 +17,7 @@ from polysched.cli.terminal import errors, print_error, print_record, progress
 from polysched.machine.detect import detect_host
 
 _RATES = MappingProxyType(
-    {
-        "flop": ("of peak", "GFLOP/s", "peak GFLOP/s"),
-        "byte": ("of a copy", "GB/s", "copy GB/s"),
-    }
+    {"flop": ("of peak", "GFLOP/s", "peak GFLOP/s"), "byte": ("of a copy", "GB/s", "copy GB/s")}
 )
 _IS_NUMBER = (False, False, True, True, True, True, True)
 
@@ -48,10 +45,7 @@ def print_outcome(
     """Print results, speedups and peers; exit with an error if polysched was wrong.
 
     Args:
-        context: the context of the command.
-        outcome: the outcome of the races.
         speedups: the speedups of each table of ratios.
-        as_records: print JSON lines, not tables.
     """
     if as_records:
         for record in (*outcome.results, *chain(*speedups)):
@@ -94,7 +88,6 @@ def _print_peers(peers: Iterable[PeerKernels], cleared: Sequence[str], *, as_rec
 
     Args:
         peers: the peers of all races; duplicates are printed once. If empty, nothing is printed.
-        cleared: the names of the variables.
     """
     host = detect_host()
     distinct = tuple(dict.fromkeys(peers))

@@ -7,22 +7,9 @@ import click
 from polysched.bench.measure.bandwidth import copy_burst
 from polysched.bench.measure.race import Work
 from polysched.bench.measure.speedup import by_peer, over_each
-from polysched.bench.transpose import (
-    PEERS,
-    SUITE,
-    TYPES,
-    TransposeSize,
-    contestants,
-    random_data,
-)
+from polysched.bench.transpose import PEERS, SUITE, TYPES, TransposeSize, contestants, random_data
 from polysched.cli.benchmarks.races import print_outcome, run_races
-from polysched.cli.options import (
-    NumbersType,
-    Racing,
-    race_options,
-    records_option,
-    threads_option,
-)
+from polysched.cli.options import NumbersType, Racing, race_options, records_option, threads_option
 from polysched.machine.description import Machine
 
 
@@ -83,11 +70,7 @@ def _work(size: TransposeSize, threads: int, machine: Machine | None) -> Work:
 def _sizes(
     shapes: tuple[tuple[int, int], ...], types: tuple[str, ...]
 ) -> tuple[TransposeSize, ...]:
-    """The sizes to race: all shapes in all types; without shapes, the suite's sizes of the types.
-
-    Raises:
-        BenchError: a shape is empty.
-    """
+    """The sizes to race: all shapes in all types; without shapes, those of the suite."""
     if shapes:
         return tuple(
             TransposeSize(rows, columns, name)

@@ -17,12 +17,7 @@ def is_c_target(text: str) -> bool:
 
 
 def load_c_target(text: str, function: str | None, promises: Promises = NO_PROMISES) -> CProgram:
-    """Read the kernel of ``FILE.c`` or ``FILE.c:FUNCTION``.
-
-    Raises:
-        TargetError: the function is named twice.
-        FrontendError: the file cannot be read as a kernel.
-    """
+    """Read the kernel of ``FILE.c`` or ``FILE.c:FUNCTION``."""
     path, name = parted_c_target(text)
     if name is not None and function is not None:
         raise TargetError(f"'{text}' names a function, and so does --function {function}; use one")

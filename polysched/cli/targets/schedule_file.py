@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from polysched.autoscheduler.driver import optimize_schedule
+from polysched.autoscheduler.driver import Optimized, optimize_schedule
 from polysched.cli.completion import files
 from polysched.cli.options import machine_option
 from polysched.cli.targets.c_target import is_c_target, parted_c_target
@@ -46,7 +46,6 @@ class Reading:
 
     Attributes:
         schedule_file: a file of steps that are applied to TARGET's schedule.
-        function: the function of a C file.
         fast_math: whether a C file's floating-point reductions may be reassociated, and products
             and sums contracted to FMAs.
         machine: the argument ``machine`` of TARGET's functions; None for this machine.
@@ -74,6 +73,11 @@ class Reading:
         if self.seconds is not None:
             return self.seconds
         return SAFETY_SECONDS if self.auto or searches else DEFAULT_SECONDS
+
+    def optimized(self, schedule: Schedule, **options: Any) -> Optimized:
+        """Continue a schedule by :func:`optimize_schedule`, for this machine and these threads."""
+        machine = as_machine(self.machine)
+        return optimize_schedule(schedule, machine, threads=self.threads or 1, **options)
 
 
 def auto_option(command: _Command) -> _Command:
@@ -203,7 +207,7 @@ def load_scheduled_target(
         takes_parts: whether the command takes the loops of a C function that has no translation as
             a whole. For others, the error says how to choose such a loop.
         prefers_parts: whether the command takes these loops also where the whole function would
-            always run as written.
+            always run as written, or has no proof.
 
     Raises:
         TargetError, FrontendError: TARGET is not a schedule or a kernel, or an option does not
@@ -221,15 +225,14 @@ def load_scheduled_target(
         if takes_parts or not _has_parts(text, reading):
             raise
         raise FrontendError(f"{error}\n{_PARTS}", error.reason, error.location) from None
-    runs_as_written = target.program is not None and bool(target.program.unlimited)
+    without_use = None if target.program is None else target.program.without_use
     if (
         prefers_parts
-        and runs_as_written
+        and without_use is not None
         and not reading.schedule_file
         and _has_parts(text, reading)
     ):
-        assert target.program is not None
-        raise target.program.as_written_error()
+        raise without_use
     used = _options_of_c(reading)
     if used and target.program is None:
         other = ", or order='any'" if used == ["--fast-math"] else ""
@@ -242,8 +245,7 @@ def load_scheduled_target(
         label = f"{target.label} with {reading.schedule_file}"
         target = replace(target, label=label, schedule=schedule)
     if reading.auto:
-        machine = as_machine(reading.machine)
-        made = optimize_schedule(target.schedule, machine, threads=reading.threads or 1)
+        made = reading.optimized(target.schedule)
         if not made.decisions and reading.schedule_file is None:
             errors().print(f"hint: {no_gain(target.schedule, reading)}", highlight=False)
         target = replace(target, schedule=made.schedule)

@@ -25,9 +25,6 @@ def load_source_file(path: Path) -> ModuleType:
     """Run a Python file as a module; its standard output goes to the error output.
 
     The file is always compiled, without reading or writing bytecode files.
-
-    Raises:
-        TargetError: the file does not exist or is not Python, or running it fails.
     """
     if path.suffix != ".py":
         raise TargetError(

@@ -33,7 +33,6 @@ class Target:
 
     Attributes:
         label: the TARGET in messages, ``FILE.py:NAME``.
-        schedule: the schedule.
         program: the C program that holds its kernel; None if TARGET is a Python file.
         for_machine: whether a function with a parameter ``machine`` made it.
         is_jit: whether it is the schedule that ``ps.jit`` found for a function.
@@ -64,7 +63,6 @@ def load_target(
     schedule of the file is loaded, else its only kernel.
 
     Args:
-        text: the TARGET as the user wrote it.
         function: the function of a C file.
         machine: the argument ``machine`` of functions; None for their default, else this machine.
         promises: the promises of the callers of a C function.
@@ -72,7 +70,6 @@ def load_target(
     Raises:
         TargetError: there is no such file or name, the name is something else, or the choice is
             ambiguous.
-        FrontendError: a C file cannot be read as a kernel.
     """
     if is_c_target(text):
         program = load_c_target(text, function, promises)
@@ -92,7 +89,7 @@ def load_target(
     if is_jit:
         value = _latest(path, label, value)
     if not isinstance(value, Schedule | Kernel):
-        for_machine = _takes_machine(value)
+        for_machine = callable(value) and any(map(_is_machine, _parameters(value)))
         value = _made(path, module, label, value, machine)
     if isinstance(value, Kernel):
         with users_code(path):
@@ -241,7 +238,6 @@ def _only_kernel(path: Path, module: ModuleType, label: str, parameter: str) -> 
 
 
 def _required(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The parameters without a default, except the machine."""
     return [parameter for parameter in _without_default(function) if not _is_machine(parameter)]
 
 
@@ -252,11 +248,6 @@ def _without_default(function: Callable[..., Any]) -> list[inspect.Parameter]:
         for parameter in _parameters(function)
         if parameter.default is parameter.empty and parameter.kind not in variadic
     ]
-
-
-def _takes_machine(function: object) -> bool:
-    """Whether a function has a parameter named ``machine``."""
-    return callable(function) and any(map(_is_machine, _parameters(function)))
 
 
 def _is_machine(parameter: inspect.Parameter) -> bool:
@@ -286,7 +277,6 @@ def _may_return(function: Callable[..., Any], *kinds: type) -> bool:
 
 
 def _returned(function: Callable[..., Any]) -> object:
-    """The return annotation of a function; None if it has none."""
     try:
         return typing.get_type_hints(function).get("return")
     except (NameError, AttributeError, TypeError):  # an annotation that cannot be evaluated

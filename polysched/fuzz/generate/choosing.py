@@ -85,6 +85,14 @@ class Choosing:
         ]
         return choose(self.integers, fitting or list(arrays))
 
+    def reductions(self) -> list[str]:
+        """Return the statements that are reductions."""
+        return [name for name, one in self.program.statements.items() if one.reduction]
+
+    def writers(self, array: str) -> list[str]:
+        """Return the statements that write an array."""
+        return [n for n, one in self.program.statements.items() if one.target.array == array]
+
     def at(self, array: str) -> str:
         """Choose a loop around a statement that uses an array."""
         users = [

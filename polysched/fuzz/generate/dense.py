@@ -62,7 +62,6 @@ def _nest(
 
 
 def _at_indices(draft: Draft, array: Target) -> Load:
-    """Read the element at the indices."""
     return Load(array.sketch.name, _indices(draft, len(array.signed)), array.sketch.dtype)
 
 

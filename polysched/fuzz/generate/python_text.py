@@ -130,11 +130,7 @@ def _body_lines(body: Sequence[PartSketch], indent: str) -> Iterator[str]:
 
 
 def script(sketch: KernelSketch, steps: Iterable[Step], *, comment: str = "") -> str:
-    """Print a script that declares the kernel, applies the steps and prints the verdict.
-
-    Args:
-        comment: the failure, printed as a comment at the top.
-    """
+    """Print a script that declares the kernel, applies the steps and prints the verdict."""
     listed = tuple(steps)
     text = "\n".join(kernel_lines(sketch))
     functions = sorted(name for name in (*_FUNCTIONS.values(), "cast") if f"{name}(" in text)

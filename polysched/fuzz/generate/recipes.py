@@ -73,11 +73,9 @@ def _threads(choosing: Choosing) -> tuple[Step, ...]:
 
 def _partial_sums(choosing: Choosing) -> tuple[Step, ...]:
     """Reduction with a partial result for each lane or thread."""
-    statements = choosing.program.statements
-    reductions = [name for name in statements if statements[name].reduction]
-    if not reductions:
+    if not choosing.reductions():
         return ()
-    statement = choose(choosing.integers, reductions)
+    statement = choose(choosing.integers, choosing.reductions())
     loop = choose(choosing.integers, choosing.around(statement) or ["none"])
     lanes = choose(choosing.integers, choosing.lanes)
     parts = choosing.name("so"), choosing.name("si")
@@ -94,11 +92,7 @@ def _stage(choosing: Choosing) -> tuple[Step, ...]:
     produced = choosing.array(written=True, role=Role.TEMPORARY)
     lanes = choose(choosing.integers, choosing.lanes)
     at = choosing.at(produced)
-    writers = [
-        name
-        for name, statement in choosing.program.statements.items()
-        if statement.target.array == produced
-    ]
+    writers = choosing.writers(produced)
     inner = choosing.around(writers[-1])[-1:] if writers else []
     user, parts = at.partition(".")[0], (choosing.name("uo"), choosing.name("ui"))
     return (

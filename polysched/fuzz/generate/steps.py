@@ -55,12 +55,7 @@ def _compute_at(choosing: Choosing) -> Step:
 
 def _recompute(choosing: Choosing) -> Step:
     produced = choosing.array(written=True, role=Role.TEMPORARY)
-    writers = [
-        name
-        for name, statement in choosing.program.statements.items()
-        if statement.target.array == produced
-    ]
-    producer = choose(choosing.integers, [*writers, produced])
+    producer = choose(choosing.integers, [*choosing.writers(produced), produced])
     return ComputeAt(producer, choosing.at(produced), recompute=True)
 
 
@@ -140,18 +135,14 @@ def _reorder(choosing: Choosing) -> Step:
 
 
 def _rfactor(choosing: Choosing) -> Step:
-    statements = choosing.program.statements
-    reductions = [name for name in statements if statements[name].reduction]
-    statement = choose(choosing.integers, reductions or [choosing.statement()])
+    statement = choose(choosing.integers, choosing.reductions() or [choosing.statement()])
     loop = choose(choosing.integers, choosing.around(statement) or ["none"])
-    target = statements[statement].target.array
+    target = choosing.program.statements[statement].target.array
     return Rfactor(statement, loop, choosing.name("part"), _new_order(choosing, target, loop))
 
 
 def _vectorize_reduction(choosing: Choosing) -> Step:
-    statements = choosing.program.statements
-    reductions = [name for name in statements if statements[name].reduction]
-    statement = choose(choosing.integers, reductions or [choosing.statement()])
+    statement = choose(choosing.integers, choosing.reductions() or [choosing.statement()])
     loop = choose(choosing.integers, choosing.around(statement)[-1:] or ["none"])
     lanes = choose(choosing.integers, choosing.lanes)
     return VectorizeReduction(statement, loop, lanes, choose(choosing.integers, [1, 2, 3]))

@@ -216,11 +216,7 @@ def runs_two_as_one(table: Enumeration, tree: Node) -> bool:
 
 
 def keeps_order(kernel: Kernel, tree: Node, sizes: Sizes, most: int = 10_000) -> bool:
-    """Whether an executed tree keeps a kernel's order at one size, with distinct timestamps.
-
-    Raises:
-        ValueError: there are more than ``most`` instances, or too many pairs.
-    """
+    """Whether an executed tree keeps a kernel's order at one size, with distinct timestamps."""
     ranges = {name: (sizes[name], sizes[name]) for name in kernel.parameters}
     table = enumerate_kernel(kernel, ranges, most)
     if table is None:

@@ -59,10 +59,7 @@ def clobbered_read(program: Program, sizes: Sizes, most: int) -> str | None:
         for block, row in together:
             target, *reads = touched[block.statement.name][row]
             seen = [
-                (
-                    separate.get(read.element, read.element),
-                    shared.get(read.slot, read.element),
-                )
+                (separate.get(read.element, read.element), shared.get(read.slot, read.element))
                 for read in reads
             ]
             for read, (own, other) in zip(reads, seen, strict=True):

@@ -20,11 +20,7 @@ _UNSEEN = frozenset({"location"})
 
 
 def fingerprint(*values: object) -> str:
-    """Return a digest of values: dataclasses, mappings, tuples, isl's objects, numbers, strings.
-
-    Raises:
-        TypeError: a value is of another type.
-    """
+    """Return a digest of values: dataclasses, mappings, tuples, isl's objects, numbers, strings."""
     digest = hashlib.sha256()
     for value in values:
         for part in _parts(value):

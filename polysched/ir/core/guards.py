@@ -46,7 +46,6 @@ def lowered_size(expression: Expression, guarded: Container[str], guard: int = 0
     repeat theirs. So nested conditions take exponentially many nodes.
 
     Args:
-        expression: the value.
         guarded: the names of the guarded arrays.
         guard: the nodes of the condition under which the expression is evaluated.
     """

@@ -56,14 +56,11 @@ class NarrowTypes:
 
 
 def narrow_types(
-    arrays: Mapping[str, Array],
-    writes: Sequence[Write],
-    fixed: Iterable[str] = (),
+    arrays: Mapping[str, Array], writes: Sequence[Write], fixed: Iterable[str] = ()
 ) -> NarrowTypes:
     """Find the types in which a program's integers may be computed.
 
     Args:
-        arrays: by name.
         writes: all assignments of the program.
         fixed: arrays that keep their types, beside those that subscripts read.
     """

@@ -182,9 +182,6 @@ def concrete_strides(
 ) -> tuple[int, ...]:
     """Evaluate an array's strides, in elements.
 
-    Args:
-        shape: the array's extents as numbers.
-
     Raises:
         KernelError: a parameter has no value.
     """

@@ -65,7 +65,6 @@ class PrefetchDirective:
     """A prefetch directive of a loop: fetch the elements of an array that a later iteration reads.
 
     Attributes:
-        array: the array.
         distance: the number of iterations of the loop ``of`` to prefetch ahead.
         level: the cache level to fetch into.
         of: the loop whose iterations count: the loop with the directive or a loop around it.
@@ -82,7 +81,6 @@ class InstructionMark:
     """The directive to compute a nest by one machine instruction; each loop of the nest has it.
 
     Attributes:
-        instruction: the name of the instruction.
         loop: the outermost loop of the nest.
         reassociates: whether the instruction adds the terms of a sum in an order of its own.
         is_tile: whether the instruction computes a tile, so that its loops are never written out.
@@ -120,6 +118,11 @@ class Loop:
     def statements(self) -> tuple[str, ...]:
         """The names of the statements below, in tree order."""
         return self.body.statements
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no step has given the loop another kind or prefetches."""
+        return self.kind is LoopKind.SEQUENTIAL and not self.prefetches
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "values": dict(self.values)}
@@ -165,8 +168,20 @@ def sequence(children: Iterator[Node] | list[Node] | tuple[Node, ...]) -> Node:
     """Build a sequence, flattening nested sequences; a single child is returned itself."""
     flat: list[Node] = []
     for child in children:
-        flat.extend(child.children if isinstance(child, Sequence) else (child,))
+        flat.extend(parts(child))
     return flat[0] if len(flat) == 1 else Sequence(tuple(flat))
+
+
+def nested(nest: tuple[Loop, ...], body: Node) -> Node:
+    """Nest loops around a node, which replaces the body of the last one."""
+    for loop in reversed(nest):
+        body = replace(loop, body=body)
+    return body
+
+
+def parts(node: Node) -> tuple[Node, ...]:
+    """The children of a sequence; any other node alone."""
+    return node.children if isinstance(node, Sequence) else (node,)
 
 
 def statements(node: Node) -> tuple[str, ...]:
@@ -243,20 +258,20 @@ def map_children(node: Node, function: Callable[[Node], Node]) -> Node:
             return node
 
 
-def rewrite(node: Node, old: Node, new: Callable[[Node], Node]) -> Node:
-    """Replace the node ``old``, compared by identity, with ``new(old)``."""
+def replace_node(node: Node, old: Node, new: Node) -> Node:
+    """Replace the node ``old`` of a tree, compared by identity, with ``new``."""
     if node is old:
-        return new(node)
+        return new
     match node:
         case Loop(body=body):
-            changed = rewrite(body, old, new)
+            changed = replace_node(body, old, new)
             return node if changed is body else replace(node, body=changed)
         case Sequence(children=children):
             # Each statement has one leaf, so only the child with old's statements can contain old.
             position = node.positions.get(old.statements[0])
             if position is None:
                 return node
-            child = rewrite(children[position], old, new)
+            child = replace_node(children[position], old, new)
             if child is children[position]:
                 return node
             return sequence([*children[:position], child, *children[position + 1 :]])

@@ -43,12 +43,7 @@ _EXTREMA = frozenset({Operator.MINIMUM, Operator.MAXIMUM})
 
 
 def loop_bounds(name: str, bound: Bound) -> tuple[Expression, Expression, int]:
-    """Convert a loop bound to (start, exclusive end, step), as of Python's `range`.
-
-    Raises:
-        KernelError: the bound is not an extent, pair or triple of numbers, or the step is not a
-            nonzero integer literal.
-    """
+    """Convert a loop bound to (start, exclusive end, step), as of Python's `range`."""
     ends = bound if isinstance(bound, tuple) else (0, bound)
     if not 2 <= len(ends) <= 3:
         raise KernelError(
@@ -164,11 +159,7 @@ def _fits(value: Expression, dtype: DType) -> bool:
 
 
 def as_extent(extent: Operand, space: isl.Space) -> Expression:
-    """Convert one extent of an array's shape.
-
-    Raises:
-        KernelError: the extent is not affine in the parameters of ``space``, or is negative.
-    """
+    """Convert one extent of an array's shape."""
     expression = bounded(as_expression(extent))
     function = to_pw_aff(expression, space)
     if function.is_cst() and function.max_val().is_neg():
@@ -177,12 +168,7 @@ def as_extent(extent: Operand, space: isl.Space) -> Expression:
 
 
 def dimension_names(array: str, dimensions: str | None, count: int) -> tuple[str, ...]:
-    """Split the names of an array's dimensions; the defaults are ``d0``, ``d1``, ...
-
-    Raises:
-        KernelError: a name is not an identifier, or the dimensions do not have one distinct name
-            each.
-    """
+    """Split the names of an array's dimensions; the defaults are ``d0``, ``d1``, ..."""
     if dimensions is not None and not isinstance(dimensions, str):
         raise KernelError(
             f"dimensions={dimensions!r} of array '{array}'; expected one text with all the names, "
@@ -208,9 +194,6 @@ def require_identifier(name: str, kind: str) -> None:
 
     Args:
         kind: the kind of the named object, for the message: ``array``.
-
-    Raises:
-        KernelError: the name is not an identifier, or is too long.
     """
     if not isinstance(name, str) or not name.isidentifier():
         raise KernelError(
@@ -229,9 +212,6 @@ def require_limit(parameter: str, side: str, limit: int | None) -> None:
 
     Args:
         side: ``minimum`` or ``maximum``, for the message.
-
-    Raises:
-        KernelError: the limit is not a 64-bit integer.
     """
     if limit is None:
         return
@@ -248,9 +228,6 @@ def as_condition(function: str, condition: Expression) -> Expression:
 
     Args:
         function: the name of the called function, for the message.
-
-    Raises:
-        KernelError: the condition is not an expression, such as the bool that ``==`` returns.
     """
     if isinstance(condition, Expression):
         return bounded(condition)
@@ -261,11 +238,7 @@ def as_condition(function: str, condition: Expression) -> Expression:
 
 
 def bounded(expression: Expression) -> Expression:
-    """Check that an expression is within the limits on depth and size; return it.
-
-    Raises:
-        KernelError: the expression is too deep or too large.
-    """
+    """Check that an expression is within the limits on depth and size; return it."""
     levels = depth(expression)
     if levels > DEEPEST:
         raise KernelError(

@@ -26,7 +26,6 @@ class Statements:
     """The statements declared so far of one kernel; each is also added to the open loop nest.
 
     Args:
-        symbols: the kernel's parameters and arrays.
         nest: the open loops and conditions, to which statements are added.
     """
 
@@ -143,12 +142,7 @@ class Statements:
             raise KernelError(f"subscript of array '{array.name}': {error}{where}") from None
 
     def add(self, array: Array, subscripts: Operand | tuple[Operand, ...], value: Operand) -> None:
-        """Add the statement ``array[subscripts] = value`` to the open nest.
-
-        Raises:
-            KernelError: the array is an input, a subscript or the value is invalid here, the value
-                has another type, or the order policy needs a reduction.
-        """
+        """Add the statement ``array[subscripts] = value`` to the open nest."""
         if array.role is Role.INPUT:
             raise KernelError(f"array '{array.name}' is an input; declare it inout to write to it")
         location = self.here()
@@ -189,6 +183,5 @@ class Statements:
             self._symbols.require_declared(name, node)
 
     def _domain(self, name: str, indices: tuple[str, ...], *, literal: bool = False) -> isl.Set:
-        """The domain; if ``literal``, without the bounds and conditions that use a parameter."""
         points = self._nest.instances(self._symbols.space(name, indices), literal=literal)
         return points.intersect_params(self._symbols.context()).coalesce()

@@ -67,9 +67,6 @@ class Symbols:
 
         Args:
             kind: the kind of the declared object, for the message: ``array``.
-
-        Raises:
-            KernelError: the name is invalid or taken.
         """
         require_identifier(name, kind)
         if name in self:
@@ -82,11 +79,7 @@ class Symbols:
         return instance_space(self.parameters, statement, indices)
 
     def add_parameter(self, name: str, minimum: int | None, maximum: int | None) -> Parameter:
-        """Declare a parameter; the caller has claimed the name.
-
-        Raises:
-            KernelError: a limit is not a 64-bit integer.
-        """
+        """Declare a parameter; the caller has claimed the name."""
         self.parameters.append(name)
         parameter = Parameter(name)
         for side, limit in (("minimum", minimum), ("maximum", maximum)):
@@ -98,11 +91,7 @@ class Symbols:
         return parameter
 
     def assume(self, condition: Expression) -> None:
-        """Add a condition over the parameters to the context.
-
-        Raises:
-            KernelError: the condition is not affine, or not over the parameters alone.
-        """
+        """Add a condition over the parameters to the context."""
         checked = as_condition("assume", condition)
         with limited(KernelError, "the condition of assume(...) is too complex"):
             to_set(checked, self.space())
@@ -153,9 +142,6 @@ class Symbols:
             values: the range of the elements; the upper end is exclusive.
             rows: the layout of a packed argument.
             strides: see :func:`polysched.ir.core.strides.as_strides`; None for row-major order.
-
-        Raises:
-            KernelError: the name is taken, or another argument is invalid.
         """
         self.claim(name, "array")
         shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
@@ -212,11 +198,7 @@ class Symbols:
             )
 
     def require_declared(self, statement: str, node: Expression) -> None:
-        """Check that an expression node uses only parameters and arrays of this kernel.
-
-        Raises:
-            KernelError: the node uses another kernel's parameter or array.
-        """
+        """Check that an expression node uses only parameters and arrays of this kernel."""
         if isinstance(node, Parameter) and node.name not in self.parameters:
             raise KernelError(
                 f"statement '{statement}' uses parameter '{node.name}', which kernel "

@@ -173,11 +173,7 @@ def _operation(expression: Operation, space: isl.Space) -> isl.PwAff:
 
 
 def to_set(condition: Expression, space: isl.Space) -> isl.Set:
-    """Convert a condition over quasi-affine expressions to the set of points where it holds.
-
-    Raises:
-        KernelError: the condition is not quasi-affine.
-    """
+    """Convert a condition over quasi-affine expressions to the set of points where it holds."""
     match condition:
         case Constant(value=bool(holds)):
             return isl.Set.universe(space) if holds else isl.Set.empty(space)

@@ -165,12 +165,7 @@ u64 = DType(NumberKind.UNSIGNED, 64)
 boolean = DType(NumberKind.BOOLEAN, 1)
 
 _ROUNDED_TO_INFINITY = MappingProxyType(
-    {
-        f16: 2**16 - 2**4,
-        bf16: 2**128 - 2**119,
-        f32: 2**128 - 2**103 - 2**74,
-        f64: 2**1024 - 2**970,
-    }
+    {f16: 2**16 - 2**4, bf16: 2**128 - 2**119, f32: 2**128 - 2**103 - 2**74, f64: 2**1024 - 2**970}
 )
 """The least number that rounds to infinity, by the floating-point type.
 

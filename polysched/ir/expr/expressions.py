@@ -27,12 +27,7 @@ from polysched.ir.expr.numpy_functions import (
     NUMPY_OPERATORS,
 )
 from polysched.ir.expr.operand_types import expected_operands
-from polysched.ir.expr.operators import (
-    COMPARISONS,
-    INFIX,
-    LOGICAL,
-    Operator,
-)
+from polysched.ir.expr.operators import COMPARISONS, INFIX, LOGICAL, Operator
 from polysched.ir.expr.source import SourceLocation
 from polysched.ir.expr.symbolic_number import SymbolicNumber
 
@@ -291,11 +286,7 @@ def _operator_of_ufunc(function: np.ufunc, operands: list[Expression]) -> Operat
 
 
 def as_expression(value: Operand) -> Expression:
-    """Wrap a number as a literal; return an expression unchanged.
-
-    Raises:
-        KernelError: ``value`` is neither a number nor an expression.
-    """
+    """Wrap a number as a literal; return an expression unchanged."""
     if isinstance(value, Expression):
         return value
     if isinstance(value, (bool, int, float)):
@@ -311,11 +302,7 @@ def as_expression(value: Operand) -> Expression:
 
 
 def typed(expression: Expression, dtype: DType) -> Expression:
-    """Give an untyped literal, or an operation on untyped literals, the type ``dtype``.
-
-    Raises:
-        KernelError: a literal is fractional where an integer is expected, or does not fit the type.
-    """
+    """Give an untyped literal, or an operation on untyped literals, the type ``dtype``."""
     if expression.dtype is not None:
         return expression
     if isinstance(expression, Constant):
@@ -343,9 +330,6 @@ def operation(operator: Operator, *operands: Operand) -> Expression:
 
     Operands of half types are converted to f32; a selection between two values of one half type
     keeps it.
-
-    Raises:
-        KernelError: the operands have different types, or a type that the operator does not accept.
     """
     nodes = tuple(as_expression(operand) for operand in operands)
     if operator is Operator.SELECT:

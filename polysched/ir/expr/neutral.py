@@ -15,9 +15,6 @@ def neutral_element(operator: Operator, dtype: DType) -> Constant:
     Args:
         operator: a reduction operator: ``+``, ``*``, ``min``, ``max``, ``pmin``, ``pmax``,
             ``&``, ``|`` or ``^``.
-
-    Raises:
-        ValueError: reductions do not support the operator.
     """
     return Constant(_value(operator, dtype), dtype)
 

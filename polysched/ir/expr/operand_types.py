@@ -5,14 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from polysched.ir.expr.dtypes import DType, boolean
-from polysched.ir.expr.operators import (
-    BITWISE,
-    FLOAT_ONLY,
-    INTEGER_ONLY,
-    LOGICAL,
-    SHIFTS,
-    Operator,
-)
+from polysched.ir.expr.operators import BITWISE, FLOAT_ONLY, INTEGER_ONLY, LOGICAL, SHIFTS, Operator
 
 _SPELLED = MappingProxyType({Operator.AND: "&", Operator.OR: "|", Operator.NOT: "~"})
 

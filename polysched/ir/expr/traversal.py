@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from polysched.ir.expr.expressions import (
@@ -60,6 +60,18 @@ def transform(
         expression = rebuild(expression, tuple([transform(one, rule) for one in operands]))
     replacement = rule(expression)
     return expression if replacement is None else replacement
+
+
+def substituted(expression: Expression, values: Mapping[str, Expression]) -> Expression:
+    """Replace the indices with some names by expressions."""
+    return transform(
+        expression, lambda node: values.get(node.name) if isinstance(node, Index) else None
+    )
+
+
+def index_names(*expressions: Expression) -> list[str]:
+    """The names of the indices in some expressions, in the order of :func:`walk`."""
+    return [node.name for part in expressions for node in walk(part) if isinstance(node, Index)]
 
 
 def walk(expression: Expression) -> Iterator[Expression]:

@@ -184,9 +184,6 @@ class Write:
     """An assignment of a program.
 
     Attributes:
-        array: the array that is written.
-        subscripts: of the element.
-        value: the stored value.
         times: how often it writes one element at most, between its last undefined content and its
             next; None if unknown.
     """

@@ -55,7 +55,6 @@ def operation_quota(operations: int, seconds: float = 0) -> Iterator[None]:
 
     Raises:
         QuotaExceededError: isl exceeded the operations or the time.
-        ScheduleError: ``operations`` is not an integer, or is negative.
     """
     limit = as_integer(operations)
     if limit is None or limit < 0:

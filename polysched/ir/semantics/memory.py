@@ -43,11 +43,7 @@ class Memory:
     buffers: Mapping[str, AnyArray] = field(default_factory=dict)
 
     def read(self, name: str, position: tuple[int, ...]) -> Scalar:
-        """The element at ``position`` as a numpy scalar; 0 if an optional index is absent.
-
-        Raises:
-            KernelError: the element lies outside the array.
-        """
+        """The element at ``position`` as a numpy scalar; 0 if an optional index is absent."""
         if min(position, default=0) < FARTHEST:
             return self.arrays[name].dtype.type(0)
         self._check(name, position)
@@ -107,11 +103,7 @@ def concrete_shape(shape: tuple[Expression, ...], parameters: Mapping[str, int])
 
 
 def check_parameters(context: isl.Set, parameters: Mapping[str, int]) -> None:
-    """Check that parameter values satisfy the context.
-
-    Raises:
-        CallError: a parameter is missing, or the values violate the context.
-    """
+    """Check that parameter values satisfy the context."""
     with limited(CallError, "the parameters cannot be checked"):
         holds = not at_parameters(context, parameters).is_empty()
     if not holds:

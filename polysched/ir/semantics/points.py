@@ -30,9 +30,6 @@ def points(domain: isl.Set, parameters: Mapping[str, int]) -> Points:
     """Enumerate the points of a set in lexicographic order: shape (count, dimensions).
 
     The cost is proportional to the bounding box, which can be much larger than a skewed set.
-
-    Raises:
-        KernelError: the set is unbounded, or isl gives up on it.
     """
     rank = domain.dim(isl.dim_type.set)
     names = [f"x{position}" for position in range(rank)]
@@ -58,11 +55,7 @@ def points(domain: isl.Set, parameters: Mapping[str, int]) -> Points:
 
 
 def box_size(domain: isl.Set, parameters: Mapping[str, int]) -> int:
-    """The number of points of the bounding box, which :func:`points` has to test.
-
-    Raises:
-        KernelError: the set is unbounded, or isl gives up on it.
-    """
+    """The number of points of the bounding box, which :func:`points` has to test."""
     with limited(KernelError, "the points of a set cannot be counted"):
         fixed = at_parameters(domain, parameters)
         return 0 if fixed.is_empty() else math.prod(map(len, bounding_box(fixed)))
@@ -83,9 +76,6 @@ def evaluate_many(expression: Expression, variables: Mapping[str, Any]) -> Any:
     """Evaluate a quasi-affine expression or condition on int64 arrays, or on Python's integers.
 
     Arrays have one shape, and their integers wrap; Python's integers are exact at any length.
-
-    Raises:
-        KernelError: the expression is not quasi-affine.
     """
     match expression:
         case Constant(value=value):
@@ -127,11 +117,7 @@ _FUNCTIONS: Mapping[Operator, Callable[..., Any]] = MappingProxyType(
 
 
 def at_parameters(domain: isl.Set, parameters: Mapping[str, int]) -> isl.Set:
-    """Fix the parameters of a set at the given values and remove them.
-
-    Raises:
-        CallError: a parameter has no value.
-    """
+    """Fix the parameters of a set at the given values and remove them."""
     count = domain.dim(isl.dim_type.param)
     names = [str(domain.get_dim_name(isl.dim_type.param, position)) for position in range(count)]
     for name in names:
@@ -150,11 +136,7 @@ def with_parameters(relation: _SetOrMap, values: Mapping[str, int]) -> _SetOrMap
 
 
 def bounding_box(domain: isl.Set) -> list[range]:
-    """The bounding box of a set that is not empty and has no parameters.
-
-    Raises:
-        KernelError: the set is unbounded.
-    """
+    """The bounding box of a set that is not empty and has no parameters."""
     box = []
     for position in range(domain.dim(isl.dim_type.set)):
         smallest, largest = least(domain, position), greatest(domain, position)

@@ -38,14 +38,12 @@ def run_reference(
     Args:
         arrays: every input and inout array, which are not modified. An output may be given to set
             its elements that the kernel does not write.
-        parameters: a value for every parameter.
 
     Returns:
         The output and inout arrays by name. Elements of temporaries and of outputs not given are
         undefined before they are written: NaN, or a recognizable large integer.
 
     Raises:
-        CallError: an array or parameter does not fit.
         KernelError: an access is out of bounds; the message names statement, instance and element.
     """
     check_parameters(kernel.context, parameters)

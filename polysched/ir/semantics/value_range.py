@@ -18,9 +18,6 @@ def require_values(
     Args:
         subject: the array in the message: ``array 'idx'``.
         declared: the declared range in the message: ``(0, m)``.
-
-    Raises:
-        CallError: a value is out of range; the message names the first such value and its position.
     """
     if values.size == 0 or (lower <= int(values.min()) and int(values.max()) < upper):
         return

@@ -18,11 +18,7 @@ from polysched.schedule.core.program import Program
 
 
 def bounds_violation(program: Program, statements: Iterable[Statement]) -> Violation | None:
-    """Find an instance whose access lies outside its array for some parameters of the context.
-
-    Args:
-        statements: the statements of the program to judge.
-    """
+    """Find an instance whose access lies outside its array for some parameters of the context."""
     extents = {
         name: extent_set(array, program.kernel.parameters) for name, array in program.arrays.items()
     }

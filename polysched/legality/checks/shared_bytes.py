@@ -98,9 +98,7 @@ def _violation(
         kind=ViolationKind.PARALLEL,
         cause=Cause.SHARED_BYTE,
         witness=Witness(
-            first.parameters,
-            occurrence(program, source, first),
-            occurrence(program, sink, second),
+            first.parameters, occurrence(program, source, first), occurrence(program, sink, second)
         ),
         array=program.statements[source.statement].target.array,
         loop=loop.name,

@@ -41,11 +41,7 @@ class Answer:
 
 
 def answer(
-    label: str,
-    schedule: Schedule,
-    *,
-    quota: int = DEFAULT_QUOTA,
-    seconds: float = DEFAULT_SECONDS,
+    label: str, schedule: Schedule, *, quota: int = DEFAULT_QUOTA, seconds: float = DEFAULT_SECONDS
 ) -> Answer:
     """Judge a schedule; if it is illegal, compute its picture, its condition and repairs.
 

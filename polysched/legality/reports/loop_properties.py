@@ -16,7 +16,7 @@ import islpy as isl
 from polysched.dependence.distance import distance
 from polysched.dependence.relations import DependenceKind
 from polysched.ir.core.kernel import Array, Order, Role
-from polysched.ir.core.tree import Loop, LoopKind, Node, executed, loops, rewrite, statements
+from polysched.ir.core.tree import Loop, LoopKind, executed, loops, statements
 from polysched.ir.expr.linear_form import Interval
 from polysched.ir.isl.budget import DEFAULT_SECONDS, time_budget
 from polysched.ir.isl.quota import QuotaExceededError, operation_quota
@@ -26,8 +26,7 @@ from polysched.legality.checks.shared_bytes import sharing_pairs, sharing_relati
 from polysched.legality.checks.storage import UndecidedError, array_faults
 from polysched.schedule.buffers.lifetime import references_to
 from polysched.schedule.core.program import Program, prefix_loops
-from polysched.schedule.primitives.split import split_loop
-from polysched.schedule.primitives.vectorize import LARGEST_LANES
+from polysched.schedule.primitives.vectorize import LARGEST_LANES, vectorized
 from polysched.schedule.schedule import Schedule, require_schedule
 
 QUESTION_QUOTA = 300_000
@@ -87,7 +86,7 @@ class LoopReport:
             moved outward, it would run more instances at once.
         ordered: the obstacles to permuting the loop with ``inner``.
         private: the temporaries among the obstacles of which each iteration may have its own copy,
-            which removes these obstacles: see `private_copies.py`. Empty unless asked for.
+            which removes these obstacles. Only :func:`.loop_reports.explained` finds them.
     """
 
     loop: str
@@ -280,10 +279,9 @@ def _in_one_slot(
     """Yield the conflicts of lanes in the memory that elements of ``arrays`` share."""
     if not arrays:
         return
-    tree = rewrite(program.tree, loop, lambda _: _vectorized(loop, lanes))
-    in_lanes = program.with_tree(tree)
+    in_lanes = program.with_node(loop, vectorized(loop, lanes, loop.name, f"{loop.name}v"))
     for array in arrays:
-        for fault in array_faults(in_lanes, executed(tree), array):
+        for fault in array_faults(in_lanes, executed(in_lanes.tree), array):
             names = [end.statement for end in fault.ends]
             if not isinstance(fault.instances, isl.Map) or not loop.values.keys() >= {*names}:
                 continue
@@ -297,17 +295,11 @@ def _broken_by_lanes(
     loop: Loop, demands: Iterable[CarriedDependence], lanes: int
 ) -> Iterator[CarriedDependence]:
     """Yield the pairs that break if the loop is vectorized, judged in the executed order."""
-    tree = executed(_vectorized(loop, lanes))
+    tree = executed(vectorized(loop, lanes, loop.name, f"{loop.name}v"))
     for carried in demands:
         pairs = replace(pairs_of(carried.dependence), relation=carried.pairs)
         for place in breaks(tree, pairs):
             yield replace(carried, pairs=place.relation)
-
-
-def _vectorized(loop: Loop, lanes: int) -> Node:
-    pair = split_loop(loop, lanes, loop.name, f"{loop.name}v")
-    assert isinstance(pair.body, Loop)
-    return replace(pair, body=replace(pair.body, kind=LoopKind.VECTOR, lanes=lanes))
 
 
 def _obstacles(parts: Iterable[CarriedDependence], *along: Loop) -> tuple[Obstacle, ...]:
@@ -317,13 +309,7 @@ def _obstacles(parts: Iterable[CarriedDependence], *along: Loop) -> tuple[Obstac
         if not part.pairs.is_empty():
             dependence = part.dependence
             ends = (part.source, part.sink)
-            key = (
-                dependence.kind,
-                dependence.array,
-                *ends,
-                dependence.reorderable,
-                dependence.may,
-            )
+            key = (dependence.kind, dependence.array, *ends, dependence.reorderable, dependence.may)
             united[key] = united[key].union(part.pairs) if key in united else part.pairs
     return tuple(
         Obstacle(

@@ -49,11 +49,7 @@ SHOWN = 2
 
 
 def explained(schedule: Schedule, *, seconds: float = DEFAULT_SECONDS) -> tuple[LoopReport, ...]:
-    """Report every loop of a schedule as `explain_loops`, with the temporaries to privatize.
-
-    Raises:
-        ScheduleError: as `explain_loops`.
-    """
+    """Report every loop of a schedule as `explain_loops`, with the temporaries to privatize."""
     with time_budget(seconds):
         reports = explain_loops(schedule, seconds=seconds)
         return tuple(_with_private_copies(schedule.program, report) for report in reports)
@@ -109,31 +105,16 @@ def _obstacles(reports: Iterable[LoopReport]) -> Iterator[Obstacle]:
         yield from (*(report.serial or ()), *(report.scalar or ()))
 
 
-def _lines(report: LoopReport) -> Iterator[str]:
-    indent = "  " * report.depth
-    for line in (
-        f"{report.kind.value} {report.loop}: {', '.join(report.statements)}",
-        *_parallel_lines(report),
-        *_vector_lines(report),
-        *_permutation_lines(report),
-    ):
-        yield f"{indent}{line}"
-
-
-def _parallel_lines(report: LoopReport) -> Iterator[str]:
+def _lines(report: LoopReport) -> list[str]:
+    lines = [f"{report.kind.value} {report.loop}: {', '.join(report.statements)}"]
     if report.kind is not LoopKind.VECTOR:
-        yield from _answer("parallel", report.serial, report.private)
-
-
-def _vector_lines(report: LoopReport) -> Iterator[str]:
+        lines += _answer("parallel", report.serial, report.private)
     if report.lanes is not None:
         no = f"up to {report.lanes} lanes" if report.lanes > 1 else "no"
-        yield from _answer("vector", report.scalar, report.private, no)
-
-
-def _permutation_lines(report: LoopReport) -> Iterator[str]:
+        lines += _answer("vector", report.scalar, report.private, no)
     if report.inner is not None:
-        yield from _answer(f"permutable with {report.inner}", report.ordered, report.private)
+        lines += _answer(f"permutable with {report.inner}", report.ordered, report.private)
+    return [f"{'  ' * report.depth}{line}" for line in lines]
 
 
 def _answer(
@@ -159,24 +140,17 @@ def _answer(
 
 def format_obstacle(obstacle: Obstacle) -> str:
     """Format an obstacle, ``flow on A from S to T, distance (1, -1)``."""
-    free = " (a reduction, free in its order)" if obstacle.reduction else ""
-    if obstacle.kept:
-        free = " (a reduction that keeps its order)"
-    may = "may " if obstacle.may else ""
-    if obstacle.shared_byte:
-        return (
-            f"one byte of {obstacle.array} for {obstacle.source} and {obstacle.sink}, "
-            f"{format_distances(obstacle.distances)}"
+    conflict = "one byte" if obstacle.shared_byte else "one place in memory"
+    if obstacle.shared_byte or obstacle.shared_memory:
+        text = f"{conflict} of {obstacle.array} for {obstacle.source} and {obstacle.sink}"
+    else:
+        free = " (a reduction, free in its order)" if obstacle.reduction else ""
+        text = (
+            f"{'may ' if obstacle.may else ''}{obstacle.kind.value} on {obstacle.array} from "
+            f"{obstacle.source} to {obstacle.sink}"
+            f"{' (a reduction that keeps its order)' if obstacle.kept else free}"
         )
-    if obstacle.shared_memory:
-        return (
-            f"one place in memory of {obstacle.array} for {obstacle.source} and {obstacle.sink}, "
-            f"{format_distances(obstacle.distances)}"
-        )
-    return (
-        f"{may}{obstacle.kind.value} on {obstacle.array} from {obstacle.source} to {obstacle.sink}"
-        f"{free}, {format_distances(obstacle.distances)}"
-    )
+    return f"{text}, {format_distances(obstacle.distances)}"
 
 
 def _with_private_copies(program: Program, report: LoopReport) -> LoopReport:

@@ -15,14 +15,7 @@ import islpy as isl
 import numpy as np
 
 from polysched.ir.core.kernel import Statement
-from polysched.ir.core.tree import (
-    Loop,
-    LoopKind,
-    Node,
-    executed,
-    map_children,
-    time_columns,
-)
+from polysched.ir.core.tree import Loop, LoopKind, Node, executed, map_children, time_columns
 from polysched.ir.expr.affine import from_pw_aff, from_set, named
 from polysched.ir.expr.expressions import Expression
 from polysched.ir.isl.extrema import greatest, least

@@ -9,12 +9,7 @@ from polysched.ir.expr.source import SourceLocation
 from polysched.legality.repairs.repair import Edit, OrderEdit, Repair
 from polysched.legality.reports.answer import Answer
 from polysched.legality.verdicts.explain import sentence
-from polysched.legality.verdicts.verdict import (
-    Occurrence,
-    Timestamp,
-    Verdict,
-    Violation,
-)
+from polysched.legality.verdicts.verdict import Occurrence, Timestamp, Verdict, Violation
 from polysched.schedule.table import format_step
 
 

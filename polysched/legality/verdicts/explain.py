@@ -122,11 +122,7 @@ def describe(occurrence: Occurrence) -> str:
 
 
 def _parts(occurrence: Occurrence) -> list[str]:
-    return [
-        _access(occurrence),
-        _when("was", occurrence.old),
-        _when("now", occurrence.new),
-    ]
+    return [_access(occurrence), _when("was", occurrence.old), _when("now", occurrence.new)]
 
 
 def _access(occurrence: Occurrence) -> str:
@@ -149,13 +145,7 @@ def _when(word: str, time: Timestamp | None) -> str:
 
 
 _AT_ONCE = frozenset(
-    {
-        Cause.LANES,
-        Cause.REDUCTION_LANES,
-        Cause.THREADS,
-        Cause.REDUCTION_THREADS,
-        Cause.INSTRUCTION,
-    }
+    {Cause.LANES, Cause.REDUCTION_LANES, Cause.THREADS, Cause.REDUCTION_THREADS, Cause.INSTRUCTION}
 )
 
 

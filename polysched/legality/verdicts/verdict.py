@@ -26,11 +26,7 @@ class VerdictKind(Enum):
 
 
 VERDICT_COLORS: Mapping[VerdictKind, str] = MappingProxyType(
-    {
-        VerdictKind.LEGAL: "#1a7f37",
-        VerdictKind.ILLEGAL: "#d1001f",
-        VerdictKind.UNKNOWN: "#9a6700",
-    }
+    {VerdictKind.LEGAL: "#1a7f37", VerdictKind.ILLEGAL: "#d1001f", VerdictKind.UNKNOWN: "#9a6700"}
 )
 """Colors of verdicts in plots and notebooks."""
 

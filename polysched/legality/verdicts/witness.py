@@ -56,9 +56,7 @@ def occurrence(
 
 
 def occurrences(
-    program: Program,
-    ends: tuple[Reference, Reference],
-    points: tuple[SmallPoint, SmallPoint],
+    program: Program, ends: tuple[Reference, Reference], points: tuple[SmallPoint, SmallPoint]
 ) -> tuple[Occurrence, Occurrence]:
     """Make the occurrences of two instances that touch one element.
 
@@ -79,7 +77,6 @@ def occurrences(
 
 
 def _reached(statement: Statement, access: Access, point: SmallPoint) -> isl.Set:
-    """Return the elements that an access may touch at one instance."""
     place = isl.Set.from_point(_place(statement, point))
     return place.apply(access_relation(statement, access))
 

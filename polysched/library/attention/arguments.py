@@ -23,12 +23,9 @@ class Request:
 
     Attributes:
         q, k, v: the arrays, not yet broadcast.
-        mask: the mask, not yet broadcast; None for none.
         out: the array for the result; None for a new one.
-        shape: the shape of the result.
         causal: whether a query sees only the keys up to its own position.
         scale: the factor of the scores.
-        threads: the most threads to use.
     """
 
     q: NumpyArray
@@ -75,11 +72,7 @@ class Request:
 def checked(
     q: Any, k: Any, v: Any, mask: Any, causal: Any, scale: Any, out: Any, threads: Any
 ) -> Request:
-    """Check the arguments of a call.
-
-    Raises:
-        CallError: an argument does not fit.
-    """
+    """Check the arguments of a call."""
     arrays = {
         name: as_array(given, f"attention: array '{name}'")
         for name, given in (("q", q), ("k", k), ("v", v))

@@ -203,11 +203,7 @@ def attention_kernel(form: Attention) -> Kernel:  # noqa: PLR0915  (one nest, in
                         hidden = select(given < lowest, -math.inf, finite)
                         scores[*at, first + key] = scores[*at, first + key] + hidden
             if form.causal:
-                with (
-                    in_block() as key,
-                    build.where(first + key > query),
-                    build.statement("hide"),
-                ):
+                with in_block() as key, build.where(first + key > query), build.statement("hide"):
                     scores[*at, first + key] = -math.inf
             with build.statement("keep"):
                 factor[at] = largest[at]
@@ -228,10 +224,7 @@ def attention_kernel(form: Attention) -> Kernel:  # noqa: PLR0915  (one nest, in
             with build.loops(column=columns) as column:
                 with build.statement("rescale"):
                     sums[*at, column] = sums[*at, column] * factor[at]
-                with (
-                    in_block() as key,
-                    build.statement("weigh", order="any"),
-                ):
+                with in_block() as key, build.statement("weigh", order="any"):
                     sums[*at, column] += scores[*at, first + key] * v[head, first + key, column]
         with build.loops(column=columns) as column, build.statement("divide"):
             # One division serves all columns of a tile, because LLVM makes equal values once.

@@ -23,13 +23,7 @@ from polysched.library.convolution.prepare import (
 )
 from polysched.library.convolution.size import AXIS_NAMES, Convolution, Epilogue, Padding
 from polysched.library.matmul.kernel.epilogue import ACTIVATIONS, OF_INTEGERS
-from polysched.runtime.array_layout import (
-    ALIGNED,
-    C_CONTIGUOUS,
-    WRITEABLE,
-    Layout,
-    fault_of_output,
-)
+from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE, Layout, fault_of_output
 from polysched.runtime.threads import number_of_threads, usable_threads
 
 _LARGEST = np.iinfo(np.int64).max
@@ -56,12 +50,8 @@ class Request:
     Attributes:
         size: the sizes; one image where there is none.
         epilogue: the operations on each sum: scale, bias, residual and activation.
-        weight: the type of the weights.
-        image: the type of the images.
-        result: the type of the result.
         shape: the shape of the result, channels last.
         is_first: whether images and results are given with channels first.
-        threads: the most threads to use.
         sides: the zeros before and after each dimension, as they are asked for.
         specialize: whether code for these sizes is to run; None to decide by the calls.
     """
@@ -87,10 +77,6 @@ def checked(
         dimensions: dimensions of an image: 1, 2 or 3.
         layouts: the layouts of the arrays by name.
         prepared: the properties of prepared weights.
-        options: the other arguments.
-
-    Raises:
-        CallError: an argument does not fit.
     """
     who = f"conv{dimensions}d"
     is_first = is_channels_first(who, options.layout, dimensions)
@@ -206,12 +192,7 @@ def _size(
     options: Options,
     sides: Padding,
 ) -> Convolution:
-    """The sizes of the convolution.
-
-    Raises:
-        CallError: the channels do not fit, the filter is larger than the padded image, or a stride,
-            a dilation or a padding is no valid number.
-    """
+    """The sizes of the convolution."""
     channels, (*taps, group_in, channels_out), dimensions = images[-1], filter, len(images) - 2
     if channels % groups or channels_out % groups:
         which, number = ("weight", channels_out) if channels % groups == 0 else ("x", channels)

@@ -188,9 +188,6 @@ def convolution_code(
     """The code that a convolution runs for these arguments; ``out`` is not one of them.
 
     The dimensions of ``x`` decide between :func:`conv1d`, :func:`conv2d` and :func:`conv3d`.
-
-    Raises:
-        CallError: an argument does not fit, or the weights are prepared for Winograd's algorithm.
     """
     dimensions = as_array(x, "convolution_code: array 'x'").ndim - 2
     if dimensions not in LAYOUTS:

@@ -45,10 +45,8 @@ def multiplied_as(
     """The type in which weights are multiplied, the type of the sums, and the terms.
 
     Args:
-        weight: the type of the weights.
         lanes: output channels of a vector.
         groups: the number of groups; channels of groups are not paired.
-        machine: the machine that the code is for.
     """
     single, pair, total = _MULTIPLIED[weight]
     if pair is None or groups > 1:

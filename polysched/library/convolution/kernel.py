@@ -45,8 +45,6 @@ def convolution_kernel(
     filters of ResNet-50, 1.0 to 1.7 times for depthwise ones.
 
     Args:
-        size: the sizes.
-        epilogue: the operations on each sum: scale, bias, residual and activation.
         dtype: elements of all arrays; or a format, of which several types need ``block``. Images
             of another type than that of the products, or with an odd channel, are first copied to
             ``image`` by the statements ``widen`` and ``fill``. A scale, the bias and the residual
@@ -199,7 +197,6 @@ def _taps(size: Convolution, form: Format) -> dict[str, int]:
 
 
 def _terms(form: Format) -> dict[str, int]:
-    """The loop over the terms of an instruction."""
     return {"t": form.terms} if form.terms > 1 else {}
 
 

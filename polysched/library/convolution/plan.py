@@ -29,11 +29,7 @@ from polysched.library.convolution.schedule import (
     is_worth_threads,
 )
 from polysched.library.convolution.size import Convolution, Epilogue, Padding
-from polysched.library.matmul.generic.compiled import (
-    NativeCode,
-    is_stored,
-    native_code,
-)
+from polysched.library.matmul.generic.compiled import NativeCode, is_stored, native_code
 from polysched.library.matmul.generic.specialize import Specializer
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
@@ -50,8 +46,6 @@ class ConvolutionCode:
     """The properties of a call that its code depends on.
 
     Attributes:
-        size: the sizes.
-        epilogue: the operations on each sum: scale, bias, residual and activation.
         form: the element types.
         block: output channels side by side in prepared weights; 0 if they are not blocked.
         is_parallel: whether it runs on several threads.
@@ -87,13 +81,10 @@ class Plan:
     """A call whose arrays have known layouts.
 
     Attributes:
-        code: the code.
-        result: the element type of the result.
         shape: the shape of the result, channels last.
         is_first: whether images and results are given with channels first.
         moved: for each array, the order of its axes in the kernel; None if they have this order.
         shapes: for each array and the result, the shape in the kernel.
-        threads: the most threads to use.
         zeros: the padding of an image that is copied between zeros; None if the kernel skips it.
         packs: whether the weights are copied as ``prepare`` does, in each call.
         generic: the code for images of any size.
@@ -167,11 +158,7 @@ class Plan:
 def planned(
     dimensions: int, arrays: Mapping[str, NumpyArray], weight: Any, out: Any, options: Options
 ) -> Plan | WinogradPlan:
-    """The plan of a call, which is kept for arrays of the same layouts.
-
-    Raises:
-        CallError: an argument does not fit.
-    """
+    """The plan of a call, which is kept for arrays of the same layouts."""
     layouts = [(name, layout_of(array)) for name, array in arrays.items()]
     if out is not None:
         layouts.append(("out", layout_of(out)))

@@ -34,7 +34,6 @@ class Prepared:
     Attributes:
         shape: the shape in the order HWIO (WIO, DHWIO).
         dtype: the element type of the given weights.
-        groups: the number of groups.
         layout: the layout of the images.
         block: output channels side by side; 0 for weights that keep this order.
         algorithm: ``"winograd"`` for weights transformed for it; None for the direct sum.
@@ -196,8 +195,6 @@ def stored_weights(array: NumpyArray, groups: int, machine: Machine) -> tuple[Nu
 
     Args:
         array: the weights ``[*filter, group_in, channels]``.
-        groups: the number of groups.
-        machine: the machine that runs the kernel.
     """
     *taps, group_in, channels = array.shape
     weight = as_dtype(array.dtype)
@@ -221,22 +218,14 @@ def channels_last_order(dimensions: int) -> tuple[int, ...]:
 
 
 def weight_shape(who: str, shape: tuple[int, ...], *, is_first: bool) -> tuple[int, ...]:
-    """The shape of weights in the order HWIO, given with output channels first or last.
-
-    Raises:
-        CallError: a dimension is empty.
-    """
+    """The shape of weights in the order HWIO, given with output channels first or last."""
     if 0 in shape:
         raise CallError(f"{who}: 'weight' has shape {shape}; expected positive extents")
     return (*shape[2:], shape[1], shape[0]) if is_first else shape
 
 
 def is_channels_first(who: str, layout: object, dimensions: int) -> bool:
-    """Whether a layout of images has channels before the pixels.
-
-    Raises:
-        CallError: it is no layout of images with this number of dimensions.
-    """
+    """Whether a layout of images has channels before the pixels."""
     last, first = LAYOUTS[dimensions]
     if not isinstance(layout, str) or layout not in (last, first):
         raise CallError(f"{who}: layout={layout!r}; expected {last!r} or {first!r}")
@@ -244,11 +233,7 @@ def is_channels_first(who: str, layout: object, dimensions: int) -> bool:
 
 
 def group_count(who: str, groups: object) -> int:
-    """Check a number of groups.
-
-    Raises:
-        CallError: it is no positive integer.
-    """
+    """Check a number of groups."""
     number = as_integer(groups)
     if number is None or number < 1:
         raise CallError(f"{who}: groups={groups!r}; expected a positive integer")
@@ -258,11 +243,7 @@ def group_count(who: str, groups: object) -> int:
 def require_elements(
     who: str, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], dimensions: int
 ) -> None:
-    """Check the element type of an array and its number of dimensions.
-
-    Raises:
-        CallError: it has others.
-    """
+    """Check the element type of an array and its number of dimensions."""
     allowed = (*WEIGHTS, u8) if name == "x" else WEIGHTS
     try:
         is_known = as_dtype(dtype) in allowed

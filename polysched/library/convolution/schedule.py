@@ -61,7 +61,6 @@ def channel_tile(channels: int, machine: Machine, dtype: DType) -> tuple[int, in
 
 
 def _even_part(extent: int, most: int) -> int:
-    """The largest part when ``extent`` is divided evenly into parts of at most ``most``."""
     parts = -(-extent // most)
     return -(-extent // parts)
 
@@ -72,7 +71,6 @@ def convolution_schedule(
     """Schedule a kernel of :func:`polysched.library.convolution.kernel.convolution_kernel`.
 
     Args:
-        kernel: the convolution.
         machine: the machine that the schedule is for: a description, the name of a preset, or a
             file; by default this machine.
         threads: the number of threads; a small convolution uses a single thread.
@@ -146,16 +144,11 @@ _COPIES = ("widen", "fill")
 
 
 def _sums(kernel: Kernel) -> DType:
-    """The type of the sums."""
     return kernel.arrays["sums" if "sums" in kernel.arrays else "out"].dtype
 
 
 def _instruction(kernel: Kernel, terms: int, lanes: int, machine: Machine) -> str:
-    """The instruction that adds the terms of a vector of sums.
-
-    Raises:
-        ScheduleError: the machine has none.
-    """
+    """The instruction that adds the terms of a vector of sums."""
     # Imported for a new kernel only, as in :mod:`polysched.library.on_demand`.
     from polysched.instructions.lookup import sum_of_products  # noqa: PLC0415
 
@@ -170,11 +163,7 @@ def _instruction(kernel: Kernel, terms: int, lanes: int, machine: Machine) -> st
 
 
 def _axes(kernel: Kernel) -> tuple[str, ...]:
-    """The dimensions of an image, outermost first.
-
-    Raises:
-        ScheduleError: the kernel is no convolution.
-    """
+    """The dimensions of an image, outermost first."""
     out = kernel.arrays.get("out")
     dimensions = out.dimensions if out else ()
     axes = dimensions[1:-1]

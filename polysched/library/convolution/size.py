@@ -25,10 +25,7 @@ class Convolution:
     """The sizes of a convolution over one, two or three dimensions: planes, rows and columns.
 
     Attributes:
-        images: the number of images.
         pixels: the extents of an output image.
-        channels_in: channels of the input.
-        channels_out: channels of the output.
         filter: the extents of the filter.
         stride: distance of neighboring output pixels in the input: one number for all dimensions,
             or a tuple.

@@ -83,7 +83,6 @@ def sums_kernel(epilogue: Epilogue, block: int) -> Kernel:
     channels.
 
     Args:
-        epilogue: the operations on each sum: scale, bias, residual and activation.
         block: channels side by side in the sums.
     """
     build = KernelBuilder("winograd_sums")
@@ -145,7 +144,6 @@ class WinogradCode:
 
     Attributes:
         epilogue: the operations on the sums; None for the transform of images.
-        is_parallel: whether it runs on several threads.
         block: channels side by side in the sums; without effect on images.
     """
 
@@ -175,9 +173,7 @@ def _tiles(build: KernelBuilder) -> tuple[tuple[Expression, ...], Expression]:
 
 
 def _transformed(
-    of_rows: Sequence[float],
-    of_columns: Sequence[float],
-    element: Callable[[int, int], Expression],
+    of_rows: Sequence[float], of_columns: Sequence[float], element: Callable[[int, int], Expression]
 ) -> Expression:
     """The combination of the rows of combined elements. LLVM shares the equal combinations."""
     columns = [

@@ -36,10 +36,8 @@ class WinogradPlan:
     """A call with weights for Winograd's algorithm, whose arrays have known layouts.
 
     Attributes:
-        request: the checked arguments.
         groups: the groups of tiles, the largest one first.
         order: the order of the axes of images and residuals with channels last.
-        threads: the threads to use.
         block: output channels side by side in the weights and the sums.
     """
 
@@ -143,7 +141,6 @@ def tile_groups(request: Request, most_bytes: int) -> tuple[TileGroup, ...]:
 
 
 def _parts(count: int, most: int) -> list[range]:
-    """Nearly equal parts of at most ``most`` items, the largest one first."""
     step = -(-count // -(-count // most))
     return [range(first, min(first + step, count)) for first in range(0, count, step)]
 
@@ -152,7 +149,6 @@ class _Buffers:
     """A part of the image with its padding, its transformed values, and the sums of a group.
 
     Args:
-        request: the checked arguments.
         group: the largest group.
         weights: the weights ``[16, blocks, channels in, block]``.
     """

@@ -25,7 +25,6 @@ class AffineCodes:
 
     Attributes:
         codes: integers of 8 bits, a row for each column of the operand.
-        bits: bits of a code.
         is_signed: whether the codes are signed.
         group: terms that share a factor.
         factor: a row of numbers for each column of the operand.
@@ -124,11 +123,7 @@ _Linear = tuple[Any, Any]
 
 
 def _linear(node: Expression, code: str, values: dict[str, NumpyArray]) -> _Linear:
-    """The linear form of an expression in the code.
-
-    Raises:
-        CallError: the expression is not linear, or integers may wrap around in it.
-    """
+    """The linear form of an expression in the code."""
     match node:
         case Load(array=name):
             return (1.0, 0.0) if name == code else (None, values[name].astype(np.float64))

@@ -11,10 +11,7 @@ import numpy as np
 
 from polysched.errors import CallError
 from polysched.ir.expr.dtypes import as_dtype, bf16, f16, f32
-from polysched.library.dynamic_linear.kernel import (
-    TERMS,
-    LinearForm,
-)
+from polysched.library.dynamic_linear.kernel import TERMS, LinearForm
 from polysched.library.dynamic_linear.matrix import NumpyArray, PreparedMatrix
 from polysched.library.dynamic_linear.prepare import in_blocks, vectors_of_panel
 from polysched.library.matmul.generic.compiled import NativeCode, native_code
@@ -77,11 +74,7 @@ class RoundingCode:
 def multiplied(
     a: Any, matrix: PreparedMatrix, out: Any, bias: Any, activation: str | None, threads: int | None
 ) -> NumpyArray:
-    """Compute ``activation(a @ matrix + bias)`` with each row of ``a`` rounded to 8 bits.
-
-    Raises:
-        CallError: an argument does not fit.
-    """
+    """Compute ``activation(a @ matrix + bias)`` with each row of ``a`` rounded to 8 bits."""
     x = as_array(a, "matmul: array 'a'")
     terms, count = matrix.shape
     given = x.dtype

@@ -156,10 +156,7 @@ def rounding_kernel(group: int) -> Kernel:
     with build.loops(row=rows) as row:
         with build.statement("no_largest"):
             largest[row] = 0
-        with (
-            build.loops(column=group * groups) as column,
-            build.statement("largest", order="any"),
-        ):
+        with build.loops(column=group * groups) as column, build.statement("largest", order="any"):
             largest[row] = maximum(largest[row], absolute(x[row, column]))
         with build.statement("scale"):
             # The difference is NaN for infinity, else 0.

@@ -26,11 +26,7 @@ def vectors_of_panel(machine: Machine) -> int:
 
 
 def prepared_matrix(matrix: Computed) -> PreparedMatrix:
-    """Copy the codes and the scales of a computed right operand into the order of the kernel.
-
-    Raises:
-        CallError: the elements are not linear in integer codes of at most 8 bits.
-    """
+    """Copy the codes and the scales of a computed right operand into the order of the kernel."""
     if 0 in matrix.shape:
         raise CallError(f"prepare: 'weight' has shape {matrix.shape}; expected positive extents")
     machine = load_machine(None)

@@ -181,11 +181,9 @@ class RowCode:
 
     Attributes:
         function: ``"softmax"`` or ``"layer_norm"``.
-        dtype: the element type.
         is_short: whether it is for all numbers of columns, not only for long rows.
         is_parallel: whether threads share the rows.
         is_far: whether the rows are in memory, and the result is written past the caches.
-        machine: the machine that the schedule is for.
     """
 
     function: str

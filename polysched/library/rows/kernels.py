@@ -149,7 +149,6 @@ def _with_memory(schedule: Schedule, statement: str, *, parallel: bool, short: b
 
 
 def _is_far(kernel: Kernel) -> bool:
-    """Whether a kernel writes its rows past the caches."""
     return "first" in kernel.parameters
 
 

@@ -24,11 +24,7 @@ class Movement:
 
 
 def checked_axes(axes: Sequence[int], dimensions: int) -> tuple[int, ...]:
-    """Normalize ``axes`` to a permutation of non-negative axes.
-
-    Raises:
-        CallError: ``axes`` is not a permutation of that many dimensions.
-    """
+    """Normalize ``axes`` to a permutation of non-negative axes."""
     try:
         is_unordered = isinstance(axes, (Set, Mapping))
         numbers = [dimensions] if is_unordered else [index(axis) for axis in axes]

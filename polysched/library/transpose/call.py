@@ -45,10 +45,7 @@ _CALL_CACHE = CallCache(512)
 
 
 def transpose(
-    a: Any,
-    axes: Sequence[int] | None = None,
-    out: Any = None,
-    threads: int | None = None,
+    a: Any, axes: Sequence[int] | None = None, out: Any = None, threads: int | None = None
 ) -> NumpyArray:
     """Copy an array with its axes permuted into a contiguous array, bit for bit.
 
@@ -139,7 +136,6 @@ class DispatchEntry:
     """The implementation of one kind of call: a function of element type, shape and axes.
 
     Attributes:
-        shape: the shape of the result.
         order: the axes of ``a`` in their new order.
         bits: the unsigned integer type that elements are moved as.
         copy: the compiled copy; None if numpy does the work.

@@ -11,12 +11,7 @@ from types import MappingProxyType
 from polysched.ir.expr.dtypes import DType
 from polysched.library.transpose.axes import Movement
 from polysched.library.transpose.kernel import transpose_kernel
-from polysched.library.transpose.rows import (
-    copy_kernel,
-    copy_schedule,
-    rows_kernel,
-    rows_schedule,
-)
+from polysched.library.transpose.rows import copy_kernel, copy_schedule, rows_kernel, rows_schedule
 from polysched.library.transpose.schedule import (
     TileOrder,
     collecting,
@@ -49,7 +44,6 @@ class Compiled:
     """A compiled copy and its arguments.
 
     Attributes:
-        kernel: the compiled kernel.
         source_shape: the shape of the kernel's input.
         target_shape: the shape of the kernel's output.
         sizes: the values of the kernel's parameters.
@@ -67,13 +61,7 @@ def compiled_for(movement: Movement, dtype: DType, team: int, machine: Machine) 
     """The compiled copy of at least one element; None if numpy is as fast or faster.
 
     Args:
-        movement: the permutation.
-        dtype: the element type.
         team: the most threads to use.
-        machine: the machine to compile for.
-
-    Raises:
-        MachineError: code for the machine cannot run here.
     """
     count = math.prod(movement.shape)
     size = count * dtype.bytes
@@ -103,9 +91,6 @@ def tile_order_for(movement: Movement, dtype: DType, team: int, machine: Machine
 
     Args:
         movement: the permutation; it moves the last axis.
-        dtype: the element type.
-        team: the number of threads.
-        machine: the machine to compile for.
     """
     size = math.prod(movement.shape) * dtype.bytes
     tile = machine.lanes(dtype.bits)
@@ -132,7 +117,6 @@ def tile_order_for(movement: Movement, dtype: DType, team: int, machine: Machine
 
 
 def _collects(tile: int, pitch: int, machine: Machine) -> bool:
-    """Whether the lines that a tile writes fall into one L1 set and outnumber its ways."""
     if not machine.caches:
         return False
     first = machine.caches[0]
@@ -155,10 +139,8 @@ def moving_rows(
 
     Args:
         order: as :func:`polysched.library.transpose.rows.rows_kernel` takes it.
-        dtype: the element type.
         is_far: whether the arrays exceed the L2 cache.
         is_shared: whether threads share the work.
-        machine: the machine to compile for.
     """
     kernel, lanes = rows_kernel(order, dtype), machine.lanes(dtype.bits)
     return compile(rows_schedule(kernel, lanes, is_far=is_far, is_shared=is_shared), machine)
@@ -177,11 +159,7 @@ def thin_transposing(
     """Compile the copy from arrays of few columns to few long rows, or back.
 
     Args:
-        columns: the number of columns.
         joins: whether the result has the short rows.
-        dtype: the element type.
-        tile_order: the order of the blocks.
-        machine: the machine to compile for.
     """
     lanes = machine.lanes(dtype.bits)
     kernel = thin_kernel(dtype, columns, lanes, joins=joins)
@@ -196,9 +174,6 @@ def transposing(
 
     Args:
         order: as :func:`polysched.library.transpose.kernel.transpose_kernel` takes it.
-        dtype: the element type.
-        tile_order: the order of the tiles.
-        machine: the machine to compile for.
     """
     tile = machine.lanes(dtype.bits)
     kernel = transpose_kernel(order, dtype, tile)
@@ -206,5 +181,4 @@ def transposing(
 
 
 def _pitch(shape: Sequence[int], axis: int) -> int:
-    """The stride of an axis in elements."""
     return math.prod(shape[axis + 1 :])

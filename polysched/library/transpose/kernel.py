@@ -23,11 +23,7 @@ def transpose_kernel(order: Sequence[int], dtype: DType, tile: int) -> Kernel:
 
     Args:
         order: the dimension of ``x`` for each dimension of ``y``; it moves the last dimension.
-        dtype: the element type.
         tile: rows and columns of a tile.
-
-    Raises:
-        KernelError: ``order`` is not such a permutation, or ``tile`` is not positive.
     """
     rank = len(order)
     if rank < 2 or sorted(order) != list(range(rank)) or order[-1] == rank - 1:

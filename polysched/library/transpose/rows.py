@@ -23,10 +23,6 @@ def rows_kernel(order: Sequence[int], dtype: DType) -> Kernel:
 
     Args:
         order: the dimension of ``x`` for each dimension of ``y``; it keeps the last dimension.
-        dtype: the element type.
-
-    Raises:
-        KernelError: ``order`` is not such a permutation.
     """
     rank = len(order)
     if rank < 2 or sorted(order) != list(range(rank)) or order[-1] != rank - 1:
@@ -57,8 +53,6 @@ def rows_schedule(
     read in blocks, so that cache lines shared by two rows, and pages, are read once.
 
     Args:
-        kernel: the copy.
-        lanes: lanes of a vector.
         is_far: whether the arrays exceed the L2 cache.
         is_shared: whether threads share the first dimension of the result.
     """

@@ -122,7 +122,6 @@ def tile_order_of(
         is_near: whether the arrays fit the L2 cache.
         diagonal: tiles of the longest diagonal in a thread's part of ``x``.
         source_pitch: bytes from one row of ``x`` to the next; by default that of the output.
-        machine: the machine that the schedule is for.
     """
     if is_large:
         return past_cache(tile)
@@ -140,9 +139,7 @@ def shared(tile_order: TileOrder, tiles: int, team: int) -> TileOrder:
     """The tile order for several threads: blocks of diagonals shrink so that each thread has one.
 
     Args:
-        tile_order: the tile order for one thread.
         tiles: tiles across the rows of ``x``.
-        team: the number of threads.
     """
     rows = tile_order.rows
     if tile_order.diagonal:
@@ -155,9 +152,7 @@ def transpose_schedule(kernel: Kernel, tile: int, tile_order: TileOrder) -> Sche
     """Schedule a kernel of :func:`polysched.library.transpose.kernel.transpose_kernel`.
 
     Args:
-        kernel: the copy.
         tile: the tile size that the kernel was declared with.
-        tile_order: the order of the tiles.
     """
     schedule = unscheduled(kernel)
     schedule = schedule.split("tiles.across", tile_order.rows, into=("row_block", "row_tile"))

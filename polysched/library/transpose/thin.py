@@ -60,8 +60,6 @@ def thin_of(movement: Movement, lanes: int, registers: int) -> Thin | None:
     """The permutation as one of few columns; None if it has too many, or fewer than ``lanes`` rows.
 
     Args:
-        movement: the permutation.
-        lanes: lanes of a vector.
         registers: vector registers of the machine; the columns take at most half of them.
     """
     if movement.order not in {(1, 0), (0, 2, 1)}:
@@ -82,9 +80,6 @@ def thin_kernel(dtype: DType, columns: int, lanes: int, *, joins: bool) -> Kerne
     The statement ``blocks`` copies blocks of ``lanes`` rows, in the loops ``image``, ``block``,
     ``row`` and ``column``. If some rows are in no block, the statement ``last`` copies the last
     ``lanes`` rows, in ``image``, ``rest``, ``row`` and ``column``; some of them are copied twice.
-
-    Raises:
-        KernelError: there are fewer than two columns, or no lanes.
     """
     if columns < 2 or lanes < 1:
         raise KernelError(
@@ -131,9 +126,7 @@ def block_order_of(thin: Thin, size: int, team: int, last_cache: int) -> BlockOr
     """Choose the block order.
 
     Args:
-        thin: the permutation.
         size: bytes of the array.
-        team: the number of threads.
         last_cache: its bytes.
     """
     shared = "image" if thin.images >= team else "block"
@@ -144,9 +137,7 @@ def thin_schedule(kernel: Kernel, lanes: int, block_order: BlockOrder) -> Schedu
     """Schedule a kernel of :func:`thin_kernel`.
 
     Args:
-        kernel: the copy.
         lanes: the lanes that the kernel was declared with.
-        block_order: the order of the blocks.
     """
     schedule = unscheduled(kernel)
     for statement in ("blocks", "last"):

@@ -31,7 +31,6 @@ class Line(ir.values.Value):  # type: ignore[misc]  # llvmlite is untyped
 
     Attributes:
         parent: the block that contains the instruction.
-        type: the type of its value.
         reference: the name of its value; empty if it has no value.
         text: the instruction without its alignment.
         align: the alignment of a memory access in bytes; None for other instructions.

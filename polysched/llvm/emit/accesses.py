@@ -22,9 +22,7 @@ from polysched.llvm.builder.intrinsics import (
 )
 from polysched.llvm.emit.lookups import look_up
 from polysched.llvm.emit.windows import load_widened, load_window, store_single, store_window
-from polysched.llvm.memory.absent import absent_element
-from polysched.llvm.memory.arrays import BYTE, Addresses, Storage
-from polysched.llvm.memory.loaded import Loaded
+from polysched.llvm.memory.arrays import BYTE, Addresses, Storage, absent_element
 from polysched.llvm.memory.prefixes import Prefixes, load_literal_first, store_literal_first
 from polysched.llvm.memory.streaming import stream
 from polysched.llvm.subbyte.accesses import PackedAccesses
@@ -70,7 +68,11 @@ class Accesses:
         self.features = features
         self.prefixes = Prefixes(builder, features)
         self.packed = PackedAccesses(builder, addresses, value_of, features)
-        self.loaded = Loaded()
+        self.loaded: dict[tuple[object, ...], ir.Value] = {}
+        """The vectors of instruction calls by block and access, until the next store.
+
+        LLVM would eliminate the same loads, but would have to parse every unrolled copy first.
+        """
 
     def load(self, access: Access, dtype: DType, lanes: Mask | None) -> Value:
         """Load one element per lane; a scalar if all lanes read the same element."""
@@ -162,10 +164,9 @@ class Accesses:
         is_broadcast = access.movement is Uniform.BROADCAST
         is_literal = is_broadcast or lanes.bits is None or lanes.lanes is not None
         is_kept = is_literal and not access.address.is_data_dependent
-        key = (access, type_.count, terms, None if is_broadcast else lanes.lanes)
-        vector = self.loaded.of(builder.block).get(key) if is_kept else None
-        if vector is not None:
-            return vector
+        key = (builder.block, access, type_.count, terms, None if is_broadcast else lanes.lanes)
+        if is_kept and key in self.loaded:
+            return self.loaded[key]
         whole = ir.IntType(terms * dtype.bits)
         if is_broadcast:
             group = builder.load(self._address(access.address), typ=whole)
@@ -175,7 +176,7 @@ class Accesses:
             groups = self._load_vector(access, whole, lanes)
         loaded = builder.bitcast(groups, type_)
         if is_kept:
-            self.loaded.of(builder.block)[key] = loaded
+            self.loaded[key] = loaded
         return loaded
 
     def unpack(self, access: Access, dtype: DType, lanes: Mask | None) -> Value:
@@ -188,7 +189,7 @@ class Accesses:
         self, access: Access, value: Value, lanes: Mask | None, *, streamed: bool = False
     ) -> None:
         """Store one element for each lane."""
-        self.loaded.forget()
+        self.loaded.clear()
         storage = self.storages[access.address.array]
         dtype = storage.array.dtype
         if storage.array.is_packed:

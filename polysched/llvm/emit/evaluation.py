@@ -15,12 +15,7 @@ from polysched.llvm.emit.accesses import Accesses
 from polysched.llvm.memory.arrays import Addresses, Storage
 from polysched.llvm.memory.register_slots import RegisterSlots
 from polysched.llvm.values.conversions import emit_cast, emit_constant
-from polysched.llvm.values.expressions import (
-    INDEX,
-    Value,
-    emit_operator,
-    widened,
-)
+from polysched.llvm.values.expressions import INDEX, Value, emit_operator, widened
 from polysched.llvm.values.masks import Mask
 from polysched.vector import values as vector
 
@@ -32,11 +27,6 @@ class Evaluator:
     """Emit values; holds LLVM's builder and the names in scope.
 
     Args:
-        builder: positioned in a function.
-        parameters: LLVM values of the kernel's parameters.
-        storages: the arrays in memory.
-        registers: the register arrays.
-        variables: LLVM values of the variables of the loops around.
         features: LLVM's names of the instruction sets that explicit intrinsics may use.
     """
 

@@ -33,8 +33,6 @@ def emit_call(
     """Emit the intrinsic and return the vector of its results.
 
     Args:
-        builder: positioned at the call.
-        instruction: the instruction.
         before: the vector that the target holds before; None if the instruction does not read it.
         operands: for each input array, a constant, or a pair of a vector of all its elements in
             memory order and their type.
@@ -89,7 +87,7 @@ class TileUnit:
                 self._move("llvm.x86.tileloadd64", register, tile)
             case TileStore(register=register, tile=tile):
                 self._move("llvm.x86.tilestored64", register, tile)
-                self.values.accesses.loaded.forget()
+                self.values.accesses.loaded.clear()
             case TileCompute(instruction=instruction, registers=registers):
                 self._call(instruction.intrinsic, [_BYTE(number) for _, number in registers])
         self.values.addresses.pace.rest()

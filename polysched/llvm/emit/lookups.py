@@ -24,7 +24,6 @@ def look_up(
 
     Args:
         part: loads the vector of the table that begins at an element.
-        element: the type of an element.
         index: the indices of the elements, one byte for each lane.
     """
     bits = element_bits(element)

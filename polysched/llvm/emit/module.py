@@ -71,12 +71,7 @@ def add_function_as_written(module: ir.Module, program: LoopProgram, machine: Ma
     pointers are not ``noalias``.
 
     Args:
-        module: the module to add to.
         program: loops without vector, parallel or unrolled loops.
-        machine: the target machine.
-
-    Raises:
-        LoweringError: the program contains an operation without machine code.
     """
     _emit_function(module, vectorize(program, machine), machine, is_apart=False)
 

@@ -47,11 +47,7 @@ from polysched.vector.ir import (
 from polysched.vector.passes.scalar_chains import FIRST_LANE
 from polysched.vector.passes.unmask import has_fixed_lanes
 
-_SELECTIONS = PSEUDO_EXTREMA | {
-    Operator.SELECT,
-    Operator.NUMBER_MINIMUM,
-    Operator.NUMBER_MAXIMUM,
-}
+_SELECTIONS = PSEUDO_EXTREMA | {Operator.SELECT, Operator.NUMBER_MINIMUM, Operator.NUMBER_MAXIMUM}
 """Operators that are emitted as a ``select`` of one operand."""
 
 

@@ -147,7 +147,6 @@ class Placement:
         return self.builder.mul(_i64(left), _i64(right))
 
     def _numbers(self, sums: Sequence[Sum]) -> tuple[Any, ...]:
-        """Evaluate linear forms over the parameters, each to a literal or an i64."""
         return tuple(self.values.index(form) if form.terms else form.constant for form in sums)
 
     def _not_negative(self, extent: Any) -> Any:
@@ -160,5 +159,4 @@ def _literal(extent: Expression) -> int:
 
 
 def _i64(number: Any) -> ir.Value:
-    """Convert a literal or an i64 to an i64."""
     return INDEX(number) if isinstance(number, int) else number

@@ -25,9 +25,8 @@ from polysched.llvm.builder.intrinsics import declared
 from polysched.llvm.emit.evaluation import Evaluator
 from polysched.llvm.emit.module import CALLED, add_function_as_written
 from polysched.llvm.export.c_interface import build_exported_module
-from polysched.llvm.export.fallback import Fallback, address_of, emit_is_valid
+from polysched.llvm.export.fallback import Fallback, address_of, emit_exceeds, emit_is_valid
 from polysched.llvm.export.processor_check import BASELINE
-from polysched.llvm.export.size_checks import emit_exceeds
 from polysched.llvm.values.expressions import INDEX, memory_type, stack_slot
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
@@ -51,9 +50,7 @@ class CArgument:
     """A parameter of a C function.
 
     Attributes:
-        name: the parameter's name in C.
         dtype: the type of the number, or of the pointer's target; None for void.
-        is_pointer: whether the parameter is a pointer.
         meaning: the array or parameter of the kernel that it stands for; None if it is unused.
         is_size: whether ``meaning`` is a parameter of the kernel.
     """
@@ -91,8 +88,6 @@ class CFunction:
     """Signature of a C function.
 
     Attributes:
-        name: the function's name in C.
-        arguments: the function's parameters in order.
         result: the array of the kernel whose only element is the return value; None for a void
             function.
         fallback: the unscheduled program, which runs for arguments for which the schedule is not
@@ -123,11 +118,9 @@ def emit_c_function(
     Args:
         program: the loops, with the arrays and parameters that ``function`` names as meanings.
         machine: one of :func:`polysched.machine.cpuid.checkable`.
-        function: the signature.
         as_written: the loops of the function's fallback; None if it has none.
 
     Raises:
-        LoweringError: the program contains an operation without machine code.
         ExportError: the function has the name of a function that its code may call.
     """
     if function.name in CALLED:

@@ -48,7 +48,6 @@ def emit_exported_module(program: LoopProgram, machine: Machine) -> str:
         machine: one of :func:`polysched.machine.cpuid.checkable`.
 
     Raises:
-        LoweringError: the program contains an operation without machine code.
         ExportError: the program has the name of a function that it calls.
     """
     return str(build_exported_module(program, machine))

@@ -28,13 +28,7 @@ from typing import Any
 from llvmlite import ir
 
 from polysched.llvm.builder.intrinsics import constant, declared, in_parts, vector_type
-from polysched.llvm.math.numbers import (
-    FLOAT32,
-    FLOAT64,
-    Format,
-    Real,
-    Whole,
-)
+from polysched.llvm.math.numbers import FLOAT32, FLOAT64, Format, Real, Whole
 
 _VECTOR_BITS = 512
 

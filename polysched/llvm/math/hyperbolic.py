@@ -21,15 +21,7 @@ from typing import Any
 from llvmlite import ir
 
 from polysched.llvm.math.exponentials import exponential_parts
-from polysched.llvm.math.numbers import (
-    FLOAT32,
-    FLOAT64,
-    Format,
-    Pair,
-    Real,
-    exact_sum,
-    quotient,
-)
+from polysched.llvm.math.numbers import FLOAT32, FLOAT64, Format, Pair, Real, exact_sum, quotient
 
 _ONE_FROM: Mapping[Format, float] = MappingProxyType({FLOAT32: 9.25, FLOAT64: 19.25})
 """Argument above which tanh rounds to 1, by type."""

@@ -24,14 +24,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from polysched.llvm.math.numbers import (
-    FLOAT32,
-    FLOAT64,
-    Format,
-    Pair,
-    Real,
-    exact_sum,
-)
+from polysched.llvm.math.numbers import FLOAT32, FLOAT64, Format, Pair, Real, exact_sum
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,8 @@
 
 ``rcp14`` and ``rsqrt14`` of AVX-512 have a relative error below 2**-14. One step of Newton's
 iteration squares it: ``y + y e`` with ``e = 1 - x y``, and ``y + y e / 2`` with ``e = 1 - x y y``.
-The error is then at most 2 units in the last place. For 0 and infinity ``e`` is NaN, but the
-estimate is the result: a minimum replaces NaN by a positive number, with which the step changes
-neither 0 nor infinity. Divisors below 2**-128 have infinite estimates.
+The error is then at most 2 units in the last place. Where the estimate is 0 or infinite, it is the
+result: ``e`` is NaN for a divisor of 0 or infinity, and -infinity for one below 2**-128.
 
 Scalars, doubles and other processors divide.
 """
@@ -28,7 +27,8 @@ from polysched.llvm.builder.intrinsics import (
 
 _WIDTHS = {16: "avx512f", 8: "avx512vl", 4: "avx512vl"}
 """Lanes of the instructions, the most first, with the instruction set that they need."""
-_REPLACES_NAN = 0.5
+_LEAST_ERROR = -0.5
+"""Errors of estimates that are neither 0 nor infinite exceed this value."""
 
 
 def reciprocal(builder: ir.IRBuilder, value: Any, features: Set[str]) -> Any:
@@ -50,13 +50,14 @@ def reciprocal_square_root(builder: ir.IRBuilder, value: Any, features: Set[str]
 
 
 def _improved(builder: ir.IRBuilder, estimate: Any, value: Any, part: Any) -> Any:
-    """Emit ``estimate + estimate * part * (1 - value * estimate)``."""
-    one, replacement = constant(value.type, 1.0), constant(value.type, _REPLACES_NAN)
+    """Emit ``estimate + estimate * part * (1 - value * estimate)``; an infinite estimate stays."""
+    one, least = constant(value.type, 1.0), constant(value.type, _LEAST_ERROR)
     error = intrinsic(builder, "fma", [builder.fneg(value), estimate, one])
-    error = builder.select(builder.fcmp_ordered("<", error, replacement), error, replacement)
+    is_finite = builder.fcmp_ordered(">", error, least)
     if part is not one:
         error = builder.fmul(error, part)
-    return intrinsic(builder, "fma", [estimate, error, estimate])
+    improved = intrinsic(builder, "fma", [estimate, error, estimate])
+    return builder.select(is_finite, improved, estimate)
 
 
 def _estimate(builder: ir.IRBuilder, name: str, value: Any, features: Set[str]) -> Any | None:

@@ -30,7 +30,6 @@ class Storage:
     """The memory of an array.
 
     Attributes:
-        array: the array.
         base: LLVM pointer to the first element.
         strides: elements between consecutive indices of each dimension, each a literal or an i64;
             bits if the array is packed (:mod:`polysched.llvm.memory.packed_layout`).
@@ -59,17 +58,11 @@ class Addresses:
         self.scopes.pop()
 
     def address(
-        self,
-        storage: Storage,
-        address: Address,
-        displacement: int = 0,
-        *,
-        is_accessed: bool = True,
+        self, storage: Storage, address: Address, displacement: int = 0, *, is_accessed: bool = True
     ) -> ir.Value:
         """The pointer to an element, or to the first byte of a packed element.
 
         Args:
-            storage: the array's memory.
             address: the address of the element, not in bits.
             displacement: a literal to add, in the units of the address.
             is_accessed: whether the next instruction accesses memory at the pointer.
@@ -117,3 +110,20 @@ class Addresses:
     def _moved(self, pointer: ir.Value, distance: ir.Value) -> ir.Value:
         # Not ``inbounds``: lane 0 of a masked access may be outside of the array.
         return self.builder.gep(pointer, [distance], source_etype=BYTE)
+
+
+_BYTES = 16
+"""Size of the largest element."""
+
+
+def absent_element(module: ir.Module, *, is_stored: bool) -> Any:
+    """Return the pointer to zeros, or to memory for stores that have no effect."""
+    name = "absent.stored" if is_stored else "absent.read"
+    if name not in module.globals:
+        type_ = ir.ArrayType(ir.IntType(8), _BYTES)
+        variable = ir.GlobalVariable(module, type_, name)
+        variable.initializer = ir.Constant(type_, bytearray(_BYTES))
+        variable.global_constant = not is_stored
+        variable.linkage = "internal"
+        variable.align = _BYTES
+    return module.globals[name]

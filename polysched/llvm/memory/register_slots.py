@@ -13,11 +13,7 @@ from llvmlite import ir
 
 
 class RegisterSlots:
-    """Emit loads and stores of the stack slots of one function.
-
-    Args:
-        builder: positioned in the function.
-    """
+    """Emit loads and stores of the stack slots of one function."""
 
     def __init__(self, builder: ir.IRBuilder) -> None:
         self.builder = builder

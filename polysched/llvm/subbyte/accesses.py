@@ -186,5 +186,4 @@ def _after(builder: ir.IRBuilder, vector: ir.Value, skipped: int) -> ir.Value:
 
 
 def _without(builder: ir.IRBuilder, vector: ir.Value, skipped: int) -> ir.Value:
-    """Remove the first elements of a vector."""
     return selected(builder, vector, range(skipped, vector.type.count)) if skipped else vector

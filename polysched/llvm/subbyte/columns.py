@@ -40,10 +40,7 @@ def _table(
 
 
 def _collected(
-    builder: ir.IRBuilder,
-    source: Any,
-    width: int,
-    table: Sequence[Sequence[Contribution | None]],
+    builder: ir.IRBuilder, source: Any, width: int, table: Sequence[Sequence[Contribution | None]]
 ) -> Any:
     """Build the targets in lanes of ``width`` bits; the bits above a target are 0."""
     result: Any = None

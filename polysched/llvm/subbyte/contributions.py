@@ -36,11 +36,7 @@ Contributions: TypeAlias = tuple[tuple[Contribution, ...], ...]
 
 
 def period(source_bits: int, target_bits: int) -> tuple[int, int]:
-    """The smallest counts of source and target elements with equal total bits, (8, 5) for 5 and 8.
-
-    Raises:
-        LoweringError: a width is not from 1 to 64.
-    """
+    """The least counts of source and target elements with equal total bits: (8, 5) for 5 and 8."""
     for width in (source_bits, target_bits):
         if not 1 <= width <= WIDEST:
             raise LoweringError(f"elements of {width} bits; expected a width from 1 to {WIDEST}")
@@ -56,10 +52,6 @@ def contributions(
     Args:
         source_bits, target_bits: the widths, from 1 to 64.
         source_count: the number of source elements; by default, one :func:`period`.
-
-    Raises:
-        LoweringError: a width is out of range, the count is negative, or the total is not a whole
-            number of target elements.
     """
     count, _ = period(source_bits, target_bits)
     count = count if source_count is None else source_count

@@ -26,9 +26,6 @@ class Conversion:
 
     Unpacking sign-extends signed elements. Packing keeps the lowest bits of every lane, like
     ``trunc``.
-
-    Raises:
-        LoweringError: a width or the number of lanes is out of range.
     """
 
     bits: int

@@ -3,23 +3,21 @@
 Two neighboring elements of b bits, each in a lane of C bits, become 2 b bits in a lane of 2 C bits.
 The step repeats until the bits of a lane fill whole bytes. Then a shuffle of bytes closes the gaps.
 The steps are those of the "sheep and goats" family (Warren, "Hacker's Delight", section 7-4).
+
+One instruction merges small fields: ``vpmaddubsw`` multiplies unsigned by signed bytes, and
+``vpmaddwd`` signed words, so fields and multipliers must not reach the sign bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from llvmlite import ir
 
-from polysched.llvm.subbyte.conversion import (
-    BYTE,
-    Conversion,
-    extended,
-    masked,
-    numbers,
-    selected,
-)
+from polysched.llvm.builder.intrinsics import declared
+from polysched.llvm.subbyte.conversion import BYTE, Conversion, extended, masked, numbers, selected
 
 WIDEST_LANE = 64
 
@@ -127,3 +125,46 @@ def _lanes(conversion: Conversion, width: int) -> Any:
 
 def _every(conversion: Conversion, width: int, value: int) -> Any:
     return numbers(width, [value] * (conversion.lanes * conversion.container // width))
+
+
+MULTIPLY_ADD_FEATURES = frozenset({"avx512bw"})
+"""Features that multiply-add requires, for registers of any width."""
+
+_MULTIPLY_ADD: Mapping[tuple[int, int], str] = MappingProxyType(
+    {
+        (8, 128): "llvm.x86.ssse3.pmadd.ub.sw.128",
+        (8, 256): "llvm.x86.avx2.pmadd.ub.sw",
+        (8, 512): "llvm.x86.avx512.pmaddubs.w.512",
+        (16, 128): "llvm.x86.sse2.pmadd.wd",
+        (16, 256): "llvm.x86.avx2.pmadd.wd",
+        (16, 512): "llvm.x86.avx512.pmaddw.d.512",
+    }
+)
+"""The intrinsics by the bits of a lane and the bits of the register."""
+
+_SMALL_FIELD = MappingProxyType({8: 6, 16: 14})
+"""The widest field whose multiplier is positive, by the bits of a lane."""
+
+
+def can_multiply_add(conversion: Conversion) -> bool:
+    """Whether the first step is a single instruction, and groups of elements fill whole bytes."""
+    return (
+        can_double(conversion)
+        and conversion.bits <= _SMALL_FIELD.get(conversion.container, 0)
+        and (conversion.container, conversion.lanes * conversion.container) in _MULTIPLY_ADD
+    )
+
+
+def pack_multiply_add(builder: ir.IRBuilder, unpacked: Any, conversion: Conversion) -> Any:
+    """Pack by merging neighboring fields, with multiply-add while the fields are small enough."""
+    return pack_pairwise(builder, unpacked, conversion, _merge_multiplied)
+
+
+def _merge_multiplied(builder: ir.IRBuilder, value: Any, field: int) -> Any:
+    width, count = value.type.element.width, value.type.count
+    name = _MULTIPLY_ADD.get((width, width * count))
+    if name is None or field > _SMALL_FIELD[width]:
+        return merge_shifted(builder, value, field)
+    wide = ir.VectorType(ir.IntType(2 * width), count // 2)
+    function = declared(builder.module, name, ir.FunctionType(wide, [value.type] * 2))
+    return builder.call(function, [value, numbers(width, [1, 1 << field] * (count // 2))])

@@ -12,14 +12,7 @@ from typing import Any
 from llvmlite import ir
 
 from polysched.llvm.builder.intrinsics import declared
-from polysched.llvm.subbyte.conversion import (
-    BYTE,
-    Conversion,
-    extended,
-    masked,
-    numbers,
-    selected,
-)
+from polysched.llvm.subbyte.conversion import BYTE, Conversion, extended, masked, numbers, selected
 
 FEATURES = frozenset({"avx512vbmi", "avx512vl", "avx512bw"})
 """Features that the strategy requires."""
@@ -33,7 +26,7 @@ def can_multishift(conversion: Conversion) -> bool:
     size = conversion.lanes * conversion.container // 8
     if not any(size == register for register in _REGISTERS) and size % _REGISTERS[0]:
         return False
-    return all(_phase(conversion, lane) + _field(conversion) <= 64 for lane in range(8))
+    return all(lane * _field(conversion) % 8 + _field(conversion) <= 64 for lane in range(8))
 
 
 def unpack_multishift(builder: ir.IRBuilder, packed: Any, conversion: Conversion) -> Any:
@@ -50,13 +43,7 @@ def unpack_multishift(builder: ir.IRBuilder, packed: Any, conversion: Conversion
 
 
 def _field(conversion: Conversion) -> int:
-    """The number of packed bits of one 64-bit lane."""
     return 64 // conversion.container * conversion.bits
-
-
-def _phase(conversion: Conversion, lane: int) -> int:
-    """The bit offset of a 64-bit lane in its first byte."""
-    return lane * _field(conversion) % 8
 
 
 def _register(

@@ -24,11 +24,7 @@ _INT32 = ir.IntType(32)
 def probe_module(
     name: str, direction: Direction, strategy: str, conversion: Conversion, machine: Machine
 ) -> str:
-    """Emit the LLVM IR of the loop as text.
-
-    Raises:
-        LoweringError: no strategy has this name.
-    """
+    """Emit the LLVM IR of the loop as text."""
     rewrite = strategy_named(direction, strategy).rewrite
     module = ir.Module(name=name)
     module.triple = machine.triple

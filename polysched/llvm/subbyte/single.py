@@ -156,7 +156,6 @@ class SingleAccesses:
 
 
 def _wide(count: int, lanes: int | None) -> Any:
-    """The integer type in which ``count`` bytes are combined."""
     return vector_of(ir.IntType(32 if count <= 4 else 64), lanes)
 
 

@@ -20,11 +20,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from polysched.errors import LoweringError, suggestion
-from polysched.llvm.subbyte import multiply_add, multishift
+from polysched.llvm.subbyte import multishift
 from polysched.llvm.subbyte.columns import pack_columns, unpack_columns
 from polysched.llvm.subbyte.conversion import Conversion, Direction, Rewrite
-from polysched.llvm.subbyte.doubling import can_double, pack_doubling, unpack_doubling
-from polysched.llvm.subbyte.multiply_add import can_multiply_add, pack_multiply_add
+from polysched.llvm.subbyte.doubling import (
+    MULTIPLY_ADD_FEATURES,
+    can_double,
+    can_multiply_add,
+    pack_doubling,
+    pack_multiply_add,
+    unpack_doubling,
+)
 from polysched.llvm.subbyte.multishift import can_multishift, unpack_multishift
 from polysched.llvm.subbyte.native import can_bitcast, pack_native, unpack_native
 
@@ -80,7 +86,7 @@ STRATEGIES: Mapping[Direction, Mapping[str, Strategy]] = MappingProxyType(
                 "columns": Strategy(pack_columns, _always),
                 "doubling": Strategy(pack_doubling, can_double),
                 "multiply_add": Strategy(
-                    pack_multiply_add, can_multiply_add, multiply_add.FEATURES
+                    pack_multiply_add, can_multiply_add, MULTIPLY_ADD_FEATURES
                 ),
                 "native": Strategy(pack_native, can_bitcast),
             }
@@ -110,11 +116,7 @@ def applicable(
 
 
 def strategy_named(direction: Direction, name: str) -> Strategy:
-    """Return a strategy by name.
-
-    Raises:
-        LoweringError: no strategy has this name.
-    """
+    """Return a strategy by name."""
     strategy = STRATEGIES[direction].get(name)
     if strategy is None:
         raise LoweringError(

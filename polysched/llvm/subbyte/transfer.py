@@ -76,7 +76,6 @@ def first_bytes(count: int, size: int) -> Any:
 
 
 def _register(count: int) -> int:
-    """The next power of two, which is the size of a register."""
     return 1 << (count - 1).bit_length()
 
 

@@ -43,8 +43,6 @@ def emit_cast(
     """Convert a value between element types.
 
     Args:
-        builder: positioned at the conversion.
-        value: a scalar or a vector.
         source: the element type of the value.
         target: the element type of the result.
         features: LLVM's names of the instruction sets that explicit intrinsics may use.

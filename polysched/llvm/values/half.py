@@ -71,7 +71,6 @@ def narrowed_half(builder: ir.IRBuilder, value: Any, dtype: DType, features: Set
 
 
 def _like(element: Any, value: Any) -> Any:
-    """The element type, or the vector type with as many lanes as ``value``."""
     own = value.type
     return vector_type(element, own.count) if isinstance(own, ir.VectorType) else element
 

@@ -28,7 +28,6 @@ class Mask:
     """The lanes of a vector statement.
 
     Attributes:
-        count: the number of lanes.
         bits: LLVM's mask of the active lanes; None if all lanes are active.
         lanes: the active lanes, if they are literal and not all lanes; else None.
         first: the number of active lanes as an i8, if a prefix of the lanes is active; else None.

@@ -40,7 +40,6 @@ def as_condition(form: LinearForm) -> Expression:
 
 
 def _is_at_least(bound: Expression, number: int) -> bool:
-    """Whether a bound is a literal that is at least ``number``."""
     form = linear_form(bound, {})
     return form.is_constant and form.constant >= number
 

@@ -21,10 +21,10 @@ import islpy as isl
 
 from polysched.errors import LoweringError
 from polysched.ir.core.tree import LoopKind, Node, path, statements
-from polysched.ir.expr.expressions import Expression, Index
+from polysched.ir.expr.expressions import Index
 from polysched.ir.expr.linear import interval, linear_form
-from polysched.ir.expr.linear_form import Intervals, LinearForm
-from polysched.ir.expr.traversal import transform
+from polysched.ir.expr.linear_form import Intervals
+from polysched.ir.expr.traversal import substituted
 from polysched.loops.analysis.contexts import LoopContext, below, map_below, walk_contexts
 from polysched.loops.analysis.instances import Instances
 from polysched.loops.ir.nodes import Allocate, Assign, Block, LoopNode, block, map_children, walk
@@ -50,7 +50,6 @@ def timing(program: Program, tree: Node, known: Intervals) -> Timing:
     """The execution times of a program's statements.
 
     Args:
-        program: the scheduled program.
         tree: its schedule tree in execution order.
         known: intervals of the parameters.
     """
@@ -153,7 +152,7 @@ def _apart(left: _Birth, right: _Birth, outside: LoopContext, timing: Timing) ->
     for value, other in zip(left.node.iteration, right.node.iteration, strict=False):
         if value is None or other is None:
             continue
-        difference = linear_form(value, {}).plus(_renamed(other, renaming), -1)
+        difference = linear_form(value, {}).plus(linear_form(substituted(other, renaming), {}), -1)
         low, high = interval(difference, intervals)
         if (low is not None and low > 0) or (high is not None and high < 0):
             return True
@@ -176,13 +175,6 @@ def _iterations(birth: _Birth, timing: Timing) -> isl.Set:
                 times = times.flat_range_product(isl.Map.from_pw_aff(value))
             iterations.append(times.intersect_domain(ran).range())
     return reduce(isl.Set.union, iterations)
-
-
-def _renamed(expression: Expression, renaming: dict[str, Index]) -> LinearForm:
-    changed = transform(
-        expression, lambda node: renaming.get(node.name) if isinstance(node, Index) else None
-    )
-    return linear_form(changed, {})
 
 
 def _one_lifetime(group: list[LoopNode], array: str) -> list[LoopNode]:

@@ -143,7 +143,6 @@ class InstructionCall:
 
     Attributes:
         meaning: the assignment of the whole nest.
-        instruction: the instruction.
         operands: for each input array of the instruction, a constant or the load of its first
             element; in the order in which the statement reads them.
     """
@@ -178,7 +177,6 @@ class TileCall:
 
     Attributes:
         meaning: the nest as sequential loops around a vector loop.
-        instruction: the instruction.
         sizes: the iterations of each dimension of the instruction; none run if one is not positive.
         tiles: the tiles of the target and of each input array of the instruction.
     """

@@ -11,15 +11,8 @@ from polysched.ir.expr.affine import from_pw_aff, named
 from polysched.ir.expr.expressions import Expression, Index
 from polysched.ir.expr.linear import simplify
 from polysched.ir.expr.linear_form import Intervals
-from polysched.ir.expr.traversal import transform, walk
-from polysched.loops.ir.nodes import (
-    Assign,
-    For,
-    LoopNode,
-    Prefetch,
-    children,
-    variable_interval,
-)
+from polysched.ir.expr.traversal import index_names, substituted
+from polysched.loops.ir.nodes import Assign, For, LoopNode, Prefetch, children, variable_interval
 from polysched.schedule.core.program import Program
 from polysched.schedule.primitives.prefetch import prefetched
 
@@ -57,15 +50,10 @@ class PrefetchSpec:
             values: the values of the outer iterators; isl omits iterators with a single value.
             steps: the steps of the outer iterators; 1 for an iterator with a single value.
             known: intervals of the loop variables, including the loop's own.
-
-        Raises:
-            LoweringError: the value of an omitted iterator cannot be found.
         """
         *outer, own = self.around
         later: dict[str, Expression] = {own: Index(loop.variable)}
-        used = {
-            node.name for start in self.start for node in walk(start) if isinstance(node, Index)
-        }
+        used = {*index_names(*self.start)}
         for name in used & {*outer}:
             value = values.get(name)
             if value is None:
@@ -80,7 +68,7 @@ class PrefetchSpec:
         if self.counted in later:
             step = loop.step if self.counted == own else steps.get(self.counted, 1)
             later[self.counted] = later[self.counted] + self.ahead.distance * step
-        start = tuple(simplify(_replaced(subscript, later), known) for subscript in self.start)
+        start = tuple(simplify(substituted(subscript, later), known) for subscript in self.start)
         return Prefetch(self.ahead.array, start, self.extents, self.ahead.level)
 
 
@@ -103,15 +91,8 @@ def value_below(loop: Loop, node: LoopNode, known: Intervals) -> Expression | No
         return None
     instance = {f"index.{position}": index for position, index in enumerate(node.instance)}
     function = from_pw_aff(named(value, tuple(instance)))
-    below_node = simplify(_replaced(function, instance), intervals)
-    is_known = all(part.name in known for part in walk(below_node) if isinstance(part, Index))
-    return below_node if is_known else None
-
-
-def _replaced(expression: Expression, values: Mapping[str, Expression]) -> Expression:
-    return transform(
-        expression, lambda node: values.get(node.name) if isinstance(node, Index) else None
-    )
+    below_node = simplify(substituted(function, instance), intervals)
+    return below_node if all(name in known for name in index_names(below_node)) else None
 
 
 def prefetch_specs(
@@ -120,7 +101,6 @@ def prefetch_specs(
     """The prefetches of the loops of a tree, by the identity of the loop.
 
     Args:
-        program: the scheduled program.
         tree: its schedule tree in execution order.
         iterators: the names of isl's iterators by depth.
     """

@@ -23,12 +23,8 @@ def tree_loop(
     """Generate a loop of the tree.
 
     Args:
-        loop: the loop of the tree.
-        variable: the variable of the generated loop.
         ends: its lower bound and its exclusive upper bound.
-        body: its body.
         values: literal bounds of the variable, which are kept for an unrolled loop.
-        step: its step.
     """
     lower, upper = ends
     kept = values if loop.kind is LoopKind.UNROLLED else UNBOUNDED

@@ -46,14 +46,10 @@ def guarded_loops(
     """The loops of a tree, with a condition around every assignment.
 
     Args:
-        program: the scheduled program.
         tree: its schedule tree in execution order.
         iterators: names of the tree's loops by depth, as used in ``prefetches``.
         known: intervals of the parameters.
         prefetches: the prefetches of loops of the tree, by identity.
-
-    Raises:
-        LoweringError: a loop has no affine bounds.
     """
     generator = _Generator(program, tree, births(program, tree), iterators, prefetches)
     return generator.node(tree, (), known)

@@ -45,15 +45,11 @@ def read_ast(
     """Convert an AST to the loop IR.
 
     Args:
-        program: the scheduled program.
         node: the root of the AST.
         marks: the objects that the marks in the AST stand for, by number.
         iterators: the names of the AST's iterators by depth.
         known: intervals of the parameters.
         prefetches: prefetches of the tree's loops, by the identity of the loop.
-
-    Raises:
-        LoweringError: the AST contains a construct that the loop IR does not have.
     """
     return _Reader(program, marks, iterators, prefetches).node(node, _Scope({}, known, None))
 

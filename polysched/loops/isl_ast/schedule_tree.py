@@ -7,14 +7,14 @@ where they identify the loops of the tree.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import islpy as isl
 
 from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, path, statements
-from polysched.ir.isl.balanced import balanced
 from polysched.loops.isl_ast.ast_kinds import is_mark
 from polysched.schedule.buffers.lifetime import lifetime
 from polysched.schedule.core.program import Program
@@ -43,7 +43,6 @@ def isl_ast(program: Program, tree: Node) -> tuple[isl.AstNode, list[Mark]]:
     """Generate isl's AST of a tree.
 
     Args:
-        program: the scheduled program.
         tree: its schedule tree in execution order.
 
     Returns:
@@ -173,3 +172,21 @@ def _with_options(node: isl.ScheduleNode, marks: list[Mark]) -> isl.ScheduleNode
 def mark_number(mark: isl.Id) -> int:
     """The number of a mark."""
     return int(mark.get_name().removeprefix("mark"))
+
+
+_Part = TypeVar("_Part")
+
+
+def balanced(join: Callable[[_Part, _Part], _Part], parts: Iterable[_Part]) -> _Part:
+    """Reduce parts with ``join`` as a balanced tree.
+
+    Args:
+        join: an associative function; the order of the parts is kept.
+        parts: at least one.
+    """
+    remaining = list(parts)
+    while len(remaining) > 1:
+        pairs = zip(remaining[::2], remaining[1::2], strict=False)
+        # With an odd number of parts the last one has no neighbor and stays as it is.
+        remaining = [join(*pair) for pair in pairs] + remaining[len(remaining) & ~1 :]
+    return remaining[0]

@@ -213,7 +213,7 @@ def _conversion(helper: Helper) -> str:
     if source.is_half or target.is_half:
         argument = f"{c_type(source)} {'wide' if source == f64 else 'a'}"
         return _function(c_type(target), helper.name, argument, half_conversion(source, target))
-    kind, suffix = c_type(target), _suffix(source)
+    kind, suffix = c_type(target), "f" if source.bits == 32 else ""
     lowest = f"INT{target.bits}_MIN" if target.is_signed else "0"
     lower = f"-0x1p{target.bits - 1}{suffix}" if target.is_signed else f"0.0{suffix}"
     upper = f"0x1p{target.bits - target.is_signed}{suffix}"
@@ -222,10 +222,6 @@ def _conversion(helper: Helper) -> str:
         f"return whole >= {lower} && whole < {upper} ? ({kind})whole : {lowest};",
     ]
     return _function(kind, helper.name, f"{c_type(source)} a", body)
-
-
-def _suffix(dtype: DType) -> str:
-    return "f" if dtype.bits == 32 else ""
 
 
 def _modular(dtype: DType) -> str:
@@ -279,9 +275,7 @@ def _modulo(dtype: DType) -> list[str]:
 def _quotient(dtype: DType) -> list[str]:
     if not dtype.is_signed:
         return _floor_divide(dtype)
-    return [
-        f"return b == 0 ? 0 : b == -1 ? {_negated(dtype)} : ({c_type(dtype)})(a / b);",
-    ]
+    return [f"return b == 0 ? 0 : b == -1 ? {_negated(dtype)} : ({c_type(dtype)})(a / b);"]
 
 
 def _remainder(dtype: DType) -> list[str]:

@@ -15,11 +15,7 @@ from polysched.loops.printers.c_helpers import Helper, helper_for
 
 
 def require_c_types(program: LoopProgram) -> None:
-    """Check that C has the integers of a program.
-
-    Raises:
-        LoweringError: an integer has a width that C does not have.
-    """
+    """Check that C has the integers of a program."""
     for array in program.arrays.values():
         if array.dtype.is_odd_width:
             raise LoweringError(

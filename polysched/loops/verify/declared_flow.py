@@ -28,9 +28,7 @@ class DeclaredFlow:
 
 
 def declared_flow(
-    kernel: Kernel,
-    parameters: Mapping[str, int],
-    arrays: Mapping[str, AnyArray] | None = None,
+    kernel: Kernel, parameters: Mapping[str, int], arrays: Mapping[str, AnyArray] | None = None
 ) -> DeclaredFlow:
     """Run the kernel as declared, computing sources instead of values.
 

@@ -65,8 +65,6 @@ def last_writer_errors(
     and the caller's arrays must hold the same sources at the end.
 
     Args:
-        program: the scheduled program.
-        parameters: the value of each parameter.
         loops: the loops of the program, also after the vector passes; generated if absent.
         order: the order of the iterations of parallel loops.
         declared: the result of :func:`declared_flow` for these parameters and arrays, if known.
@@ -192,9 +190,7 @@ class _Passing:
         return target, written, instance
 
     def write(
-        self,
-        variables: Mapping[str, int],
-        evaluated: tuple[tuple[int, ...], int | None, Instance],
+        self, variables: Mapping[str, int], evaluated: tuple[tuple[int, ...], int | None, Instance]
     ) -> None:
         target, source, instance = evaluated
         array = self.node.target.array

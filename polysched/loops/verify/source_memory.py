@@ -38,12 +38,7 @@ class SourceMemory:
             )
 
     def index(self, array: str, position: tuple[int, ...]) -> Any:
-        """The value of an element that a subscript reads: it is the caller's, perhaps copied.
-
-        Raises:
-            CallError: the caller's array is not given.
-            KernelError: the element holds something computed.
-        """
+        """The value of an element that a subscript reads: it is the caller's, perhaps copied."""
         number = int(self.tags.read(array, position))
         match self.sources.known[number]:
             case Initial(array=given, element=element) if given in self.values:

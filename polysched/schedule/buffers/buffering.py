@@ -22,7 +22,7 @@ from typing import TypeVar
 import islpy as isl
 
 from polysched.dependence.relations import Dependence, Reference
-from polysched.errors import ScheduleError, suggestion
+from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Array, Role, access_relation
 from polysched.ir.core.tree import Loop, statements
 from polysched.ir.expr.expressions import Constant, Expression
@@ -119,7 +119,6 @@ class Buffering:
 
 
 def _with_equal(relation: isl.Map, ends: Sequence[tuple[isl.PwAff, isl.PwAff]]) -> isl.Map:
-    """Return the pairs of a relation whose coordinates are equal."""
     for source, sink in ends:
         relation = relation.intersect(equal_values(source, sink))
     return relation
@@ -221,8 +220,7 @@ def plan_buffer(
 
 
 def _require_names(program: Program, array_name: str, into: str) -> None:
-    if array_name not in program.arrays:
-        raise ScheduleError(f"no array '{array_name}'{suggestion(array_name, program.arrays)}")
+    program.array(array_name)
     if into in program.arrays or into in program.statements or not into.isidentifier():
         raise ScheduleError(
             f"'{into}' cannot name the buffer of array '{array_name}': it is taken or not an "
@@ -266,9 +264,6 @@ def _require_one_tile(footprint: isl.Map, array: Array, user: str) -> None:
     Args:
         footprint: the map from lifetimes to elements of the array.
         user: the lifetime, as the message calls it.
-
-    Raises:
-        ScheduleError: a lifetime touches several tiles.
     """
     for position in range(array.tile):
         if not element_column(footprint, position).is_single_valued():
@@ -313,9 +308,6 @@ def _stored_order(array: Array, own: str | None, order: tuple[str, ...] | None) 
     Args:
         own: the name of the buffer's dimension for iterations, the first by default; None if the
             buffer is not expanded.
-
-    Raises:
-        ScheduleError: ``order`` does not name each dimension once.
     """
     positions = [*([] if own is None else [_OWN]), *range(array.tile, len(array.dimensions))]
     names = [own if position == _OWN else array.dimensions[position] for position in positions]

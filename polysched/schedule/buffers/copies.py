@@ -15,6 +15,7 @@ from polysched.ir.expr.linear import simplify
 from polysched.ir.expr.traversal import loads, transform
 from polysched.ir.isl.shared_results import remembered
 from polysched.schedule.buffers.buffering import Buffering
+from polysched.schedule.buffers.translation import translated
 from polysched.schedule.core.program import Program, prefix_map
 
 
@@ -25,6 +26,16 @@ def redirected_statements(program: Program, plan: Buffering) -> dict[str, Statem
         name: redirected_statement(plan, statement) if name in touched else statement
         for name, statement in program.statements.items()
     }
+
+
+def without_copies(program: Program, plan: Buffering) -> Program:
+    """Return the program with the array below the loop in the buffer, without copies in or out."""
+    return replace(
+        program,
+        arrays={**program.arrays, plan.buffer.name: plan.buffer},
+        statements=redirected_statements(program, plan),
+        dependences=translated(plan, program.dependences, None, None),
+    )
 
 
 def redirected_statement(plan: Buffering, statement: Statement) -> Statement:
@@ -65,10 +76,8 @@ def redirected_statement(plan: Buffering, statement: Statement) -> Statement:
             return replace(node, array=plan.buffer.name, subscripts=subscripts(node.subscripts))
         return None
 
-    target = statement.target
-    target = replace(
-        target, subscripts=tuple(transform(index, rule) for index in target.subscripts)
-    )
+    written = tuple(transform(index, rule) for index in statement.target.subscripts)
+    target = replace(statement.target, subscripts=written)
     if target.array == plan.array.name:
         target = replace(target, array=plan.buffer.name, subscripts=subscripts(target.subscripts))
     return replace(statement, target=target, value=transform(statement.value, rule))
@@ -103,7 +112,7 @@ def copy_statement(plan: Buffering, name: str, elements: isl.Set, *, outward: bo
 def copy_nest(plan: Buffering, copy: Statement) -> tuple[Loop, ...]:
     """Return the loops of a copy, outermost first: one per dimension in the buffer's order, from 0.
 
-    A loop is named after its dimension. The bodies are placeholders, which :func:`nested` fills.
+    A loop is named after its dimension. The bodies are placeholders, which :func:`.nested` fills.
     """
     space = copy.domain.get_space()
     placeholder = Leaf(copy.name)
@@ -114,14 +123,6 @@ def copy_nest(plan: Buffering, copy: Statement) -> tuple[Loop, ...]:
         values = {copy.name: to_pw_aff(offset, space)}
         nest.append(Loop(plan.array.dimensions[position], values, placeholder))
     return tuple(nest)
-
-
-def nested(nest: tuple[Loop, ...], statement: str) -> Node:
-    """Nest loops around the leaf of one statement."""
-    node: Node = Leaf(statement)
-    for loop in reversed(nest):
-        node = replace(loop, body=node)
-    return node
 
 
 def with_copies(

@@ -20,11 +20,7 @@ from polysched.ir.isl.extrema import greatest, least
 def from_tiles(touched: isl.Set, depth: int) -> isl.Map:
     """Return the relation from the first ``depth`` dimensions, a tile, to the other dimensions."""
     return isl.Map.from_domain(touched).move_dims(
-        isl.dim_type.out,
-        0,
-        isl.dim_type.in_,
-        depth,
-        touched.dim(isl.dim_type.set) - depth,
+        isl.dim_type.out, 0, isl.dim_type.in_, depth, touched.dim(isl.dim_type.set) - depth
     )
 
 
@@ -85,11 +81,7 @@ def iteration_range(
 
 
 def extent(footprint: isl.Map, lowest: isl.PwAff, position: int, unbounded: str) -> Expression:
-    """Return the largest extent of a dimension, counted from ``lowest``.
-
-    Raises:
-        ScheduleError: there is no bound; the message is ``unbounded``.
-    """
+    """Return the largest extent of a dimension, counted from ``lowest``."""
     offsets = _offsets(element_column(footprint, position), lowest)
     if not offsets.dim_has_upper_bound(isl.dim_type.set, 0):
         raise ScheduleError(unbounded)
@@ -101,7 +93,6 @@ def extent(footprint: isl.Map, lowest: isl.PwAff, position: int, unbounded: str)
 
 
 def _offsets(column: isl.Map, lowest: isl.PwAff) -> isl.Set:
-    """Return the distances of a tile's subscripts from its smallest one."""
     starts = isl.Map.from_pw_aff(lowest).reset_tuple_id(isl.dim_type.in_)
     return starts.intersect_domain(column.domain()).reverse().apply_range(column).deltas()
 

@@ -10,7 +10,16 @@ import islpy as isl
 
 from polysched.dependence.relations import Dependence, DependenceKind
 from polysched.errors import ScheduleError
-from polysched.ir.core.tree import Leaf, Loop, Node, Sequence, map_children, sequence, statements
+from polysched.ir.core.tree import (
+    Leaf,
+    Loop,
+    Node,
+    Sequence,
+    map_children,
+    restrict,
+    sequence,
+    statements,
+)
 from polysched.schedule.core.program import (
     Program,
     is_always_zero,
@@ -118,12 +127,17 @@ def _of_first_consumer(program: Program, flow: Dependence, target: Loop) -> isl.
     return iteration
 
 
+def taken_out(program: Program, producers: frozenset[str]) -> tuple[Node, Node]:
+    """Return the tree of some statements, and the tree of all others."""
+    nest = restrict(program.tree, producers)
+    rest = restrict(program.tree, frozenset(program.statements) - producers)
+    assert nest is not None
+    assert rest is not None
+    return nest, rest
+
+
 def placed(
-    program: Program,
-    nest: Node,
-    rest: Node,
-    target: Loop,
-    iterations: Mapping[str, isl.PwMultiAff],
+    program: Program, nest: Node, rest: Node, target: Loop, iterations: Mapping[str, isl.PwMultiAff]
 ) -> Node:
     """Return the tree ``rest`` in which ``nest`` runs at the start of each iteration of a loop.
 

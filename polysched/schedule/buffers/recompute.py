@@ -11,19 +11,11 @@ from polysched.dependence.relations import Dependence
 from polysched.dependence.values import contributions
 from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Role, Statement
-from polysched.ir.core.tree import (
-    Loop,
-    Node,
-    map_children,
-    path,
-    restrict,
-    statements,
-)
+from polysched.ir.core.tree import Loop, Node, map_children, path, statements
 from polysched.ir.expr.affine import named
 from polysched.schedule.buffers.buffering import plan_buffer
-from polysched.schedule.buffers.copies import redirected_statements
-from polysched.schedule.buffers.placement import iterations_of_use, placed
-from polysched.schedule.buffers.translation import translated
+from polysched.schedule.buffers.copies import without_copies
+from polysched.schedule.buffers.placement import iterations_of_use, placed, taken_out
 from polysched.schedule.core.exactness import require_exact_accesses
 from polysched.schedule.core.program import Program, base_name, prefix_loops
 
@@ -70,10 +62,7 @@ def recomputed(
             of the array, or the order does not name its dimensions.
     """
     array = _recomputable_array(program, producers, target, at)
-    nest = restrict(program.tree, producers)
-    rest = restrict(program.tree, frozenset(program.statements) - producers)
-    assert nest is not None
-    assert rest is not None
+    nest, rest = taken_out(program, producers)
     reference = _reference(program, target)
     flows = contributions(array, program.statements, program.dependences)
     uses = {name: iterations_of_use(program, flows, name, target, at) for name in sorted(producers)}
@@ -174,7 +163,6 @@ def _in_tiles(old: Statement, uses: isl.Map, around: tuple[Loop, ...]) -> Statem
 
 
 def _instance_map(new: Statement, old: Statement) -> isl.Map:
-    """Return the map from the instances ``[tile, p]`` to ``p``."""
     same = isl.Map.identity(new.domain.get_space().map_from_set()).intersect_domain(new.domain)
     instance = same.project_out(isl.dim_type.out, 0, len(new.indices) - len(old.indices))
     return instance.set_tuple_name(isl.dim_type.out, old.name)
@@ -228,9 +216,4 @@ def _in_buffer(
     while into in program.arrays or into in program.statements:
         into += "_"
     plan = plan_buffer(program, array, loop, into, order)
-    return replace(
-        program,
-        arrays={**program.arrays, into: plan.buffer},
-        statements=redirected_statements(program, plan),
-        dependences=translated(plan, program.dependences, None, None),
-    )
+    return without_copies(program, plan)

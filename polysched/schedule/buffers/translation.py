@@ -170,7 +170,6 @@ def _partial_dependences(
 
 
 def _same_element(first: Statement, second: Statement) -> isl.Map:
-    """Return the pairs of instances of two copies with the same tile and element."""
     pairs = isl.Map.identity(first.domain.get_space().map_from_set())
     pairs = pairs.intersect_domain(first.domain)
     return pairs.set_tuple_name(isl.dim_type.out, second.name).intersect_range(second.domain)

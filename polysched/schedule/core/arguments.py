@@ -32,9 +32,6 @@ def with_checked_arguments(name: str, record: _Record) -> _Record:
     Args:
         name: the primitive's name, for messages.
         record: the step, a dataclass.
-
-    Raises:
-        StepError: an argument has another type.
     """
     hints = _hints(type(record))  # type: ignore[arg-type]
     changed = {}

@@ -17,9 +17,6 @@ def require_exact_accesses(
 
     Args:
         where: the location of the buffer, for the message: ``loop 'i'``.
-
-    Raises:
-        ScheduleError: a subscript depends on data, so the touched elements are unknown.
     """
     for name in statements:
         for access in program.statements[name].accesses:

@@ -19,7 +19,7 @@ from polysched.dependence.relations import Dependence, Reference, timestamp_map
 from polysched.errors import LoopReferenceError, ScheduleError, suggestion
 from polysched.instructions.lookup import Forms
 from polysched.ir.core.kernel import Array, Kernel, Statement
-from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, loops, path, statements
+from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, loops, path, replace_node, statements
 from polysched.ir.core.tree import Sequence as SequenceNode
 from polysched.ir.expr.affine import literal
 from polysched.ir.expr.linear_form import Interval
@@ -55,9 +55,25 @@ class Program:
     folded: Mapping[str, Mapping[Reference, isl.Map]] = field(default_factory=dict)
     instructions: Mapping[str, Forms] = field(default_factory=dict)
 
+    def array(self, name: str) -> Array:
+        """Return an array; a `ScheduleError` if there is none of this name."""
+        if name not in self.arrays:
+            raise ScheduleError(f"no array '{name}'{suggestion(name, self.arrays)}")
+        return self.arrays[name]
+
+    def statement(self, name: str) -> Statement:
+        """Return a statement; a `ScheduleError` if there is none of this name."""
+        if name not in self.statements:
+            raise ScheduleError(f"no statement '{name}'{suggestion(name, self.statements)}")
+        return self.statements[name]
+
     def with_tree(self, tree: Node) -> Program:
         """Return the same program in another order."""
         return replace(self, tree=tree)
+
+    def with_node(self, old: Node, new: Node) -> Program:
+        """Return the program with a node of its tree, compared by identity, replaced."""
+        return self.with_tree(replace_node(self.tree, old, new))
 
 
 def initial_program(kernel: Kernel) -> Program:
@@ -151,20 +167,12 @@ def insertion_loop(program: Program, reference: str) -> Loop:
 
 
 _KIND_WORDS = MappingProxyType(
-    {
-        LoopKind.PARALLEL: "parallel",
-        LoopKind.UNROLLED: "unrolled",
-        LoopKind.VECTOR: "vectorized",
-    }
+    {LoopKind.PARALLEL: "parallel", LoopKind.UNROLLED: "unrolled", LoopKind.VECTOR: "vectorized"}
 )
 
 
 def require_fresh(program: Program, below: Loop | Node, *names: str) -> None:
-    """Check that new loop names are identifiers and free around every statement below a node.
-
-    Raises:
-        ScheduleError: a name is taken or not an identifier.
-    """
+    """Check that new loop names are identifiers and free around every statement below a node."""
     for name in names:
         if not name.isidentifier():
             raise ScheduleError(f"loop name {name!r} is not an identifier")
@@ -183,21 +191,13 @@ LARGEST_LITERAL = 2**40
 
 
 def require_moderate(name: str, value: int) -> None:
-    """Check that a number of a step is not too large in magnitude.
-
-    Raises:
-        ScheduleError: ``value`` is beyond :data:`LARGEST_LITERAL`.
-    """
+    """Check that a number of a step is not too large in magnitude."""
     if abs(value) > LARGEST_LITERAL:
         raise ScheduleError(f"{name} is {value}; expected at most 2**40 = {LARGEST_LITERAL}")
 
 
 def require_positive(name: str, value: int) -> None:
-    """Check that a number of a step is positive and not too large.
-
-    Raises:
-        ScheduleError: ``value`` is less than 1 or beyond :data:`LARGEST_LITERAL`.
-    """
+    """Check that a number of a step is positive and not too large."""
     require_moderate(name, value)
     if value < 1:
         raise ScheduleError(f"{name} is {value}; expected a positive integer")
@@ -315,7 +315,6 @@ def one_iteration(
 
 
 def _where(function: isl.PwAff, value: int) -> isl.Set:
-    """Return the part of the domain in which a function has the given value."""
     return function.eq_set(literal(function.get_domain_space(), value))
 
 

@@ -23,8 +23,6 @@ def apply_file(
     """Apply the steps of a schedule file to a schedule.
 
     Args:
-        schedule: the schedule.
-        path: the file.
         instructions: the declared instructions that ``tensorize`` steps may name.
 
     Raises:
@@ -34,11 +32,7 @@ def apply_file(
 
 
 def read_schedule_file(path: Path | str) -> str:
-    """Read the text of a schedule file, without a byte order mark.
-
-    Raises:
-        ScheduleError: there is no such file, it is too large, or it is not UTF-8.
-    """
+    """Read the text of a schedule file, without a byte order mark."""
     try:
         with Path(path).open("rb") as file:
             content = file.read(LARGEST_FILE + 1)

@@ -117,9 +117,6 @@ def parse_steps(text: str, filename: str) -> tuple[tuple[Step, SourceLocation], 
             comment. A call that stands for several steps, such as ``unroll('i', 'j')``, gives them
             all.
         filename: for messages.
-
-    Raises:
-        ScheduleTextError: a line is not a step.
     """
     return tuple(
         (step, call.line.location(call.column))
@@ -134,9 +131,7 @@ def apply_text(
     """Apply the steps of a text to a schedule.
 
     Args:
-        schedule: the schedule.
         text: one step per line, as for :func:`parse_steps`.
-        filename: for messages.
         instructions: the declared instructions that ``tensorize`` steps may name.
 
     Raises:

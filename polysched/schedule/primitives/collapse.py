@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polysched.errors import ScheduleError
-from polysched.ir.core.tree import Loop, rewrite
+from polysched.ir.core.tree import Loop
 from polysched.ir.expr.affine import literal
 from polysched.schedule.core.program import Program, require_fresh, sequential_loop, value_range
 
@@ -65,6 +65,4 @@ def collapse(program: Program, step: Collapse) -> Program:
         .add(value.add(literal(value.get_domain_space(), -lowest)))
         for name, value in inner.values.items()
     }
-    return program.with_tree(
-        rewrite(program.tree, outer, lambda _: Loop(step.into, values, inner.body))
-    )
+    return program.with_node(outer, Loop(step.into, values, inner.body))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched.errors import ScheduleError, suggestion
-from polysched.ir.core.tree import LoopKind, path, restrict, statements
-from polysched.schedule.buffers.placement import first_use, placed
+from polysched.ir.core.tree import LoopKind, path, statements
+from polysched.schedule.buffers.placement import first_use, placed, taken_out
 from polysched.schedule.buffers.recompute import recomputed
 from polysched.schedule.core.program import Program, insertion_loop
 
@@ -80,10 +80,7 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
             f"order={step.order!r} needs recompute=True, which makes the buffer that it orders; "
             "leave order= away, or privatize the array with an order"
         )
-    nest = restrict(program.tree, producers)
-    rest = restrict(program.tree, frozenset(program.statements) - producers)
-    assert nest is not None
-    assert rest is not None
+    nest, rest = taken_out(program, producers)
     first = {
         name: first_use(program, program.dependences, name, target, step.at)
         for name in sorted(producers)

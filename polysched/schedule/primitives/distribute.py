@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched.errors import ScheduleError
-from polysched.ir.core.tree import Loop, Node, Sequence, restrict, rewrite, sequence, statements
+from polysched.ir.core.tree import Sequence, restrict, sequence, statements
 from polysched.schedule.core.program import Program, sequential_loop
 
 
@@ -50,13 +50,8 @@ def distribute(program: Program, step: Distribute) -> Program:
             f"the body of loop '{step.loop}' is not a sequence ({', '.join(statements(loop))}); "
             "distribute takes a loop around a sequence"
         )
-    groups = _groups(loop.body, step)
-
-    def parts(node: Node) -> Node:
-        assert isinstance(node, Loop)
-        return sequence([part for group in groups if (part := restrict(node, group)) is not None])
-
-    return program.with_tree(rewrite(program.tree, loop, parts))
+    parts = [restrict(loop, group) for group in _groups(loop.body, step)]
+    return program.with_node(loop, sequence([part for part in parts if part is not None]))
 
 
 def _groups(body: Sequence, step: Distribute) -> list[frozenset[str]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polysched.errors import ScheduleError
-from polysched.ir.core.tree import Loop, rewrite
+from polysched.ir.core.tree import Loop
 from polysched.ir.expr.affine import literal
 from polysched.schedule.core.program import (
     Program,
@@ -82,4 +82,4 @@ def divide(program: Program, step: Divide) -> Program:
         return unit.scale_val(isl.Val(numerator)).scale_down_val(isl.Val(denominator)).floor()
 
     parts = Loop(into, {name: part(value) for name, value in loop.values.items()}, loop)
-    return program.with_tree(rewrite(program.tree, loop, lambda _: parts))
+    return program.with_node(loop, parts)

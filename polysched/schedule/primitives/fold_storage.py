@@ -107,9 +107,7 @@ def fold_storage(program: Program, step: FoldStorage) -> Program:
 
 def _checked(program: Program, step: FoldStorage, into: str) -> tuple[Array, int]:
     require_positive(f"the size of fold_storage('{step.array}')", step.size)
-    if step.array not in program.arrays:
-        raise ScheduleError(f"no array '{step.array}'{suggestion(step.array, program.arrays)}")
-    array = program.arrays[step.array]
+    array = program.array(step.array)
     if array.role is not Role.TEMPORARY:
         raise ScheduleError(
             f"array '{array.name}' is an {array.role.value} and keeps its shape; fold_storage "
@@ -152,10 +150,8 @@ def _folded(statement: Statement, array: str, into: str, position: int, size: in
 
     if all(access.array != array for access in statement.accesses):
         return statement
-    target = statement.target
-    target = replace(
-        target, subscripts=tuple(transform(index, rule) for index in target.subscripts)
-    )
+    written = tuple(transform(index, rule) for index in statement.target.subscripts)
+    target = replace(statement.target, subscripts=written)
     if target.array == array:
         target = Access(into, subscripts(target.subscripts), target.location)
     return replace(statement, target=target, value=transform(statement.value, rule))

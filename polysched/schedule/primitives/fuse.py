@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched.errors import ScheduleError
-from polysched.ir.core.tree import Loop, Node, Sequence, path, rewrite, sequence, statements
+from polysched.ir.core.tree import Loop, Sequence, path, sequence, statements
 from polysched.schedule.core.program import Program, base_name, parent_of, sequential_loop
 
 
@@ -56,14 +56,9 @@ def fuse(program: Program, step: Fuse) -> Program:
     for statement in (*statements(first), *statements(second)):
         _require_unused(program, statement, name, first, second)
     merged = Loop(name, {**first.values, **second.values}, sequence([first.body, second.body]))
-
-    def replaced(node: Node) -> Node:
-        assert isinstance(node, Sequence)
-        return sequence(
-            [merged if child is first else child for child in node.children if child is not second]
-        )
-
-    return program.with_tree(rewrite(program.tree, parent, replaced))
+    children = [child for child in parent.children if child is not second]
+    joined = sequence([merged if child is first else child for child in children])
+    return program.with_node(parent, joined)
 
 
 def _follows(parent: Sequence, first: Loop, second: Loop) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from polysched.errors import ScheduleError
+from polysched.ir.core.tree import Leaf, nested
 from polysched.schedule.buffers.buffering import plan_buffer
 from polysched.schedule.buffers.copies import (
     copy_nest,
     copy_statement,
-    nested,
     redirected_statements,
     with_copies,
 )
@@ -81,7 +81,7 @@ def pack(program: Program, step: Pack) -> Program:
     assert elements is not None
     copy = copy_statement(plan, into, elements.coalesce(), outward=False)
     statements = redirected_statements(program, plan)
-    nest = nested(copy_nest(plan, copy), into)
+    nest = nested(copy_nest(plan, copy), Leaf(into))
     return replace(
         program,
         arrays={**program.arrays, into: plan.buffer},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from polysched.errors import ScheduleError
-from polysched.ir.core.tree import Loop, LoopKind, Node, path, rewrite, statements
+from polysched.ir.core.tree import LoopKind, path, statements
 from polysched.schedule.core.program import Program, sequential_loop
 
 
@@ -48,9 +48,4 @@ def parallel(program: Program, step: Parallel) -> Program:
                     f"loop '{step.loop}' cannot be parallel: it runs inside the vector loop "
                     f"'{other.name}'; reorder it outside, or make that loop parallel"
                 )
-
-    def marked(node: Node) -> Node:
-        assert isinstance(node, Loop)
-        return replace(node, kind=LoopKind.PARALLEL)
-
-    return program.with_tree(rewrite(program.tree, loop, marked))
+    return program.with_node(loop, replace(loop, kind=LoopKind.PARALLEL))

@@ -8,7 +8,7 @@ from functools import reduce
 
 import islpy as isl
 
-from polysched.errors import ScheduleError, suggestion
+from polysched.errors import ScheduleError
 from polysched.ir.core.cache_lines import line_count
 from polysched.ir.core.kernel import Access, Array, access_relation
 from polysched.ir.core.tree import (
@@ -18,7 +18,6 @@ from polysched.ir.core.tree import (
     executed,
     loops,
     path,
-    rewrite,
     statements,
 )
 from polysched.ir.isl.extrema import greatest
@@ -100,8 +99,7 @@ def prefetch(program: Program, step: Prefetch) -> Program:
         raise ScheduleError(
             f"the level of {call} is {step.level}; expected 1, 2 or {FARTHEST_LEVEL}"
         )
-    if step.array not in program.arrays:
-        raise ScheduleError(f"no array '{step.array}'{suggestion(step.array, program.arrays)}")
+    program.array(step.array)
     loop = ordered_loop(program, step.at)
     if any(directive.array == step.array for directive in loop.prefetches):
         raise ScheduleError(f"loop '{step.at}' prefetches array '{step.array}' already")
@@ -113,12 +111,7 @@ def prefetch(program: Program, step: Prefetch) -> Program:
             f"'{step.at}'; expected one of {', '.join(outer.name for outer in around)}"
         )
     ahead = PrefetchDirective(step.array, step.ahead, step.level, counted.name)
-
-    def marked(node: Node) -> Node:
-        assert isinstance(node, Loop)
-        return replace(node, prefetches=(*node.prefetches, ahead))
-
-    return program.with_tree(rewrite(program.tree, loop, marked))
+    return program.with_node(loop, replace(loop, prefetches=(*loop.prefetches, ahead)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,7 @@ from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Order, Role
 from polysched.ir.isl.smallest import SmallPoint, smallest_pair
 from polysched.schedule.buffers.buffering import Buffering, plan_buffer
-from polysched.schedule.buffers.copies import redirected_statements
-from polysched.schedule.buffers.translation import translated
+from polysched.schedule.buffers.copies import without_copies
 from polysched.schedule.core.program import Program
 
 
@@ -73,12 +72,7 @@ def privatize(program: Program, step: Privatize) -> Program:
             "privatize takes a temporary array"
         )
     _require_own_values(program, plan, step)
-    return replace(
-        program,
-        arrays={**program.arrays, into: plan.buffer},
-        statements=redirected_statements(program, plan),
-        dependences=translated(plan, program.dependences, None, None),
-    )
+    return without_copies(program, plan)
 
 
 def _require_own_values(program: Program, plan: Buffering, step: Privatize) -> None:

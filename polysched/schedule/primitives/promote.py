@@ -11,20 +11,19 @@ from polysched.dependence.relations import Dependence, DependenceKind
 from polysched.dependence.values import overwritten, value_flows_of
 from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Role, Statement
-from polysched.ir.core.tree import Loop, LoopKind, Node
+from polysched.ir.core.tree import Leaf, LoopKind, Node, nested
 from polysched.ir.expr.expressions import Constant
 from polysched.schedule.buffers.buffering import Buffering, plan_buffer
 from polysched.schedule.buffers.copies import (
     copy_nest,
     copy_statement,
-    nested,
     redirected_statements,
     with_copies,
 )
 from polysched.schedule.buffers.translation import translated
 from polysched.schedule.core.program import Program, require_positive
-from polysched.schedule.primitives.split import split_loop
 from polysched.schedule.primitives.unroll import LARGEST_UNROLLED
+from polysched.schedule.primitives.vectorize import vectorized
 
 
 @dataclass(frozen=True)
@@ -213,9 +212,8 @@ def _read_later(program: Program, plan: Buffering) -> isl.Set:
 def _nest(plan: Buffering, copy: Statement, lanes: int | None) -> Node:
     loops = copy_nest(plan, copy)
     if lanes is None or not loops:
-        return nested(loops, copy.name)
-    *outer, last = (replace(loop, kind=LoopKind.UNROLLED) for loop in loops)
-    pair = split_loop(replace(last, kind=LoopKind.SEQUENTIAL), lanes, last.name, f"{last.name}v")
-    assert isinstance(pair.body, Loop)
-    vector = replace(pair.body, kind=LoopKind.VECTOR, lanes=lanes)
-    return nested((*outer, replace(pair, kind=LoopKind.UNROLLED), vector), copy.name)
+        return nested(loops, Leaf(copy.name))
+    outer, last = tuple(replace(loop, kind=LoopKind.UNROLLED) for loop in loops[:-1]), loops[-1]
+    innermost = replace(last, body=Leaf(copy.name))
+    vectors = vectorized(innermost, lanes, last.name, f"{last.name}v")
+    return nested(outer, replace(vectors, kind=LoopKind.UNROLLED))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from polysched.errors import ScheduleError
-from polysched.ir.core.tree import Loop, Node, rewrite, statements
+from polysched.ir.core.tree import Loop, Node, nested, statements
 from polysched.schedule.core.program import Program, find_loop, prefix_loops
 
 
@@ -50,10 +50,8 @@ def reorder(program: Program, step: Reorder) -> Program:
         return program
     nest = perfect_nest(program, step.order, named)
     wanted = iter(named)
-    levels = [next(wanted) if _contains(named, loop) else loop for loop in nest]
-    return program.with_tree(
-        rewrite(program.tree, nest[0], lambda _: _stacked(levels, nest[-1].body))
-    )
+    levels = tuple(next(wanted) if _contains(named, loop) else loop for loop in nest)
+    return program.with_node(nest[0], nested(levels, nest[-1].body))
 
 
 def perfect_nest(program: Program, references: tuple[str, ...], named: list[Loop]) -> list[Loop]:
@@ -83,9 +81,3 @@ def perfect_nest(program: Program, references: tuple[str, ...], named: list[Loop
 
 def _contains(loops: list[Loop], wanted: Loop) -> bool:
     return any(loop is wanted for loop in loops)
-
-
-def _stacked(order: list[Loop], body: Node) -> Node:
-    for loop in reversed(order):
-        body = replace(loop, body=body)
-    return body

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from polysched.ir.core.tree import Loop, Node, rewrite
 from polysched.schedule.core.program import Program, sequential_loop
 
 
@@ -34,9 +33,5 @@ def reverse(program: Program, step: Reverse) -> Program:
         - Legality: the loop carries no dependence, else ``IllegalScheduleError``.
     """
     loop = sequential_loop(program, step.loop)
-
-    def reversed_loop(node: Node) -> Node:
-        assert isinstance(node, Loop)
-        return replace(node, values={name: value.neg() for name, value in node.values.items()})
-
-    return program.with_tree(rewrite(program.tree, loop, reversed_loop))
+    values = {name: value.neg() for name, value in loop.values.items()}
+    return program.with_node(loop, replace(loop, values=values))

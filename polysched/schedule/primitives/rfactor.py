@@ -7,9 +7,9 @@ from functools import reduce
 
 import islpy as isl
 
-from polysched.errors import ScheduleError, suggestion
+from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Order, Reduction, Statement
-from polysched.ir.core.tree import Loop, Node, statements
+from polysched.ir.core.tree import Leaf, Loop, Node, nested, statements
 from polysched.ir.expr.affine import from_pw_aff, to_pw_aff
 from polysched.ir.expr.expressions import Index, Load, operation
 from polysched.ir.expr.functions import to_store
@@ -18,7 +18,6 @@ from polysched.schedule.buffers.buffering import Buffering, own_dimension, plan_
 from polysched.schedule.buffers.copies import (
     copy_nest,
     copy_statement,
-    nested,
     redirected_statement,
     with_copies,
 )
@@ -100,7 +99,7 @@ def rfactor(program: Program, step: Rfactor) -> Program:
             plan,
             program.tree,
             new,
-            first=nested(copy_nest(plan, initial), initial.name),
+            first=nested(copy_nest(plan, initial), Leaf(initial.name)),
             after=_combining_nest(plan, combine),
         ),
     )
@@ -113,9 +112,7 @@ def _free_reduction(program: Program, name: str) -> tuple[Statement, Reduction]:
         ScheduleError: there is no such statement, the statement is not a reduction, or the
             reduction must keep the program's order.
     """
-    if name not in program.statements:
-        raise ScheduleError(f"no statement '{name}'{suggestion(name, program.statements)}")
-    statement = program.statements[name]
+    statement = program.statement(name)
     target = statement.target
     if statement.reduction is None:
         raise ScheduleError(
@@ -156,9 +153,7 @@ def _partial_statements(
     total = operation(reduction.operator, old, combine.value)
     return (
         replace(
-            initial,
-            value=neutral_element(reduction.operator, dtype),
-            location=statement.location,
+            initial, value=neutral_element(reduction.operator, dtype), location=statement.location
         ),
         replace(
             combine,
@@ -180,10 +175,6 @@ def _combining_nest(plan: Buffering, combine: Statement) -> Node:
     assert plan.loop is not None
     index = Index(plan.tile_names[-1])
     value = to_pw_aff(index - from_pw_aff(plan.first), combine.domain.get_space())
-    inner = copy_nest(plan, combine)
-    partials = Loop(
-        own_dimension(plan.loop, plan.array), {combine.name: value}, nested(inner, combine.name)
-    )
-    return nested(
-        (*inner[: plan.own_position], partials, *inner[plan.own_position :]), combine.name
-    )
+    leaf, nest = Leaf(combine.name), copy_nest(plan, combine)
+    partials = Loop(own_dimension(plan.loop, plan.array), {combine.name: value}, leaf)
+    return nested((*nest[: plan.own_position], partials, *nest[plan.own_position :]), leaf)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from polysched.errors import ScheduleError, suggestion
-from polysched.ir.core.tree import Loop, Node, rewrite, statements
+from polysched.ir.core.tree import statements
 from polysched.ir.expr.affine import literal
 from polysched.schedule.core.program import Program, require_moderate, sequential_loop
 
@@ -57,9 +57,4 @@ def shift(program: Program, step: Shift) -> Program:
         name: value.add(literal(value.get_domain_space(), step.amount)) if name in moved else value
         for name, value in loop.values.items()
     }
-
-    def shifted(node: Node) -> Node:
-        assert isinstance(node, Loop)
-        return replace(node, values=values)
-
-    return program.with_tree(rewrite(program.tree, loop, shifted))
+    return program.with_node(loop, replace(loop, values=values))

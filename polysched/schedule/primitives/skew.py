@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polysched.errors import ScheduleError
-from polysched.ir.core.tree import Loop, Node, rewrite
 from polysched.schedule.core.program import (
     Program,
     base_name,
@@ -73,9 +72,4 @@ def skew(program: Program, step: Skew) -> Program:
     name = step.into or base_name(step.loop)
     if name != loop.name:
         require_fresh(program, loop, name)
-
-    def skewed(node: Node) -> Node:
-        assert isinstance(node, Loop)
-        return replace(node, name=name, values=values)
-
-    return program.with_tree(rewrite(program.tree, loop, skewed))
+    return program.with_node(loop, replace(loop, name=name, values=values))

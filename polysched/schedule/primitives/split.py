@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import islpy as isl
 
-from polysched.ir.core.tree import Loop, rewrite
+from polysched.ir.core.tree import Loop
 from polysched.schedule.core.program import (
     Program,
     base_name,
@@ -55,13 +56,11 @@ def split(program: Program, step: Split) -> Program:
     into = (f"{name}o", f"{name}i") if step.into is None else step.into
     outer, inner = into
     require_fresh(program, loop, outer, inner)
-    return program.with_tree(
-        rewrite(program.tree, loop, lambda _: split_loop(loop, step.factor, outer, inner))
-    )
+    return program.with_node(loop, split_loop(loop, step.factor, outer, inner))
 
 
-def split_loop(loop: Loop, factor: int, outer: str, inner: str) -> Loop:
-    """Return the two loops that replace ``loop``."""
+def split_loop(loop: Loop, factor: int, outer: str, inner: str, **changes: Any) -> Loop:
+    """Return the two loops that replace ``loop``; ``changes`` are fields of the inner loop."""
     by = isl.Val(factor)
     return Loop(
         outer,
@@ -70,5 +69,6 @@ def split_loop(loop: Loop, factor: int, outer: str, inner: str) -> Loop:
             loop,
             name=inner,
             values={name: value.mod_val(by) for name, value in loop.values.items()},
+            **changes,
         ),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from polysched.errors import ScheduleError, suggestion
+from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Role
 from polysched.schedule.core.program import Program
 
@@ -40,9 +40,7 @@ def stream(program: Program, step: Stream) -> Program:
         - Its elements take whole bytes, else ``StepError``.
         - Legality: always legal; no value and no order changes.
     """
-    array = program.arrays.get(step.array)
-    if array is None:
-        raise ScheduleError(f"no array '{step.array}'{suggestion(step.array, program.arrays)}")
+    array = program.array(step.array)
     written = [known.name for known in program.arrays.values() if known.is_written]
     if not array.is_written:
         role = "a temporary" if array.role is Role.TEMPORARY else "an input"

@@ -11,7 +11,7 @@ from polysched.errors import InstructionError, LoopReferenceError, ScheduleError
 from polysched.instructions.declaration import Instruction
 from polysched.instructions.lookup import Forms, instruction_forms
 from polysched.instructions.matching import Mismatch, match_statement
-from polysched.ir.core.tree import InstructionMark, Leaf, Loop, LoopKind, Node, loops, rewrite
+from polysched.ir.core.tree import InstructionMark, Leaf, Loop, LoopKind, loops
 from polysched.schedule.core.program import Program, find_loop, largest_extent
 
 
@@ -86,16 +86,13 @@ def tensorize(program: Program, step: Tensorize) -> Program:
     reassociates = any(form.reassociates for form in fitting)
     mark = InstructionMark(name, outermost.name, reassociates, forms[0].is_tile)
 
-    def marked(node: Node) -> Node:
-        assert isinstance(node, Loop)
-        body = marked(node.body) if isinstance(node.body, Loop) else node.body
-        kind = LoopKind.UNROLLED if node.kind is LoopKind.SEQUENTIAL else node.kind
-        return replace(node, body=body, kind=kind, instruction=mark)
+    def marked(loop: Loop) -> Loop:
+        body = marked(loop.body) if isinstance(loop.body, Loop) else loop.body
+        kind = LoopKind.UNROLLED if loop.kind is LoopKind.SEQUENTIAL else loop.kind
+        return replace(loop, body=body, kind=kind, instruction=mark)
 
-    return replace(
-        program.with_tree(rewrite(program.tree, outermost, marked)),
-        instructions={**program.instructions, name: forms},
-    )
+    changed = program.with_node(outermost, marked(outermost))
+    return replace(changed, instructions={**program.instructions, name: forms})
 
 
 def require_instructions(program: Program) -> None:

@@ -8,11 +8,9 @@ from polysched.errors import LoopReferenceError, ScheduleError, suggestion
 from polysched.ir.core.tree import (
     Loop,
     LoopKind,
-    Node,
     TransposeDirective,
     TransposeStrategy,
     path,
-    rewrite,
 )
 from polysched.schedule.core.program import Program, find_loop, require_positive
 
@@ -84,13 +82,8 @@ def transpose(program: Program, step: Transpose) -> Program:
                 f"unrolled loop '{step.across}'; distribute '{step.loop}' so that each "
                 "has one of its own"
             )
-
-    def marked(node: Node) -> Node:
-        assert isinstance(node, Loop)
-        directive = TransposeDirective(TransposeStrategy(step.strategy), step.fewest)
-        return replace(node, transposition=directive)
-
-    return program.with_tree(rewrite(program.tree, loop, marked))
+    directive = TransposeDirective(TransposeStrategy(step.strategy), step.fewest)
+    return program.with_node(loop, replace(loop, transposition=directive))
 
 
 def _require_kind(loop: Loop, reference: str, kind: LoopKind, advice: str) -> None:

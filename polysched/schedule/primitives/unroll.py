@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from polysched.errors import ScheduleError
-from polysched.ir.core.tree import Loop, LoopKind, Node, rewrite
+from polysched.ir.core.tree import LoopKind
 from polysched.schedule.core.program import (
     Program,
     base_name,
@@ -66,10 +66,9 @@ def unroll(program: Program, step: Unroll) -> Program:
                 f"{factor_name} is {step.factor}; expected at most {LARGEST_UNROLLED}"
             )
         require_fresh(program, loop, f"{name}o", f"{name}i")
-        pair = split_loop(loop, step.factor, f"{name}o", f"{name}i")
-        assert isinstance(pair.body, Loop)
-        unrolled = replace(pair, body=replace(pair.body, kind=LoopKind.UNROLLED))
-        return program.with_tree(rewrite(program.tree, loop, lambda _: unrolled))
+        kind = LoopKind.UNROLLED
+        pair = split_loop(loop, step.factor, f"{name}o", f"{name}i", kind=kind)
+        return program.with_node(loop, pair)
     extent = number_of_values(program, loop)
     if extent is None or extent > LARGEST_UNROLLED:
         extent = largest_extent(program, loop)
@@ -79,9 +78,4 @@ def unroll(program: Program, step: Unroll) -> Program:
             f"loop '{step.loop}' cannot be unrolled whole: its number of iterations {count}; pass "
             "factor=, or split it first"
         )
-
-    def marked(node: Node) -> Node:
-        assert isinstance(node, Loop)
-        return replace(node, kind=LoopKind.UNROLLED)
-
-    return program.with_tree(rewrite(program.tree, loop, marked))
+    return program.with_node(loop, replace(loop, kind=LoopKind.UNROLLED))

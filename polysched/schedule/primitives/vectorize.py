@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from polysched.errors import ScheduleError
-from polysched.ir.core.tree import Loop, LoopKind, path, rewrite, statements
+from polysched.ir.core.tree import Loop, LoopKind, path, statements
 from polysched.machine.description import Machine
 from polysched.schedule.core.program import (
     Program,
@@ -65,10 +65,12 @@ def vectorize(program: Program, step: Vectorize) -> Program:
     lane_name = step.into or f"{name}v"
     _require_no_vector_around(program, loop, step.loop)
     require_fresh(program, loop, lane_name)
-    pair = split_loop(loop, count, name, lane_name)
-    assert isinstance(pair.body, Loop)
-    lanes = replace(pair.body, kind=LoopKind.VECTOR, lanes=count)
-    return program.with_tree(rewrite(program.tree, loop, lambda _: replace(pair, body=lanes)))
+    return program.with_node(loop, vectorized(loop, count, name, lane_name))
+
+
+def vectorized(loop: Loop, lanes: int, name: str, lane_name: str) -> Loop:
+    """Return the loop over vectors, around the loop over their lanes."""
+    return split_loop(loop, lanes, name, lane_name, kind=LoopKind.VECTOR, lanes=lanes)
 
 
 def _require_no_vector_around(program: Program, loop: Loop, reference: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polysched.errors import ScheduleError, suggestion
+from polysched.errors import ScheduleError
 from polysched.ir.core.tree import Leaf, path
 from polysched.schedule.core.program import Program, base_name, require_positive
 from polysched.schedule.primitives.distribute import Distribute, distribute
@@ -65,8 +65,7 @@ def vectorize_reduction(program: Program, step: VectorizeReduction) -> Program:
           ``IllegalScheduleError``.
     """
     name = step.statement
-    if name not in program.statements:
-        raise ScheduleError(f"no statement '{name}'{suggestion(name, program.statements)}")
+    program.statement(name)
     plain = base_name(step.loop)
     own = f"{name}.{plain}"
     lanes = required_lanes(f"vectorize_reduction('{name}')", step.lanes)

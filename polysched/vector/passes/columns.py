@@ -21,7 +21,6 @@ class Strided:
     """A strided access: consecutive lanes access different rows.
 
     Attributes:
-        array: the array.
         place: the subscripts of the element that lane 0 accesses.
         steps: the difference of the subscripts of consecutive lanes, in each dimension.
         along: the dimension of rows, whose elements are consecutive in memory.

@@ -16,16 +16,7 @@ from dataclasses import replace
 from polysched.ir.expr.expressions import Constant, Index, Parameter
 from polysched.vector.ir import Assign, Statement, Store, VectorProgram
 from polysched.vector.rewrite import map_statements, map_value, walk_value
-from polysched.vector.values import (
-    Access,
-    All,
-    Apply,
-    Convert,
-    Load,
-    Sum,
-    Uniform,
-    Value,
-)
+from polysched.vector.values import Access, All, Apply, Convert, Load, Sum, Uniform, Value
 
 _SAME_FOR_ALL = (Apply, Constant, Convert, Index, Parameter, Sum)
 """Values whose lanes follow from the same lanes of their operands."""

@@ -20,16 +20,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 
-from polysched.vector.ir import (
-    Assign,
-    Branch,
-    Keep,
-    Node,
-    Sequence,
-    Store,
-    VectorProgram,
-    walk,
-)
+from polysched.vector.ir import Assign, Branch, Keep, Node, Sequence, Store, VectorProgram, walk
 from polysched.vector.passes.unmask import has_fixed_lanes, is_fixed, lane_ends
 from polysched.vector.rewrite import map_children, statement_values, walk_value
 from polysched.vector.values import Lanes, Load, Register, Unpack, Value

@@ -28,7 +28,6 @@ def form_lookups(program: VectorProgram, features: Set[str]) -> VectorProgram:
     """Turn gathers from tables of 256 elements into lookups in registers.
 
     Args:
-        program: a vector program.
         features: LLVM's names of the machine's instruction sets.
     """
 

@@ -42,7 +42,6 @@ def form_neighbors(program: VectorProgram, features: Set[str]) -> VectorProgram:
     """Shuffle overlapping vectors of a statement instead of loading each.
 
     Args:
-        program: a vector program.
         features: LLVM's names of the machine's instruction sets.
     """
     if FEATURE not in features:

@@ -33,13 +33,7 @@ from polysched.loops.ir.nodes import (
 )
 from polysched.loops.ir.nodes import walk as walk_nodes
 from polysched.vector.classify import literal_lanes, surely_runs
-from polysched.vector.passes.slots import (
-    Guards,
-    Region,
-    Slot,
-    find_slots,
-    slot_of,
-)
+from polysched.vector.passes.slots import Guards, Region, Slot, find_slots, slot_of
 
 
 def promote_registers(program: LoopProgram, budget: int) -> LoopProgram:

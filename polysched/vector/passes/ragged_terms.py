@@ -23,12 +23,12 @@ from dataclasses import replace
 
 from polysched.instructions.declaration import Instruction
 from polysched.ir.core.tree import LoopKind
-from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Operation
+from polysched.ir.expr.expressions import Constant, Expression, Load, Operation
 from polysched.ir.expr.functions import maximum, minimum
 from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.linear_form import LinearForm
 from polysched.ir.expr.operators import Operator
-from polysched.ir.expr.traversal import transform
+from polysched.ir.expr.traversal import substituted, transform
 from polysched.loops.ir.nodes import Assign, For, LoopNode
 
 
@@ -59,7 +59,7 @@ def whole_groups_and_rest(
     value = transform(
         assign.value,
         lambda node: (
-            _at(node, vector.variable, groups)
+            substituted(node, {vector.variable: groups})
             if isinstance(node, Load) and node.array != own
             else None
         ),
@@ -81,19 +81,14 @@ def whole_groups_and_rest(
     return whole, rest
 
 
-def _at(node: Expression, variable: str, value: Expression) -> Expression:
-    return transform(
-        node, lambda one: value if isinstance(one, Index) and one.name == variable else None
-    )
-
-
 def _count(terms: For, vector: For, width: int) -> LinearForm | None:
     """Return the number of terms in groups of some width, of which lane ``i`` has group ``i``."""
     if terms.lower != Constant(0) or vector.lower != Constant(0):
         return None
     counts = None
     for number in range(width):
-        lanes = _uncapped(_at(vector.upper, terms.variable, Constant(number)), vector.lanes)
+        upper = substituted(vector.upper, {terms.variable: Constant(number)})
+        lanes = _uncapped(upper, vector.lanes)
         found = {_key(count): count for count in _counts(lanes, number, width)}
         counts = found if counts is None else {key: counts[key] for key in counts if key in found}
     reached = _uncapped(terms.upper, width)

@@ -58,7 +58,6 @@ def move_chains(program: VectorProgram, features: Set[str]) -> VectorProgram:
     """Compute recurrences of integer minima and maxima in the first lanes of vectors.
 
     Args:
-        program: a vector program.
         features: LLVM's names of the machine's instruction sets.
     """
     bodies = [body for node in walk(program.body) if (body := scalar_body(node))]
@@ -126,10 +125,7 @@ class _Chain:
     """Scalar registers of one element type that vectors are to hold.
 
     Attributes:
-        arrays: all arrays of the program.
         users: for each register array, the nodes that read or write it.
-        dtype: the element type.
-        registers: the register arrays of the chain.
     """
 
     arrays: Mapping[str, Array]

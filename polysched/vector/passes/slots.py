@@ -155,12 +155,7 @@ class Region:
 
 
 def find_slots(
-    array: str,
-    region: Region,
-    budget: int,
-    *,
-    needs_memory: bool,
-    along: int = -1,
+    array: str, region: Region, budget: int, *, needs_memory: bool, along: int = -1
 ) -> dict[Slot, Guards] | None:
     """The slots of an array in a region; None if its accesses do not go to a fixed set of slots.
 
@@ -169,8 +164,6 @@ def find_slots(
         hold. They are irrelevant if ``needs_memory`` is false.
 
     Args:
-        array: the array.
-        region: the region.
         budget: the largest number of slots that can be promoted.
         needs_memory: whether slots are loaded before the region and stored after it; these
             transfers must not touch elements that the region does not touch.

@@ -20,10 +20,10 @@ from polysched.instructions.intrinsic_check import uncompilable
 from polysched.instructions.lookup import is_available, known_forms
 from polysched.instructions.matching import Binding, Mismatch, match_statement
 from polysched.ir.core.tree import InstructionMark, LoopKind
-from polysched.ir.expr.expressions import Constant, Expression, Index, Load
+from polysched.ir.expr.expressions import Constant, Expression, Load
 from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.linear_form import LinearForm
-from polysched.ir.expr.traversal import loads, transform
+from polysched.ir.expr.traversal import loads, substituted, transform
 from polysched.loops.ir.nodes import (
     Assign,
     Block,
@@ -100,11 +100,7 @@ class _Selection:
         return replace(vector, body=self._call(mark, nest, assign))
 
     def _tile(
-        self,
-        mark: InstructionMark,
-        nest: list[For],
-        body: LoopNode,
-        forms: tuple[Instruction, ...],
+        self, mark: InstructionMark, nest: list[For], body: LoopNode, forms: tuple[Instruction, ...]
     ) -> LoopNode:
         """The call of an instruction on tiles, or the nest as plain loops if it is not a tile."""
         reason = incomplete_tile(nest, body)
@@ -309,9 +305,9 @@ def _called(
     own = assign.value.dtype or form.kernel.arrays[form.statement.target.array].dtype
     value: Expression = Load(assign.target.array, assign.target.subscripts, own)
     for numbers in product(*runs):
-        value = _term(assign, dict(zip(names, numbers, strict=True)), value)
-    first = dict(zip(names, (run.start for run in runs), strict=True))
-    instance = tuple(_at(index, first) for index in assign.instance)
+        value = _term(assign, dict(zip(names, map(Constant, numbers), strict=True)), value)
+    first = {name: Constant(run.start) for name, run in zip(names, runs, strict=True)}
+    instance = tuple(substituted(index, first) for index in assign.instance)
     meaning = Assign(assign.statement, instance, assign.target, value)
     read = [id(load) for load in loads(assign.value)]
     order = sorted(
@@ -320,34 +316,23 @@ def _called(
     )
     operands = []
     for name, operand in order:
-        placed = _at(operand, first)
+        placed = substituted(operand, first)
         assert isinstance(placed, Load | Constant)
         operands.append((name, placed))
     return InstructionCall(meaning, form, tuple(operands))
 
 
-def _term(assign: Assign, at: Mapping[str, int], before: Expression) -> Expression:
+def _term(assign: Assign, at: Mapping[str, Expression], before: Expression) -> Expression:
     """The value of an assignment at ``at``, where its target holds ``before``."""
     target = assign.target
-    subscripts = tuple(_at(subscript, at) for subscript in target.subscripts)
+    subscripts = tuple(substituted(subscript, at) for subscript in target.subscripts)
 
     def rule(node: Expression) -> Expression | None:
         if isinstance(node, Load) and node.array == target.array and node.subscripts == subscripts:
             return before
         return None
 
-    return transform(_at(assign.value, at), rule)
-
-
-def _at(expression: Expression, values: Mapping[str, int]) -> Expression:
-    """Substitute values for loop variables in an expression."""
-
-    def rule(node: Expression) -> Expression | None:
-        if isinstance(node, Index) and node.name in values:
-            return Constant(values[node.name])
-        return None
-
-    return transform(expression, rule)
+    return transform(substituted(assign.value, at), rule)
 
 
 def _first(loop: For) -> int:

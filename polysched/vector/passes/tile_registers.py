@@ -54,7 +54,6 @@ class _Registers:
     """The tile registers of a region while its code is written.
 
     Attributes:
-        shapes: the shape of each register.
         held: the registers of the tiles that stay over the whole region.
         read: the tiles that the other registers hold at this point.
     """
@@ -249,7 +248,6 @@ class _Reached:
     """A call in a region.
 
     Attributes:
-        call: the call.
         variables: the variables of the region's loops around it.
         certain: whether each run of the region reaches it.
     """

@@ -18,9 +18,9 @@ from polysched.instructions.declaration import Instruction
 from polysched.instructions.matching import Mismatch, match_statement
 from polysched.ir.core.kernel import Access, Array
 from polysched.ir.core.tree import LoopKind
-from polysched.ir.expr.expressions import Constant, Expression, Index, Load
+from polysched.ir.expr.expressions import Constant, Expression, Load
 from polysched.ir.expr.linear import linear_form, simplify
-from polysched.ir.expr.traversal import transform
+from polysched.ir.expr.traversal import substituted
 from polysched.loops.ir.nodes import Assign, For, LoopNode, TileBox, TileCall, map_children
 from polysched.vector.classify import literal_strides
 from polysched.vector.tiles import operand_load, tile_shape
@@ -145,11 +145,7 @@ def _shared_subscript(form: Instruction, pairing: Pairing, target: Access) -> st
 
 
 def _box(
-    form: Instruction,
-    pairing: Pairing,
-    pattern: Load,
-    given: Load,
-    arrays: Mapping[str, Array],
+    form: Instruction, pairing: Pairing, pattern: Load, given: Load, arrays: Mapping[str, Array]
 ) -> TileBox | str:
     """The tile of an operand, or the reason why its elements are not one."""
     expected = form.strides(pattern)
@@ -179,11 +175,7 @@ def _box(
     if any(subscript.uses(variables) for subscript in subscripts):
         return f"{given} is not affine in the loops of the nest"
     starts = {loop.variable: loop.lower for loop in pairing.values()}
-
-    def rule(node: Expression) -> Expression | None:
-        return starts.get(node.name) if isinstance(node, Index) else None
-
-    first = tuple(simplify(transform(subscript, rule), {}) for subscript in given.subscripts)
+    first = tuple(simplify(substituted(subscript, starts), {}) for subscript in given.subscripts)
     return TileBox(Access(given.array, first), *row, tuple(moves))
 
 

@@ -47,7 +47,6 @@ class TileWriter:
     """Generate the loops of register tiles.
 
     Attributes:
-        arrays: the arrays of the program.
         tiles: the register arrays of all tiles so far, in pairs (rows, columns).
         sources: for each register array, the array whose elements it holds.
     """
@@ -185,7 +184,6 @@ class TileWriter:
 
 
 def _over_lanes(count: int, body: LoopNode, lanes: int) -> For:
-    """A vector loop over the first ``count`` of ``lanes`` lanes."""
     return For(_LANE, _LANE, Constant(0), Constant(count), 1, LoopKind.VECTOR, body, lanes)
 
 
@@ -224,7 +222,6 @@ def is_dense(access: Strided, columns: list[Column], arrays: Mapping[str, Array]
 
 
 def _power(count: int) -> int:
-    """The smallest power of two that is at least ``count``."""
     return 1 << (count - 1).bit_length()
 
 

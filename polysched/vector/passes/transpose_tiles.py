@@ -111,8 +111,6 @@ class _TransposePass:
         """Cut the copies of one statement into tiles.
 
         Args:
-            run: the copies.
-            nodes: the nodes of the copies.
             elsewhere: whether there are copies after other statements.
         """
         directive = run[0].directive

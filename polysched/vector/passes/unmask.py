@@ -143,7 +143,6 @@ def _mixed(node: Node, state: _State, guards: tuple[Value, ...]) -> tuple[set[st
     the state after its body, without lanes and guards that depend on the loop.
 
     Args:
-        node: the program.
         state: the state before it.
         guards: the conditions around it that loops alone can change.
     """

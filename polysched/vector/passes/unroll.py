@@ -42,9 +42,6 @@ def expand(node: LoopNode, known: Intervals) -> LoopNode:
     """Replace every unrolled loop by copies of its body, and remove nodes that become empty.
 
     A loop whose trip count is not literal, but has a literal upper bound, becomes guarded copies.
-
-    Raises:
-        LoweringError: the trip count has no literal upper bound.
     """
     return _expand(node, _Copy(known))
 

@@ -15,12 +15,7 @@ from polysched.ir.core.kernel import Access as ElementAccess
 from polysched.ir.core.kernel import Array
 from polysched.ir.core.tree import LoopKind
 from polysched.ir.expr.dtypes import boolean
-from polysched.ir.expr.expressions import (
-    Constant,
-    Expression,
-    Index,
-    Load,
-)
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load
 from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import transform
@@ -286,7 +281,6 @@ class _Vectorizer:
 
 
 def _statement(node: loop.LoopNode) -> str:
-    """The name of the first statement in a node."""
     return next(part.statement for part in loop.walk(node) if isinstance(part, loop.Assign))
 
 
@@ -315,9 +309,7 @@ def _at(node: loop.Assign, variable: str, value: Expression) -> loop.Assign:
     )
 
 
-def _mask_condition(
-    node: loop.For,
-) -> tuple[Expression | None, loop.Assign | loop.InstructionCall]:
+def _mask_condition(node: loop.For) -> tuple[Expression | None, loop.Assign | loop.InstructionCall]:
     """Split the body of a vector loop into its condition, if any, and its assignment."""
     condition: Expression | None = None
     body: loop.LoopNode = node.body

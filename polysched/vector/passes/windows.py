@@ -19,14 +19,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 
-from polysched.vector.ir import (
-    Assign,
-    Node,
-    Sequence,
-    Statement,
-    Store,
-    VectorProgram,
-)
+from polysched.vector.ir import Assign, Node, Sequence, Statement, Store, VectorProgram
 from polysched.vector.passes.unmask import has_fixed_lanes
 from polysched.vector.rewrite import map_assigned, map_children, map_statements, walk_value
 from polysched.vector.values import (
@@ -230,5 +223,4 @@ def _is_maskable(distances: tuple[int, ...], active: Active) -> bool:
 
 
 def _are_different(movement: Offsets) -> bool:
-    """Whether all lanes access different elements."""
     return len(set(movement.distances)) == len(movement.distances)

@@ -118,3 +118,23 @@ def test_rows_at_once_are_short_runs_for_the_prefetchers(copies: int) -> None:
     alike = pytest.approx(cycles_per_line(16384), rel=0.02)
     assert (cycles_per_line(256) == alike) == (copies == 1)
     assert cycles_per_line(4096) == alike
+
+
+@pytest.mark.parametrize(("rows", "is_dearer"), [(1000, True), (8, False)])
+def test_narrow_strips_cost_more_if_they_have_more_rows_than_are_followed(
+    rows: int, is_dearer: bool
+) -> None:
+    def cycles(columns: int) -> float:
+        """The traffic of sums down the columns of a matrix of 4 MB, strip by strip."""
+        row, strip = 4_000_000 // rows, 8 * columns
+        loops = (
+            LoopFacts("jo", row / strip),
+            LoopFacts("i", float(rows)),
+            LoopFacts("ji", float(columns)),
+        )
+        read = access("A", {"jo": strip, "i": row, "ji": 8})
+        sums = access("B", {"jo": strip, "ji": 8})
+        facts = StatementFacts("S", loops, (sums, read), Operations(1, 0, 0), 64, True)
+        return memory_cycles(facts, AVX512)[1]
+
+    assert (cycles(25) > 1.1 * cycles(100)) == is_dearer

@@ -156,3 +156,65 @@ def tuples_in_rows(a):
     for i in range(len(a)):
         out[i] = a[i].max(), a[i].min()
     return out
+
+
+CORNER = (1, 2)
+
+
+def tuples_in_variables(x, a):
+    best = (np.inf, -1)
+    state = (1.0, 0)
+    other = state
+    for i in range(len(x)):
+        first, count = state
+        state = (first * 0.5 + x[i], count + 1)
+        if x[i] < best[0]:
+            best = (x[i], i)
+    shape = (len(x), len(best))
+    return best[1], state[0], state[-1], other[0], np.ones(shape), a[CORNER]
+
+
+def literals_in_variables(x):
+    weights = [0.25, 0.5, 0.25]
+    steps = ((1, 2), (-1, 3))
+    y = np.zeros(len(x))
+    for i in range(1, len(x) - 1):
+        for k in range(3):
+            y[i] += weights[k] * x[i + k - 1]
+        for step, factor in steps:
+            y[i] += factor * x[i + step]
+    return y, np.array(weights), sum(weights), len(steps)
+
+
+def new_arrays_in_loops(alpha, k):
+    state = np.array([1.0, 2.0, 3.0])
+    for _ in range(k):
+        state = state + alpha * np.array([state[1], -state[0], state[2]])
+    return state
+
+
+def sums_of_arrays(x, a):
+    blurred = sum(x[i] * a[:, i : i + 3] for i in range(3))
+    return blurred, sum(x[i] for i in range(3)), sum((x[0], x[1]))
+
+
+def columns(x, a):
+    return np.dstack((a, 2 * a)), np.dstack((x, x)), np.column_stack((x, a.T)), np.diag(x, -1)
+
+
+NEXT = np.array([0, 1, -1])
+
+
+def constants_as_distances(x, a):
+    right = np.array([0, 2, -1])
+    changed = np.array([1.0, 2.0])
+    changed[0] += x[0]
+    y, z = np.zeros_like(x), np.zeros_like(a)
+    h, w = a.shape
+    for k in range(3):
+        for i in range(1, len(x) - 2):
+            y[i] += x[i + right[k]] * NEXT[k]
+        for i in range(h):
+            for j in range(w):
+                z[(i + NEXT[k]) % h, (j + right[k]) % w] += a[i, j]
+    return y, z, changed, right[1], NEXT[-1]

@@ -194,15 +194,34 @@ def test_buffers_are_swapped(text: str) -> None:
         "x[0] = 1.0\n    return x",  # of which array depends on n
         "t = t + 1\n    return y[t]",
         "a[0] = 1.0\n    return x",  # 'a' is one of the two
+        "z = helper.grow(x)\n    return z",
+        "z = np.add(x, 1.0, x)\n    return z",
     ],
 )
 def test_swaps_that_later_stores_would_show_are_refused(rest: str) -> None:
     text = (
+        "import types\ndef grow(a):\n    a[0] = 9.0\n    return a[1]\n"
+        "helper = types.SimpleNamespace(grow=grow)\n"
         "def made(x, y, n):\n    a = x\n    t = 0\n    for t in range(n):\n"
         f"        y[:] = x + 1\n        x, y = y, x\n    {rest}\n"
     )
     with pytest.raises(FrontendError):
         ps.jit(made(text, rest))(np.ones(5), np.ones(5), 3)
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (np.ones(5, np.float32), "expected 'x' and 'y' to have one type and one shape"),
+        (np.ones((1, 5)), "expected 'x' and 'y' to have one type and one shape"),
+        (np.ones(1), r"requires x.shape\[0\] == 1"),
+    ],
+)
+def test_exchanged_arrays_that_are_read_later_are_alike(other: Any, message: str) -> None:
+    text = "def made(x, y, n):\n    for t in range(n):\n"
+    text += "        y[:] = x.max() + t\n        x, y = y, x\n    return x\n"
+    with pytest.raises(ps.PolyschedError, match=message):
+        ps.jit(made(text, "unlike arrays"))(np.ones(5), other, 3)
 
 
 def test_an_exchange_that_leaves_an_array_out_is_refused() -> None:

@@ -121,3 +121,23 @@ def test_an_argument_s_name_that_shows_a_view(function, order: str) -> None:
 def test_an_argument_under_another_name_is_itself() -> None:
     a, b = np.zeros(3), np.ones(3)
     assert ps.jit(renamed)(a, b) is b
+
+
+@ps.jit
+def larger(x, limit):
+    found, count = np.empty(len(x)), 0
+    for value in x:
+        if value > limit:
+            found[count] = value
+            count += 1
+    return found[:count], count, x[count - 3 :], x[1:count].copy()
+
+
+@pytest.mark.parametrize("limit", [0.5, -1.0, 2.0])
+def test_data_decides_where_a_returned_slice_ends(limit) -> None:
+    x = np.random.default_rng(1).random(9)
+    for _ in range(2):
+        require_same_results(larger, larger.python, x, limit)
+    _, _, view, copied = larger(x, limit)
+    assert not len(view) or np.shares_memory(view, x)
+    assert not np.shares_memory(copied, x)

@@ -96,7 +96,9 @@ def _random(
     generator: np.random.Generator, kernel: Kernel, name: str, sizes: Mapping[str, int]
 ) -> AnyArray:
     array = kernel.arrays[name]
-    shape = concrete_shape(array.shape, {one: sizes[one] for one in kernel.parameters})
+    shape = concrete_shape(
+        array.shape, {one: sizes[one] for one in kernel.parameters if one in sizes}
+    )
     dtype = array.dtype
     if dtype.is_float:
         return (generator.random(shape) * 4 - 2).astype(dtype.numpy())

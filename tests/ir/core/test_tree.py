@@ -8,8 +8,8 @@ from polysched.ir.core.tree import (
     loops,
     map_children,
     path,
+    replace_node,
     restrict,
-    rewrite,
     sequence,
     statements,
     time_columns,
@@ -62,18 +62,18 @@ def test_path_to_a_statement() -> None:
     assert path(TREE, "U") == (TREE,)
 
 
-def test_rewrite_replaces_one_node() -> None:
-    changed = rewrite(TREE, INNER, lambda node: around("k", INNER.body))
+def test_one_node_is_replaced() -> None:
+    changed = replace_node(TREE, INNER, around("k", INNER.body))
     assert shape(changed) == {"i": [{"k": ["S", "T"]}, "U"]}
     assert shape(TREE) == {"i": [{"j": ["S", "T"]}, "U"]}
 
 
-def test_rewrite_of_a_stranger_changes_nothing() -> None:
-    assert rewrite(TREE, around("j", S), lambda node: S) is TREE
+def test_replacing_a_stranger_changes_nothing() -> None:
+    assert replace_node(TREE, around("j", S), S) is TREE
 
 
-def test_rewrite_flattens() -> None:
-    changed = rewrite(TREE, INNER, lambda node: INNER.body)
+def test_a_sequence_in_the_place_of_a_node_is_flat() -> None:
+    changed = replace_node(TREE, INNER, INNER.body)
     assert shape(changed) == {"i": ["S", "T", "U"]}
 
 

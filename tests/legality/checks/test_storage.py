@@ -8,7 +8,7 @@ from polysched.dependence.relations import DependenceKind
 from polysched.ir.core.tree import executed
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import i32
-from polysched.legality.checks.order_violation import order_violation
+from polysched.legality.checks.order import order_violation
 from polysched.legality.checks.storage import UndecidedError, storage_violation
 from polysched.legality.verdicts.explain import sentence
 from polysched.legality.verdicts.verdict import Cause, Violation

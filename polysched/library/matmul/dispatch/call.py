@@ -180,11 +180,7 @@ def matmul(  # noqa: PLR0913  (options by keyword)
 def _by_rounded_rows(
     a: Any, b: PreparedMatrix, out: Any, *options: Any, is_finished: bool
 ) -> NumpyArray:
-    """Multiply by a prepared matrix.
-
-    Raises:
-        CallError: an argument does not fit, or other options than a bias and an activation are set.
-    """
+    """Multiply by a prepared matrix."""
     if not is_finished:
         raise CallError(
             "matmul: alpha=, beta=, scale= and dtype= are not for a prepared 'b'; expected bias= "
@@ -205,11 +201,7 @@ def _by_generic_kernels(
     threads: int | None,
     specialize: bool | None,
 ) -> NumpyArray | None:
-    """Compute a plain product by generic kernels; None if specialized code is to run.
-
-    Raises:
-        CallError: ``specialize`` is neither True, False nor None.
-    """
+    """Compute a plain product by generic kernels; None if specialized code is to run."""
     if specialize is not None and type(specialize) is not bool:
         raise CallError(f"matmul: specialize={specialize!r}; expected True, False or None")
     if specialize or isinstance(a, Computed) or isinstance(b, Computed):
@@ -246,11 +238,7 @@ def _array(value: Any, name: str) -> NumpyArray:
 
 
 def _require_output(out: NumpyArray, entry: DispatchEntry) -> None:
-    """Check ``out`` itself: the kernel may get a reshaped or transposed view of it.
-
-    Raises:
-        CallError: it does not have the result's shape and type, or is not writable.
-    """
+    """Check ``out`` itself: the kernel may get a reshaped or transposed view of it."""
     if out.shape != entry.shape:
         raise CallError(f"matmul: out has shape {out.shape}; expected {entry.shape}")
     if out.dtype != entry.dtype:

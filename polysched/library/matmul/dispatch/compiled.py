@@ -45,11 +45,7 @@ def product_kernel(
 
 
 def _made(
-    problem: Problem,
-    stacks: tuple[Stack, ...],
-    epilogue: Epilogue,
-    threads: int,
-    machine: Machine,
+    problem: Problem, stacks: tuple[Stack, ...], epilogue: Epilogue, threads: int, machine: Machine
 ) -> CompiledKernel:
     with collection_paused():
         # Imported for a new kernel only, as in :mod:`polysched.library.on_demand`.

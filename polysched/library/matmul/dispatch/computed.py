@@ -209,11 +209,7 @@ def _packed(
 
 
 def _extent(inputs: list[_Matrix], axis: int) -> int:
-    """The extent of the computed matrix along an axis.
-
-    Raises:
-        CallError: the inputs have different extents, or only blocks.
-    """
+    """The extent of the computed matrix along an axis."""
     plural = ("rows", "columns")[axis]
     known = {matrix.shape[axis]: matrix for matrix in inputs if matrix.block[axis] == 1}
     wide = [extent for extent in known if extent != 1]
@@ -241,11 +237,7 @@ def _extent(inputs: list[_Matrix], axis: int) -> int:
 
 
 def _traced(function: Callable[..., Any], elements: list[Load]) -> Expression:
-    """Trace a function of elements into an expression.
-
-    Raises:
-        CallError: the result is not a number of a numpy type, or reads other arrays or indices.
-    """
+    """Trace a function of elements into an expression."""
     try:
         result = as_expression(function(*elements))
     except KernelError as error:

@@ -54,9 +54,6 @@ class Task:
     """A product as a kernel computes it.
 
     Attributes:
-        a: the kernel's first operand.
-        b: the kernel's second operand.
-        dtype: the type of the operands' elements.
         product: the sizes and the stack.
         epilogue: what is applied to the sums.
         is_transposed: whether the kernel computes the transposed product. Then ``a`` is the
@@ -274,11 +271,7 @@ def _without_terms(task: Task, out: Operand, vectors: tuple[_Vector, ...]) -> Di
 
 
 def _oriented(task: Task, out: Operand, machine: Machine | None) -> tuple[Task, Form]:
-    """The task or its transposed task, whichever is faster, and the form of its result.
-
-    Raises:
-        CallError: ``out`` cannot be written in place.
-    """
+    """The task or its transposed task, whichever is faster, and the form of its result."""
     target = form_of(out, task.shape)
     if target.is_copy:
         fault = fault_of_output(out.flags, out.shape, out.strides, out.dtype.itemsize)

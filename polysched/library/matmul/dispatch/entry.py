@@ -22,8 +22,6 @@ class DispatchEntry:
     """The kernel that computes one kind of call, and the preparation of its arguments.
 
     Attributes:
-        shape: the shape of the result.
-        dtype: the type of the result.
         kernel: the compiled kernel; None for a product without terms, which is filled with 0.
         is_swapped: whether the kernel takes ``b`` before ``a``.
         left: brings the kernel's first operand into the kernel's form; None if it has that form.
@@ -101,11 +99,7 @@ class DispatchEntry:
 def _require_no_overlap(
     a: NumpyArray | Computed, b: NumpyArray | Computed, out: NumpyArray
 ) -> None:
-    """Check that ``out`` overlaps no operand. The kernel's own error has other names of arrays.
-
-    Raises:
-        CallError: they overlap; the message names the caller's array.
-    """
+    """Check that ``out`` overlaps no operand. The kernel's own error has other names of arrays."""
     for name, operand in (("a", a), ("b", b)):
         if isinstance(operand, Computed):
             inputs = operand.named(name)

@@ -31,11 +31,7 @@ BYTES = frozenset({np.dtype(np.int8), np.dtype(np.uint8)})
 
 
 def element_type(a: np.dtype[Any], b: np.dtype[Any]) -> DType:
-    """The element type of a product: that of both operands, or int8 for bytes of either sign.
-
-    Raises:
-        CallError: the types differ, or cannot be multiplied.
-    """
+    """The element type of a product: that of both operands, or int8 for bytes of either sign."""
     if {a, b} <= BYTES:
         return i8
     if a != b:
@@ -59,9 +55,6 @@ def result_type(operands: DType, requested: DType | None) -> DType:
     """The element type of a product: the type of half operands, else the type of the sums.
 
     Sums of integers may be rounded to float32 or float64, and those of float32 to a half type.
-
-    Raises:
-        CallError: the result cannot have the requested type.
     """
     total = accumulator_of(operands)
     choices: tuple[DType, ...] = (operands, total) if operands.is_half else (total,)
@@ -84,22 +77,14 @@ def epilogue_of(alpha: float, beta: float, activation: str | None) -> Epilogue:
 
 
 def require_activation(activation: object) -> None:
-    """Check the name of an activation.
-
-    Raises:
-        CallError: there is no activation of that name.
-    """
+    """Check the name of an activation."""
     if not isinstance(activation, str) or activation not in ACTIVATIONS:
         known = suggestion(str(activation), ACTIVATIONS)
         raise CallError(f"matmul: there is no activation {activation!r}{known}")
 
 
 def require_activation_of(activation: str | None, total: np.dtype[Any]) -> None:
-    """Check that an activation is defined for sums of a type.
-
-    Raises:
-        CallError: the sums are integers, and the activation is for floating-point numbers.
-    """
+    """Check that an activation is defined for sums of a type."""
     if total.kind != "f" and not (activation is None or activation in OF_INTEGERS):
         raise CallError(
             f"matmul: activation {activation!r} of sums of type {total}; integers have "
@@ -108,11 +93,7 @@ def require_activation_of(activation: str | None, total: np.dtype[Any]) -> None:
 
 
 def number(name: str, value: Any) -> int | float:
-    """Convert a factor, which may be an array without dimensions, to a Python number.
-
-    Raises:
-        CallError: the factor is not a real number.
-    """
+    """Convert a factor, which may be an array without dimensions, to a Python number."""
     if type(value) is float or type(value) is int:
         return value
     is_scalar = isinstance(value, np.generic | np.ndarray) and not value.ndim
@@ -125,11 +106,7 @@ def number(name: str, value: Any) -> int | float:
 
 
 def scalar(name: str, value: float, dtype: np.dtype[Any]) -> NumpyArray:
-    """Convert a factor to an array without dimensions of the result's type, rounding if needed.
-
-    Raises:
-        CallError: the factor is out of range, or not an integer although the result is.
-    """
+    """Convert a factor to an array without dimensions of the result's type, rounding if needed."""
     if dtype.kind == "f":
         is_finite = isinstance(value, int) or math.isfinite(value)
         fits = not is_finite or abs(value) <= float(np.finfo(dtype).max)
@@ -146,11 +123,7 @@ def scalar(name: str, value: float, dtype: np.dtype[Any]) -> NumpyArray:
 
 
 def require_bias(bias: NumpyArray, dtype: np.dtype[Any]) -> None:
-    """Check the type of a bias.
-
-    Raises:
-        CallError: the type is not that of the result.
-    """
+    """Check the type of a bias."""
     if bias.dtype != dtype:
         raise CallError(
             f"matmul: bias has elements of type {bias.dtype}; expected {dtype}, the type of the "
@@ -202,9 +175,6 @@ def call_options(
     """Check the options of a call whose operands have the given ``types``.
 
     The scaled sums of integers are float32 by default.
-
-    Raises:
-        CallError: an argument is invalid, or elements of these types cannot be multiplied.
     """
     if activation is not None:
         require_activation(activation)
@@ -220,11 +190,7 @@ def call_options(
 
 
 def scale_arrays(scale: Any, dtype: DType) -> tuple[NumpyArray, ...]:
-    """Convert one or two scales, arrays or real numbers, to arrays of the epilogue's type.
-
-    Raises:
-        CallError: there are more, or a scale does not have that type or one that it holds.
-    """
+    """Convert one or two scales, arrays or real numbers, to arrays of the epilogue's type."""
     given = scale if isinstance(scale, tuple) else (scale,)
     if not dtype.is_float or not 1 <= len(given) <= 2:
         raise CallError(

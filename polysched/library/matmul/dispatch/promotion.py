@@ -21,9 +21,6 @@ def promoted(
     """Convert operands of different types to their common type, by numpy's promotion rules.
 
     Arrays of bytes of either sign stay, and so do their sums, which are exact in int32.
-
-    Raises:
-        CallError: no type holds the elements of both.
     """
     is_stored = not (isinstance(a, Computed) or isinstance(b, Computed))
     if a.dtype == b.dtype != np.uint8 or (is_stored and {a.dtype, b.dtype} <= BYTES):

@@ -62,14 +62,9 @@ def product_of(a: Shape, b: Shape, apart: Set[int] = frozenset()) -> Product:
     """Infer the product of operands of two shapes, by the rules of ``numpy.matmul``.
 
     Args:
-        a: the shape of the left operand.
-        b: the shape of the right operand.
         apart: the dimensions that have a gap in memory before them and so cannot be collapsed with
             the next outer one. They are counted from the end: 0 is the rows, 1 is the last
             dimension of the stack.
-
-    Raises:
-        CallError: the shapes do not fit.
     """
     for name, operand in (("a", a), ("b", b)):
         if not operand:
@@ -98,11 +93,7 @@ def product_of(a: Shape, b: Shape, apart: Set[int] = frozenset()) -> Product:
 
 
 def _stack(a: Shape, b: Shape) -> tuple[Stack, ...]:
-    """Broadcast the stacks of both operands, as numpy does.
-
-    Raises:
-        CallError: they do not fit.
-    """
+    """Broadcast the stacks of both operands, as numpy does."""
     pairs = list(zip_longest(reversed(a[:-2]), reversed(b[:-2]), fillvalue=1))
     if any(of_a != of_b and 1 not in (of_a, of_b) for of_a, of_b in pairs):
         raise CallError(
@@ -144,11 +135,7 @@ def bias_of(bias: Shape, product: Product, name: str = "bias") -> tuple[Bias, in
 
     Args:
         bias: the shape of the bias, or of a scale.
-        product: the product.
         name: what errors call it.
-
-    Raises:
-        CallError: it is neither a vector along the last dimension of the result nor a column.
     """
     rows, columns = product.rows, product.columns
     last = rows if columns is None else columns

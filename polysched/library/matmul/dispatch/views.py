@@ -25,8 +25,6 @@ class Operand(NamedTuple):
     """The properties of an operand, or of a result, that dispatch depends on.
 
     Attributes:
-        dtype: the element type.
-        shape: the shape.
         flags: numpy's ``flags.num``.
         strides: numpy's strides, in bytes; may be None if the flags say that it is contiguous.
         recipe: how a computed operand is computed; None for an array.

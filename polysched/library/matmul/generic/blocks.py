@@ -15,6 +15,7 @@ result is written, 0 if the block is added to it), and the strides of the arrays
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -40,11 +41,9 @@ class TileBlock:
     """A block whose lanes are columns, computed in register tiles.
 
     Attributes:
-        dtype: the type of all elements.
-        lanes: elements of a vector.
-        rows: rows of a register tile.
         vectors: vectors of columns of a register tile: the width of a panel.
         access: how each panel of ``b`` is read.
+        has_lower: whether ``lower`` tiles of one row less follow the ``tiles`` of each panel.
     """
 
     dtype: DType
@@ -52,45 +51,64 @@ class TileBlock:
     rows: int
     vectors: int
     access: PanelAccess = "near"
+    has_lower: bool = False
 
     @property
     def columns(self) -> int:
         """Columns of a panel."""
         return self.vectors * self.lanes
 
+    @property
+    def heights(self) -> dict[str, int]:
+        """The rows of each kind of tiles, by the ending of the names of its statements."""
+        return {"": self.rows} | ({"_lower": self.rows - 1} if self.has_lower else {})
+
     @cached_property
     def name(self) -> str:
         """The name of the kernel."""
-        return f"matmul_tiles_{self.rows}x{self.columns}_{self.dtype}_{self.access}"
+        rows = "_".join(map(str, self.heights.values()))
+        return f"matmul_tiles_{rows}x{self.columns}_{self.dtype}_{self.access}"
 
     def schedule(self) -> Schedule:
         """The kernel's schedule: panels of columns, in them tiles of rows, in these the terms."""
-        schedule = (
-            unscheduled(self._kernel())
-            .split("update.m", self.rows, into=("im", "rm"))
-            .split("update.n", self.columns, into=("in", "rn"))
-            .reorder("in", "im", "k", "rm", "rn")
-            .compute_at("init", at="im")
-            .promote("out", at="im", lanes=self.lanes)
-        )
+        schedule = unscheduled(self._kernel())
+        for kind, rows in self.heights.items():
+            update = f"update{kind}"
+            schedule = (
+                schedule.split(f"{update}.m", rows, into=("im", "rm"))
+                .split(f"{update}.n", self.columns, into=("in", "rn"))
+                .reorder(*(f"{update}.{loop}" for loop in ("in", "im", "k", "rm", "rn")))
+                .compute_at(f"init{kind}", at=f"{update}.im")
+                .promote("out", at=f"{update}.im", lanes=self.lanes, into=f"sums{kind}")
+            )
+        if self.has_lower:
+            schedule = schedule.fuse("update.in", "update_lower.in")
         if self.access == "far":
-            schedule = schedule.prefetch("b", "update.k", of="in", level=1)
+            schedule = schedule.prefetch("b", "update.k", of="update.in", level=1)
         elif self.access == "packed":
             schedule = schedule.pack("b", "update.in", order=("k", "n"))
             schedule = schedule.vectorize("b_packed.n", self.lanes).unroll("b_packed.n")
             if self.columns * self.dtype.bytes <= 2 * LINE_BYTES:
                 # The hardware prefetches the next panel of wide panels only.
-                schedule = schedule.prefetch("b", "b_packed.k", of="in", level=1)
-        schedule = schedule.vectorize("init.n", self.lanes).vectorize("update.rn", self.lanes)
-        rows = ("init.m", "update.rm") if self.rows > 1 else ("update.rm",)
-        return schedule.unroll(*rows, "init.n", "update.rn")
+                schedule = schedule.prefetch("b", "b_packed.k", of="update.in", level=1)
+        for kind, rows in self.heights.items():
+            init, update = f"init{kind}", f"update{kind}"
+            schedule = schedule.vectorize(f"{init}.n", self.lanes)
+            schedule = schedule.vectorize(f"{update}.rn", self.lanes)
+            down = (f"{init}.m", f"{update}.rm") if rows > 1 else (f"{update}.rm",)
+            schedule = schedule.unroll(*down, f"{init}.n", f"{update}.rn")
+        return schedule
 
     def _kernel(self) -> Kernel:
         build = KernelBuilder(self.name)
-        m = self.rows * build.parameter("tiles", minimum=1)
+        counts = ("tiles", "lower")[: len(self.heights)]
+        groups = [
+            rows * build.parameter(count, minimum=1)
+            for rows, count in zip(self.heights.values(), counts, strict=True)
+        ]
         n = _columns(build, self.columns, self.lanes)
         k = build.parameter("terms", minimum=1)
-        return _by_columns(build, self.dtype, (m, n, k))
+        return _by_columns(build, self.dtype, (dict(zip(self.heights, groups, strict=True)), n, k))
 
 
 @dataclass(frozen=True)
@@ -99,6 +117,10 @@ class StreamBlock:
 
     The sums stay in the L1 cache, or in L2. The terms are whole groups of ``group`` terms. Each
     panel prefetches the one that is ``ahead`` panels further.
+
+    Attributes:
+        copies_a: whether the terms of a group are copied from ``a``: with more rows than the ways
+            of a set of L1, those of a power of two of terms evict each other.
     """
 
     dtype: DType
@@ -107,6 +129,7 @@ class StreamBlock:
     vectors: int
     group: int
     ahead: int
+    copies_a: bool = False
 
     @property
     def columns(self) -> int:
@@ -127,16 +150,17 @@ class StreamBlock:
             .reorder("ok", "in", "rk", "update.m", "rn")
             .promote("out", at="update.in", lanes=self.lanes)
             .prefetch("b", "update.in", ahead=self.ahead, level=2)
-            .vectorize("init.n", self.lanes)
-            .vectorize("update.rn", self.lanes)
         )
+        if self.copies_a:
+            schedule = schedule.pack("a", at="update.ok", order=("m", "k"))
+        schedule = schedule.vectorize("init.n", self.lanes).vectorize("update.rn", self.lanes)
         return schedule.unroll("update.rk", "update.m", "update.rn")
 
     def _kernel(self) -> Kernel:
         build = KernelBuilder(self.name)
         n = _columns(build, self.columns, self.lanes)
         k = self.group * build.parameter("groups", minimum=1)
-        return _by_columns(build, self.dtype, (self.rows, n, k))
+        return _by_columns(build, self.dtype, ({"": self.rows}, n, k))
 
 
 @dataclass(frozen=True)
@@ -147,8 +171,6 @@ class DotBlock:
     computes the transposed product.
 
     Attributes:
-        dtype: the type of all elements.
-        lanes: elements of a vector.
         rows: rows of a register tile.
         columns: columns of a register tile.
     """
@@ -211,7 +233,7 @@ class DotBlock:
         b = build.input("b", self.dtype, (n, k), dimensions="n k", strides=(b_row, 1))
         strides = (out_row, out_column)
         out = build.inout("out", self.dtype, (m, n), dimensions="m n", strides=strides)
-        _product(build, a, b, out, (m, n, k), first, transposed=True)
+        _product(build, (a, b, out), (m, n, k), first, transposed=True)
         return build.kernel()
 
 
@@ -257,10 +279,18 @@ def _columns(build: KernelBuilder, width: int, lanes: int) -> Expression:
 
 
 def _by_columns(
-    build: KernelBuilder, dtype: DType, sizes: tuple[int | Expression, Expression, Expression]
+    build: KernelBuilder,
+    dtype: DType,
+    sizes: tuple[Mapping[str, int | Expression], Expression, Expression],
 ) -> Kernel:
-    """Declare a block with a row-major ``b``, and any strides of ``a``."""
-    m, n, k = sizes
+    """Declare a block with a row-major ``b``, and any strides of ``a``.
+
+    Args:
+        sizes: the rows of each group by the ending of the names of its statements, the columns and
+            the terms.
+    """
+    groups, n, k = sizes
+    m = sum(groups.values())
     first = build.parameter("first", minimum=0, maximum=1)
     a_row, a_term, b_row, out_row = (
         build.parameter(name, minimum=1) for name in ("a_row", "a_term", "b_row", "out_row")
@@ -270,23 +300,34 @@ def _by_columns(
     a = build.input("a", dtype, (m, k), dimensions="m k", strides=(a_row, a_term))
     b = build.input("b", dtype, (k, n), dimensions="k n", strides=(b_row, 1))
     out = build.inout("out", dtype, (m, n), dimensions="m n", strides=(out_row, 1))
-    _product(build, a, b, out, sizes, first, transposed=False)
+    above: int | Expression = 0
+    for kind, rows in groups.items():
+        _product(build, (a, b, out), (rows, n, k), first, above=above, kind=kind)
+        above = above + rows
     return build.kernel()
 
 
 def _product(
     build: KernelBuilder,
-    a: ArrayHandle,
-    b: ArrayHandle,
-    out: ArrayHandle,
+    arrays: tuple[ArrayHandle, ArrayHandle, ArrayHandle],
     sizes: tuple[int | Expression, int | Expression, Expression],
     first: Expression,
     *,
-    transposed: bool,
+    above: int | Expression = 0,
+    kind: str = "",
+    transposed: bool = False,
 ) -> None:
-    """Declare the statements ``init``, which runs if ``first`` is 1, and ``update``."""
-    m, n, k = sizes
-    with build.loops(m=m, n=n) as at, build.where(first >= 1), build.statement("init"):
-        out[at] = 0
-    with build.loops(m=m, n=n, k=k) as (row, column, term), build.statement("update", order="any"):
+    """Declare the statements ``init``, which runs if ``first`` is 1, and ``update``.
+
+    Args:
+        above: the rows above those of the statements.
+        kind: the ending of the statements' names.
+        transposed: whether the rows of ``b`` are columns.
+    """
+    (m, n, k), (a, b, out) = sizes, arrays
+    init, update = f"init{kind}", f"update{kind}"
+    with build.loops(m=m, n=n) as (row, column), build.where(first >= 1), build.statement(init):
+        out[above + row, column] = 0
+    with build.loops(m=m, n=n, k=k) as (i, column, term), build.statement(update, order="any"):
+        row = above + i
         out[row, column] += a[row, term] * b[(column, term) if transposed else (term, column)]

@@ -62,9 +62,7 @@ class _Kind:
 
     Attributes:
         product: the planned product; None if calls of this kind run specialized code.
-        shape: the shape of the result.
         is_simple: whether the addresses of all arrays are found fast.
-        calls: the number of calls.
     """
 
     product: GenericProduct | None = None
@@ -278,7 +276,6 @@ def _takes(out: NumpyArray, shape: Shape, a: NumpyArray) -> bool:
 
 
 def _strides_of_matrix(array: NumpyArray, size: int) -> tuple[int, ...]:
-    """The strides of a matrix, or of a vector as a row or a column."""
     return ((array.strides or (size,)) * 2)[:2]
 
 

@@ -53,7 +53,6 @@ class KernelLoader:
     load, and 0.9 ms with a linker of its own.
 
     Args:
-        machine: the machine.
         folder: returns the cache of object code on disk.
     """
 

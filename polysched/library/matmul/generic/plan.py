@@ -19,16 +19,12 @@ from polysched.library.matmul.generic.blocks import (
     TileBlock,
     TransposeBlock,
 )
-from polysched.library.matmul.generic.strided import (
-    FEW_COLUMNS,
-    Strided,
-    of_one_row,
-    pays_swapped,
-)
+from polysched.library.matmul.generic.strided import FEW_COLUMNS, Strided, of_one_row, pays_swapped
 from polysched.machine.contraction_model import (
     even_block,
     longest_block,
     pays_packing,
+    pays_short_blocks,
     tallest_tile,
 )
 from polysched.machine.description import Machine
@@ -42,9 +38,6 @@ WIDEST = 8
 DOT_ROWS = 4
 """Rows of a register tile of dot products, at most."""
 
-FEWEST_PACKED = 8
-"""Tiles of rows, at least, for which a panel of ``b`` is copied."""
-
 PARTS = 2
 """Parts of the work for each thread, so that other threads take over parts of a late thread."""
 
@@ -53,7 +46,6 @@ class Step(NamedTuple):
     """A call of a kernel.
 
     Attributes:
-        block: the kernel.
         arrays: its arrays, by number: operands ``A`` and ``B``, ``OUT``, or ``SCRATCH`` memory.
         starts: their first elements.
         parameters: the values of the kernel's parameters.
@@ -109,13 +101,11 @@ class Planner:
     """Plans products of one element type on one machine.
 
     Attributes:
-        machine: the machine.
-        dtype: the element type.
-        lanes: elements of a vector.
         size: bytes of an element.
         near: bytes of the L2 cache.
         tallest: the height of a tile by its vectors and whether the last of them is masked.
-        tiles: the tiles of earlier plans, by rows, vectors and access: their names are computed.
+        tiles: the tiles of earlier plans, by all but the type and the lanes: their names are
+            computed.
     """
 
     def __init__(self, machine: Machine, dtype: DType) -> None:
@@ -127,7 +117,7 @@ class Planner:
             for vectors in range(1, WIDEST + 1)
             for is_masked in (False, True)
         }
-        self.tiles: dict[tuple[int, int, PanelAccess], TileBlock] = {}
+        self.tiles: dict[tuple[int, int, PanelAccess, bool], TileBlock] = {}
 
     def plan(self, product: Strided, threads: int) -> GenericPlan | None:
         """Plan a product; None if no generic kernel takes operands with these strides."""
@@ -152,7 +142,7 @@ class Planner:
     def _by_dots(self, product: Strided) -> bool:
         costs = self.machine.costs
         is_copied = product.a_row == 1 and product.m <= FEW_COLUMNS
-        if product.b_term != 1 or product.m > costs.dot_rows:
+        if product.b_term != 1 or product.m > costs.dot_rows * 3 // 2:
             return False
         if not (product.a_term == 1 or is_copied):
             return False
@@ -249,8 +239,8 @@ class Planner:
     ) -> None:
         """Add the steps of a product with a row-major ``b``."""
         a, b, out = starts
-        if right == B and self._is_streamed(product):
-            group = self.machine.costs.streamed_rows
+        group = self._streamed_group(product) if right == B else 0
+        if group:
             groups, rest = divmod(product.k, group)
             streamed = product._replace(k=groups * group)
             steps += self._streamed(streamed, starts, group)
@@ -259,21 +249,31 @@ class Planner:
             product, is_first = product._replace(k=rest), False
             a += streamed.k * product.a_term
             b += streamed.k * product.b_term
-        width = self._width(product)
-        terms = self._terms(product, width)
+        width, costs = self._width(product), self.machine.costs
+        b_bytes = product.k * product.n * self.size
+        is_far = b_bytes > self.near and width * self.lanes * self.size >= costs.narrow_panel
+        is_short = is_far and product.m < costs.page_packing_rows
+        is_short &= pays_short_blocks(b_bytes, product.b_term * self.size, self.machine)
+        terms = self._terms(product, width, is_short=is_short)
         for start in range(0, product.k, terms):
             taken = min(terms, product.k - start)
             block = product if taken == product.k else product._replace(k=taken)
             moved = (a + start * product.a_term, b + start * product.b_term, out)
-            self._tiles(block, moved, right, width, int(is_first and start == 0), steps)
+            access: PanelAccess = "far" if is_far else "near"
+            if not is_short and self._pays_packing(block, width):
+                access = "packed"
+            is_written = is_first and start == 0
+            self._tiles(block, moved, right, (width, access), int(is_written), steps)
 
-    def _is_streamed(self, product: Strided) -> bool:
-        """Whether so few rows read ``b`` that its rows are read from their beginning to end."""
-        machine, m, group = self.machine, product.m, self.machine.costs.streamed_rows
-        if m > group or product.k < group or product.n < machine.costs.wide_row * self.lanes:
-            return False
+    def _streamed_group(self, product: Strided) -> int:
+        """The rows of ``b`` that are read side by side, to their ends, by few rows; 0 for none."""
+        machine, m, costs = self.machine, product.m, self.machine.costs
+        group = costs.streamed_rows * (1 if m <= costs.streamed_rows else 2)
+        if m > min(group, machine.vector_registers // 2) or product.k < group:
+            return 0
         far = machine.cache_bytes(3) // 2 if m > FEW_ROWS else machine.cache_bytes(min(m, 2))
-        return product.k * product.n * self.size > far
+        is_wide = product.n >= costs.wide_row * self.lanes
+        return group if is_wide and product.k * product.n * self.size > far else 0
 
     def _streamed(
         self, product: Strided, starts: tuple[int, int, int], group: int
@@ -281,10 +281,13 @@ class Planner:
         a, b, out = starts
         strides = (product.a_row, product.a_term, product.b_term, product.out_row)
         costs, registers, m = self.machine.costs, self.machine.vector_registers, product.m
-        width = max(1, min(costs.row_vectors, registers // 2 // m, (registers - 2) // (m + 2)))
+        sums = round(registers / 2 / m)
+        width = max(1, min(costs.row_vectors, sums, (registers - 2) // (m + 2)))
         ahead = -(-costs.prefetch_distance // (width * self.lanes * self.size))
         for vectors, panels, column, missing in self._widths(product.n, width):
-            block = StreamBlock(self.dtype, self.lanes, product.m, vectors, group, ahead)
+            block = StreamBlock(
+                self.dtype, self.lanes, m, vectors, group, ahead, copies_a=m > costs.streamed_rows
+            )
             begin = (a, b + column, out + column)
             sizes = (panels, missing, product.k // group, 1)
             yield Step(block, (A, B, OUT), begin, (*sizes, *strides))
@@ -294,43 +297,35 @@ class Planner:
         product: Strided,
         starts: tuple[int, int, int],
         right: int,
-        width: int,
+        reads: tuple[int, PanelAccess],
         first: int,
         steps: list[Step],
     ) -> None:
-        """Add the steps of a block of terms."""
+        """Add the steps of a block of terms.
+
+        Args:
+            reads: the vectors of a panel, and how it is read.
+        """
         (m, n, k, a_row, a_term, b_term, _, out_row, _), (a, b, out) = product, starts
         arrays, strides = (A, right, OUT), (a_row, a_term, b_term, out_row)
-        is_packed = self._pays_packing(product, width)
-        is_narrow = width * self.lanes * self.size < self.machine.costs.narrow_panel
-        is_far = n * k * self.size > self.near and not is_narrow
+        width, access = reads
         for vectors, panels, column, missing in self._widths(n, width):
-            heights = _heights(m, self.tallest[vectors, missing > 0])
-            columns, most = vectors * self.lanes, panels
-            if len(heights) > 1:  # tiles of the second height find the panels of the first in L2
-                most = max(1, self.near // (2 * k * columns * self.size))
-            for begin in range(0, panels, most):
-                count = min(most, panels - begin)
-                lacking = missing if begin + count == panels else 0
-                row, at = 0, column + begin * columns
-                for height, tiles in heights:
-                    access: PanelAccess = "near"
-                    if is_packed and tiles >= FEWEST_PACKED:
-                        access = "packed"
-                    elif is_far and not row and panels > 1:
-                        access = "far"
-                    block = self._block(height, vectors, access)
-                    corner = (a + row * a_row, b + at, out + row * out_row + at)
-                    steps.append(
-                        Step(block, arrays, corner, (tiles, count, lacking, k, first, *strides))
-                    )
-                    row += height * tiles
+            (height, tiles), *lower = _heights(m, self.tallest[vectors, missing > 0])
+            counts = (tiles, *(count for _, count in lower))
+            reused = "near" if access == "far" and panels == 1 else access
+            block = self._block(height, vectors, reused, has_lower=bool(lower))
+            corner = (a, b + column, out + column)
+            steps.append(
+                Step(block, arrays, corner, (*counts, panels, missing, k, first, *strides))
+            )
 
-    def _block(self, height: int, vectors: int, access: PanelAccess) -> TileBlock:
-        block = self.tiles.get((height, vectors, access))
+    def _block(
+        self, height: int, vectors: int, access: PanelAccess, *, has_lower: bool
+    ) -> TileBlock:
+        key = height, vectors, access, has_lower
+        block = self.tiles.get(key)
         if block is None:
-            block = TileBlock(self.dtype, self.lanes, height, vectors, access)
-            self.tiles[height, vectors, access] = block
+            block = self.tiles[key] = TileBlock(self.dtype, self.lanes, *key)
         return block
 
     def _tallest(self, vectors: int, is_masked: bool) -> int:
@@ -346,7 +341,6 @@ class Planner:
         return max(1, min(height, tallest_tile(self.machine)))
 
     def _width(self, product: Strided) -> int:
-        """The vectors of a panel."""
         widest = 4 if self.machine.vector_registers >= 32 else 3
         return WIDEST if product.m <= FEW_ROWS and widest == 4 else widest
 
@@ -374,12 +368,12 @@ class Planner:
         """Whether the mask of a partial vector makes tiles of this width lower."""
         return self.tallest[width, True] < self.tallest[width, False]
 
-    def _terms(self, product: Strided, width: int) -> int:
+    def _terms(self, product: Strided, width: int, *, is_short: bool) -> int:
         """The terms of a block."""
         size, k = self.size, product.k
         operands, result = (product.m + product.n) * size, product.m * product.n * size
         panel = width * self.lanes * size
-        longest = longest_block(k, panel, operands, result, self.machine)
+        longest = longest_block(k, panel, operands, result, self.machine, is_short=is_short)
         return k if longest is None else even_block(k, longest, 64 // size)
 
     def _pays_packing(self, product: Strided, width: int) -> bool:

@@ -26,8 +26,6 @@ class GenericProduct(NamedTuple):
         is_swapped: whether the kernel takes the right operand first.
         parts: the records of steps, in order; parts may run at the same time.
         scratch: bytes of scratch memory for each part.
-        threads: the threads to use.
-        kernels: the loader, which keeps the kernels loaded.
     """
 
     is_swapped: bool

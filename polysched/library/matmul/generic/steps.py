@@ -23,7 +23,7 @@ from polysched.runtime.cache import default_cache
 from polysched.runtime.jit import Entry, compile_module
 from polysched.runtime.pipeline import CompileOptions
 
-KINDS = ((3, 9), (3, 8), (2, 4))
+KINDS = ((3, 10), (3, 9), (3, 8), (2, 4))
 """The signatures of kernels: the numbers of arrays and of parameters, which all differ."""
 
 _ARRAYS, _PARAMETERS = max(KINDS)
@@ -39,7 +39,6 @@ def encoded(steps: Sequence[Step], address: Callable[[Block], int], element_byte
     """The records of the steps of a plan.
 
     Args:
-        steps: the steps.
         address: returns the address of the code of a kernel.
         element_bytes: bytes of an element.
     """

@@ -31,8 +31,6 @@ class EpilogueInput(NamedTuple):
 
     Attributes:
         value: the finished sum.
-        row: the element's row.
-        column: the element's column.
         old: the previous value in ``out``; None unless the kernel updates ``out``.
     """
 
@@ -70,7 +68,6 @@ class Stack(NamedTuple):
     """A dimension of a stack of products.
 
     Attributes:
-        extent: the number of products.
         of_a: whether ``a`` has this dimension; otherwise all products share one ``a``.
         of_b: the same for ``b``.
     """
@@ -322,11 +319,7 @@ def stored_type(origin: Origin, dtype: DType) -> DType:
 
 
 def sizes_of(kernel: Kernel) -> Sizes:
-    """The sizes of a kernel that :func:`matmul_kernel` declared.
-
-    Raises:
-        KernelError: it is another kernel.
-    """
+    """The sizes of a kernel that :func:`matmul_kernel` declared."""
     update = kernel.statements.get("update")
     extents = [] if update is None else [_extent(update, at) for at in range(len(update.indices))]
     if update is None or update.indices[-3:] != ("m", "n", "k") or None in extents:

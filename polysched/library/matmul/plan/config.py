@@ -81,11 +81,7 @@ class Config:
     split_accumulators: int = 1
 
     def __post_init__(self) -> None:
-        """Check the fields.
-
-        Raises:
-            ScheduleError: a field is invalid; the message names it.
-        """
+        """Check the fields."""
         for name, value in vars(self).items():
             least = 0 if name == "prefetch_b" else 1
             if isinstance(value, int) and not isinstance(value, bool) and value < least:
@@ -237,9 +233,6 @@ def require_registers(config: Config, machine: Machine, dtype: DType) -> None:
         config: the tiling.
         machine: whose registers.
         dtype: the type of the sums.
-
-    Raises:
-        ScheduleError: the tile needs too many registers; the message names the budget.
     """
     needed = 0 if config.tiles else registers_needed(config, machine, dtype)
     if needed > machine.vector_registers:

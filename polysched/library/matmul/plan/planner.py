@@ -28,6 +28,7 @@ from polysched.machine.contraction_model import (
     is_conflicting,
     longest_block,
     pays_packing,
+    pays_short_blocks,
 )
 from polysched.machine.description import Machine
 
@@ -39,13 +40,7 @@ K_BLOCKS_OUTERMOST = "pmpnpkokonominimik"
 
 
 def plan(problem: Problem, machine: Machine, threads: int = 1) -> Config:
-    """Choose the config of a problem on a machine.
-
-    Args:
-        problem: the product.
-        machine: the machine that the code is for.
-        threads: the most threads to use.
-    """
+    """Choose the config of a problem on a machine."""
     vnni = vnni_layout_of(problem, machine)
     if vnni is not None:
         return _vnni_config(problem, vnni, machine, threads)
@@ -61,13 +56,14 @@ def plan(problem: Problem, machine: Machine, threads: int = 1) -> Config:
             inner_m=problem.sizes.m,
             inner_n=problem.sizes.n,
         )
-    elif _is_streamed(part, problem, machine):
-        config = _streaming_packed(config, part, problem, machine) or _streaming(
-            config, part, problem, machine
-        )
+    elif _is_streamed(part, problem, machine) and part.m <= _tallest_streamed(machine):
+        config = _streaming(config, part, problem, machine)
     else:
-        config = with_register_tile(config, problem, machine)
-        config = in_more_parts(_with_blocks(config, part, problem, machine), part, machine)
+        tiled = with_register_tile(config, problem, machine)
+        if _is_streamed(part, problem, machine) and _is_narrow(tiled, problem, machine):
+            config = _streaming_packed(tiled, part, machine)
+        else:
+            config = in_more_parts(_with_blocks(tiled, part, problem, machine), part, machine)
     return fitted(_with_computed(config, problem, machine), problem.sizes)
 
 
@@ -114,9 +110,10 @@ def _uses_dot_form(part: Sizes, problem: Problem, machine: Machine) -> bool:
     costs = machine.costs
     vectors, lanes = part.m + costs.dot_extra_vectors, machine.lanes(problem.total.bits)
     fewest = max(costs.block_terms, vectors * lanes)
-    b = problem.b
-    is_computed = isinstance(b, ComputedOperand) and not b.reads_bits
-    most = costs.computed_dot_vectors * lanes if is_computed else costs.dot_rows
+    b, most = problem.b, costs.dot_rows
+    if isinstance(b, ComputedOperand):
+        # Bits are unpacked again for each tile of rows.
+        most = most // 2 if b.reads_bits else costs.computed_dot_vectors * lanes
     return problem.transpose_b and part.m <= most and part.k >= fewest
 
 
@@ -166,8 +163,7 @@ def _streaming(config: Config, part: Sizes, problem: Problem, machine: Machine) 
     """
     costs = machine.costs
     # Registers: one vector of sums for each row, one of b and one of a.
-    tallest = min(16, machine.vector_registers - 2)
-    heights = -(-part.m // tallest)
+    heights = -(-part.m // _tallest_streamed(machine))
     rows = -(-part.m // heights)
     widest = (machine.vector_registers - 1) // (rows + 1)
     few = rows <= costs.streamed_rows
@@ -209,24 +205,28 @@ def _panels_ahead(vectors: int, problem: Problem, machine: Machine) -> int:
     return -(-machine.costs.prefetch_distance // panel_bytes)
 
 
-def _streaming_packed(
-    config: Config, part: Sizes, problem: Problem, machine: Machine
-) -> Config | None:
-    """Stream ``b`` through packed panels; None if one tile has all rows, or panels are wide.
+def _tallest_streamed(machine: Machine) -> int:
+    """The rows of a register tile one vector wide, at most; taller products have wider tiles."""
+    return min(16, machine.vector_registers - 2)
 
-    Several tiles of rows read a block of ``b`` again. In few registers their panels are narrow, and
-    in place each tile waits for the cache lines of many rows.
+
+def _is_narrow(tiled: Config, problem: Problem, machine: Machine) -> bool:
+    """Whether the rows of panels are so short that they are not prefetched in place."""
+    return tiled.inner_n * problem.dtype.bytes < machine.costs.narrow_panel
+
+
+def _streaming_packed(tiled: Config, part: Sizes, machine: Machine) -> Config:
+    """Stream ``b`` through packed panels: tiles of rows read them again.
+
+    In few registers panels are narrow, and in place each tile waits for the cache lines of many
+    rows.
     """
-    costs = machine.costs
-    tiled = with_register_tile(config, problem, machine)
-    is_narrow = tiled.inner_n * problem.dtype.bytes < costs.narrow_panel
-    if part.m <= machine.vector_registers - 2 or not is_narrow:
-        return None
+    terms = machine.costs.streamed_block_terms
     return replace(
         tiled,
-        k_block=costs.streamed_block_terms,
+        k_block=terms,
         order=K_BLOCKS_OUTERMOST,
-        pack_a=part.k > costs.streamed_block_terms,
+        pack_a=part.k > terms,
         pack_b=True,
         prefetch_b=1,
     )
@@ -268,23 +268,25 @@ def _dividing(extent: int, most: int) -> int:
 def _with_blocks(config: Config, part: Sizes, problem: Problem, machine: Machine) -> Config:
     """Choose the blocks of terms and rows, the loop order and the packing."""
     near, element, costs = machine.cache_bytes(2), problem.dtype.bytes, machine.costs
-    config = _with_blocks_of_terms(config, part, problem, machine)
-    is_distant = problem.sizes.m * problem.sizes.k * element > machine.cache_bytes(3) // 4
+    b_bytes = part.k * part.n * element
+    is_readable = not (problem.transpose_b or problem.gaps_b)
+    is_narrow = _is_narrow(config, problem, machine)
+    # Narrow panels have few FMAs for each prefetch: with AVX2, 20 x 600 x 900 in f64 took 1.2 times
+    # as long.
+    in_place = is_readable and part.n > config.inner_n and not is_narrow and b_bytes > near // 2
+    is_short = in_place and part.m < costs.page_packing_rows
+    is_short &= pays_short_blocks(b_bytes, problem.leading_b * element, machine)
+    config = _with_blocks_of_terms(config, part, problem, machine, is_short=is_short)
+    reloads_a = problem.sizes.m * problem.sizes.k * element > machine.cache_bytes(3) // 4
     conflicts = _rows_conflict(problem, problem.leading_a, machine)
-    is_distant |= conflicts and part.m * part.k * element > near
-    if problem.transpose_a and is_distant:
+    reloads_a |= conflicts and part.m * part.k * element > near
+    if problem.transpose_a and reloads_a:
         config = replace(config, m_block=costs.row_block, pack_a=True)
         fitting = near // 4 // (costs.row_block * element)
         if (config.k_block or part.k) > fitting:
             config = replace(config, order=K_BLOCKS_OUTERMOST, k_block=fitting)
     tiles = -(-part.m // config.inner_m)
     terms = config.k_block or part.k
-    b_bytes = part.k * part.n * element
-    is_readable = not (problem.transpose_b or problem.gaps_b)
-    is_narrow = config.inner_n * element < costs.narrow_panel
-    # Narrow panels have few FMAs for each prefetch: with AVX2, 20 x 600 x 900 in f64 took 1.2 times
-    # as long.
-    in_place = is_readable and part.n > config.inner_n and not is_narrow and b_bytes > near // 2
     pays = pays_packing(
         part.m,
         problem.leading_b * element,
@@ -306,20 +308,18 @@ def _with_blocks(config: Config, part: Sizes, problem: Problem, machine: Machine
     in_stack &= b_bytes * problem.sizes.batch > near // 2
     in_stack &= machine.cache_bytes(1) < b_bytes <= near // 4
     panels = config.prefetch_b or int(is_narrow if pays else in_place)
-    # Lines of rows that conflict evict each other from L1 before they are read.
-    conflicts = not pays and _rows_conflict(problem, problem.leading_b, machine)
     return replace(
         config,
         pack_b=pays or problem.transpose_b,
         prefetch_a=is_far and tiles > 1,
         prefetch_b=1 if in_stack else panels if is_readable else 0,
-        prefetch_level=2 if conflicts or in_stack else 1,
+        prefetch_level=2 if in_stack else 1,
         prefetch_products=in_stack,
     )
 
 
 def _with_blocks_of_terms(
-    config: Config, part: Sizes, problem: Problem, machine: Machine
+    config: Config, part: Sizes, problem: Problem, machine: Machine, *, is_short: bool
 ) -> Config:
     """Choose the blocks of terms. A single row reads ``b`` once, row by row."""
     costs, element = machine.costs, problem.dtype.bytes
@@ -333,6 +333,7 @@ def _with_blocks_of_terms(
         part.m * part.n * problem.total.bytes,
         machine,
         is_row=is_row,
+        is_short=is_short,
     )
     if is_row and is_wide and part.k > costs.streamed_rows:
         terms = costs.streamed_rows

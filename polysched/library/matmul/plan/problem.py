@@ -18,8 +18,6 @@ class Problem:
         dtype: element type of the operands, unless their origins have another.
         accumulator: type of the sums; None for :func:`accumulator_of` of ``dtype``.
         result: type of the result; None for that of the sums.
-        a: the origin of the left operand.
-        b: the origin of the right operand.
         strides_out: the strides of the result in elements; None for no gaps.
     """
 

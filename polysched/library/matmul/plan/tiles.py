@@ -63,7 +63,6 @@ def tile_config(config: Config, part: Sizes, blocks_outermost: str, machine: Mac
         config: the division among threads.
         part: the sizes of a thread's part, with groups as terms.
         blocks_outermost: the loop order with blocks of ``b`` outermost.
-        machine: the machine that the code is for.
     """
     config = Config(
         m_threads=config.m_threads,

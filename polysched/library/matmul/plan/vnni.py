@@ -68,9 +68,5 @@ def as_32_bit(problem: Problem, vnni: VnniLayout) -> Problem:
     """The product of 32-bit elements with one term for each group, which is planned instead."""
     sizes = problem.sizes
     return replace(
-        problem,
-        sizes=sizes._replace(k=vnni.groups(sizes.k)),
-        dtype=problem.total,
-        a=DENSE,
-        b=DENSE,
+        problem, sizes=sizes._replace(k=vnni.groups(sizes.k)), dtype=problem.total, a=DENSE, b=DENSE
     )

@@ -28,9 +28,7 @@ def widened(
     """Return the product of f32 that computes a product of half types, if that is faster.
 
     Args:
-        problem: a product of any type.
         outer: the extents of the stack's dimensions that ``a`` and ``b`` have.
-        machine: the machine that the code is for.
     """
     sizes, dtype = problem.sizes, problem.dtype
     if not dtype.is_half or sizes.m < FEWEST_ROWS or vnni_layout_of(problem, machine) is not None:

@@ -66,7 +66,6 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
     Args:
         kernel: the product.
         config: the tiling; it is fitted to the sizes of the problem.
-        machine: the machine with the vectors and registers to use.
 
     Raises:
         ScheduleError: the config cannot be applied; the message gives the reason.
@@ -124,11 +123,7 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
 
 
 def _require_arrays(kernel: Kernel, config: Config) -> None:
-    """Check that packed and prefetched operands are arrays.
-
-    Raises:
-        ScheduleError: the operand is inlined.
-    """
+    """Check that packed and prefetched operands are arrays."""
     for field, operand in (("pack_a", "a"), ("prefetch_a", "a"), ("pack_b", "b")):
         if getattr(config, field) and operand not in kernel.arrays:
             raise ScheduleError(

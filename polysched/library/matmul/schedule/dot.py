@@ -58,9 +58,6 @@ def dot_schedule(kernel: Kernel, config: Config, lanes: int) -> Schedule:
 
     Of the config, ``m_threads``, ``n_threads`` and the register tile are used; ``inner_k`` is the
     unroll factor of the loop over vectors of terms.
-
-    Raises:
-        ScheduleError: the config has blocks, a packed ``b`` or ``k_threads``.
     """
     loops = tuple(loop for loop in tile_loops(config) if loop.name != "ik")
     if config.pack_b or any(loop.level == "o" or "k" in loop.dimensions for loop in loops):

@@ -30,11 +30,7 @@ _UNROLLED = ("each_accumulator", "accumulator", *remaining_loops("m", "n"))
 
 
 def split_accumulators_schedule(kernel: Kernel, config: Config, lanes: int) -> Schedule:
-    """Schedule a product for a fitted config with split accumulators, in vectors of ``lanes``.
-
-    Raises:
-        ScheduleError: the config has blocks, packing or threads.
-    """
+    """Schedule a product for a fitted config with split accumulators, in vectors of ``lanes``."""
     loops = tuple(loop for loop in tile_loops(config) if loop.name != "ik")
     if config.pack_a or config.pack_b or any(loop.level != "i" for loop in loops):
         raise ScheduleError(

@@ -40,7 +40,6 @@ def in_tiles(schedule: Schedule, statement: str) -> Schedule:
 
 
 def _rows_of_a(schedule: Schedule) -> str:
-    """The array whose rows the product reads: ``a`` or its copy."""
     return "a_rows" if "a_rows" in schedule.kernel.arrays else "a"
 
 

@@ -59,7 +59,6 @@ def in_parallel(
     """Collapse the loops over the stack and over parallel parts into one parallel loop.
 
     Args:
-        schedule: the tiled product.
         loops: its tile loops, outermost first.
         stack: the loops over the stack that run in parallel.
 

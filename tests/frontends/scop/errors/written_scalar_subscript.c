@@ -1,6 +1,6 @@
-void f(int n, double x[n]) {
+void f(int n, double x[n], double A[9][300]) {
   int k = 0;
-  double *row = x + 1;
+  double *row = A[1];
   for (int i = 0; i < n; i++) {
     if (x[i] < 0)
       row[k] = 0;

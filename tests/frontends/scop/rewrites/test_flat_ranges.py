@@ -27,6 +27,8 @@ BY_ROWS = [
     "for (int r = 0; r < h; r++) for (int c = 0; c < w; c++) y[r * w + c] -= x[(r * w + c) * 2];",
     "for (int i = 0; i < w * h * w; i++) y[i] = 2; for (int p = 0; p < w; p++) for (int r = 1; "
     "r < h; r++) for (int c = 0; c < w; c++) y[(p * h + r) * w + c] = x[r * w + c];",
+    "for (int i = 0; i < w * h; i++) y[i] = 3; for (int r = 0; r < h; r++, y += w) "
+    "for (int c = 0; c < w; c++) y[c] += c;",
     "memset(y, 0, 3 * w * h * 4); for (int p = 0; p < 3; p++) for (int r = 0; r < h; r++) "
     "for (int c = 0; c < w; c++) y[(p * h + r) * w + c] = x[r * w + c];",
 ]  # fmt: skip

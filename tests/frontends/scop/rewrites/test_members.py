@@ -124,6 +124,9 @@ def test_the_report_says_which_structs_are_read_at_the_entry() -> None:
         "pair *q = p; for (int i = 0; i < n; i++) { y[i] = q->a - (*q).b; q += 2; }",
         "pair *q = p; for (int i = 0; i < n; i++) { for (int k = 0; k < 2; k++, q++) "
         "y[i] += q->a * k; }",
+        "pair *q, *r; q = r = p + n; while (n--) { y[n] = q->b; q++; p->a = r->a; ++p; }",
+        "if (n < 1) return; pair *q = p + n; "
+        "do { q->a = p->b; *y++ = p->a; ++q; p++; } while (--n);",
     ],
 )
 def test_pointers_that_walk_through_structs(body: str, tmp_path: Path) -> None:
@@ -133,6 +136,33 @@ def test_pointers_that_walk_through_structs(body: str, tmp_path: Path) -> None:
     pairs = source.integers(0, 9, (80, 2)).astype(np.int32)
     calls = [(ctypes.c_int(n), pairs, np.zeros(40, np.int32)) for n in (0, 1, 2, 17, 40)]
     assert_as_gcc(text, "f", tmp_path, *calls)
+
+
+@needs_gcc
+def test_arrays_of_structs_inside_structs(tmp_path: Path) -> None:
+    text = """struct table { int count; struct { short a[2]; int b; } rows[3][8]; };
+    void f(int n, struct table *t, int *y) {
+        for (int i = 0; i < n && i < 8; i++) y[i] = t->rows[2][i].a[1] + t->rows[0][i].b;
+    }"""
+    data = np.random.default_rng(3).integers(0, 99, (1, 49)).astype(np.int32)
+    calls = [(ctypes.c_int(n), data, np.zeros(8, np.int32)) for n in (0, 1, 5, 8)]
+    assert_as_gcc(text, "f", tmp_path, *calls)
+    program = parse_c(text)
+    place = program.variables["t_rows_a"].place
+    assert place is not None
+    assert place.text == "t->rows[0][0].a"
+
+
+@needs_gcc
+def test_a_single_number_beside_a_pointer_in_an_array_of_structs(tmp_path: Path) -> None:
+    """Its elements were taken for neighbors."""
+    text = """struct other;
+    struct table { long count; struct { short a; struct other *p; } rows[8]; };
+    void f(int n, const struct table *t, int *y) {
+        for (int i = 0; i < n && i < 8; i++) y[i] = t->rows[i].a;
+    }"""
+    data = np.random.default_rng(3).integers(0, 99, (1, 34)).astype(np.int32)
+    assert_as_gcc(text, "f", tmp_path, (ctypes.c_int(8), data, np.zeros(8, np.int32)))
 
 
 def test_a_pointer_to_structs_that_is_set_is_refused() -> None:

@@ -16,6 +16,10 @@ BODIES = [
     "int at = 0; for (int i = 0; i < n; i++) { y[i] = x[i] * at; if (++at >= 3) at = 0; } "
     "return at;",
     "int t; for (int i = 0; i < n; i++) { y[i] = x[i] - (t = x[i] / 3); y[i] += t * t; } return 0;",
+    "int c[9] = {0}; for (int i = 0; i < n; i++) { int k = x[i] % 9; y[i] = c[k]++; } return c[4];",
+    "int k = 3, s = 0; for (int i = 0; i < n; i++) { int v = k++ * x[i]; s += v - --k; "
+    "y[i] = s + y[n]++; } return s;",
+    "int k = 0; for (int i = 0; i < n; i++) { *y = x[k++ % 5] + y[n]--; y += 2; } return k;",
     "int m, s = 0; for (int i = 0; i < n; i++) if ((m = x[i] * 2) > 5 && m < 150) s += m; "
     "return s;",
     "int k = 0; for (int i = 0; i < n; i++) { int d = ++k * x[i]; if (d > 90) k = 3; y[i] = d; } "

@@ -55,10 +55,22 @@ int f(int n, const unsigned char *in, unsigned char *out)
     return k;
 }
 """
+BRANCHES = """
+int f(int n, const unsigned char *in, unsigned char *out)
+{
+    if (n > 7) {
+        for (int i = 0; i < n / 8; i++, in += 8, out += 4)
+            for (int j = 0; j < 4; j++) out[j] = in[2 * j];
+    } else {
+        for (int i = 0; i < n; i++) *out++ = *in++;
+    }
+    return n;
+}
+"""
 
 
 @needs_gcc
-@pytest.mark.parametrize("text", [PACKED, DOWN, NESTED, WRAPPING])
+@pytest.mark.parametrize("text", [PACKED, DOWN, NESTED, WRAPPING, BRANCHES])
 def test_counters_of_elements(text: str, tmp_path: Path) -> None:
     source = np.random.default_rng(0)
     calls = []
@@ -72,3 +84,4 @@ def test_a_counted_element_has_an_affine_subscript() -> None:
     program = parse_c(PACKED)
     assert str(program.translation.shapes["out"].extents[0]) == "((4 * (n // 3)) - 1)"
     assert not program.unlimited
+    assert not parse_c(BRANCHES).unlimited

@@ -20,10 +20,10 @@ from tests.support.effort import covering
 NumpyArray = np.ndarray[Any, Any]
 
 BLOCKS = (
-    TileBlock(ps.f32, 16, 3, 2, "far"),
+    TileBlock(ps.f32, 16, 3, 2, "far", has_lower=True),
     TileBlock(ps.f32, 16, 1, 1),
     TileBlock(ps.f64, 8, 2, 3, "packed"),
-    StreamBlock(ps.f32, 16, 2, 2, 4, 3),
+    StreamBlock(ps.f32, 16, 2, 2, 4, 3, copies_a=True),
     DotBlock(ps.f32, 16, 2, 3),
     DotBlock(ps.f64, 4, 1, 1),
     TransposeBlock(ps.f64, 8),
@@ -46,15 +46,20 @@ def test_blocks_of_columns_are_exact(
     block: TileBlock | StreamBlock, first: int, missing: int
 ) -> None:
     run = compile(block.schedule(), cache=NO_CACHE)
-    is_tile = isinstance(block, TileBlock)
     for tiles, panels, terms in ((1, 1, 1), (2, 3, 7)):
-        m, n = block.rows * (tiles if is_tile else 1), block.columns * panels - missing
-        k = terms if isinstance(block, TileBlock) else terms * block.group
+        m, n, k, counts = block.rows, block.columns * panels - missing, terms, {}
+        if isinstance(block, StreamBlock):
+            k *= block.group
+        elif block.has_lower:
+            counts = {"tiles": tiles, "lower": 3}
+            m = block.rows * tiles + (block.rows - 1) * 3
+        else:
+            m *= tiles
         whole = numbers((k, m + 2), block.dtype, 1)
         a = whole.T[:m]  # rows of any stride
         b, out = numbers((k, n + 3), block.dtype, 2)[:, :n], numbers((m, n), block.dtype, 3)
         expected = a @ b + (0 if first else out)
-        run(a, b, out, first=first, panels=panels, missing=missing)
+        run(a, b, out, first=first, panels=panels, missing=missing, **counts)
         np.testing.assert_array_equal(out, expected)
 
 

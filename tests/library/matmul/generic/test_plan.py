@@ -58,6 +58,7 @@ def _step(step: Step, memories: Sequence[np.ndarray]) -> None:  # type: ignore[t
         copy[:] = matrix(views[0], (columns, terms), (row, 1)).T
         return
     m = block.rows * given_parameters.get("tiles", 1)
+    m += (block.rows - 1) * given_parameters.get("lower", 0)
     n = block.columns * given_parameters["panels"] - given_parameters.get("missing", 0)
     if isinstance(block, StreamBlock):
         terms = block.group * given_parameters["groups"]
