@@ -39,14 +39,14 @@ def told(found: list[Found]) -> str:
     )
 
 
-@settings(max_examples=cases(25), suppress_health_check=CHECKS)
+@settings(max_examples=cases(15), suppress_health_check=CHECKS)
 @given(st.data())
 def test_the_verdict_on_order_is_that_of_enumeration(data: st.DataObject) -> None:
     found = explore_in(Mode.ORDER, drawn(data), JUDGES, attempts=5).found
     assert not found, told(found)
 
 
-@settings(max_examples=cases(15), suppress_health_check=CHECKS)
+@settings(max_examples=cases(10), suppress_health_check=CHECKS)
 @given(st.data())
 def test_what_is_accepted_computes_the_right_results(data: st.DataObject) -> None:
     found = explore_in(Mode.RUN, drawn(data), JUDGES, attempts=4).found

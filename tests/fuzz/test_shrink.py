@@ -14,6 +14,7 @@ from polysched.schedule.primitives.reverse import Reverse
 from polysched.schedule.primitives.split import Split
 from polysched.schedule.schedule import Schedule
 from tests.fuzz.judging import JUDGES, PREFIX, accepts_all, case
+from tests.support.effort import cases
 
 WRONG = replace(JUDGES, checker=accepts_all)
 
@@ -81,7 +82,7 @@ def test_attempts_are_limited() -> None:
 
 def test_most_candidates_are_kernels() -> None:
     fit = total = 0
-    for seed in range(6):
+    for seed in range(cases(3)):
         for candidate in candidates(case(random_sketch(random.Random(seed).randint))):
             total += 1
             try:

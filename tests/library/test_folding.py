@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from polysched.errors import ScheduleError
@@ -63,7 +65,11 @@ def rows_folded_together(rows: int, columns: int, block: int, vectors: int) -> S
     return folded_together(schedule, "S", "column", 4, vectors, "inner", block)
 
 
-@covering(2, of=[(1, 2), (3, 4), (9, 4), (8, 4), (3, 1)], columns=[1, 4, 50], vectors=[1, 3])
+@covering(
+    1,
+    columns=[1, 4, 50],
+    **{"of, vectors": product([(1, 2), (3, 4), (9, 4), (8, 4), (3, 1)], [1, 3])},
+)
 def test_rows_folded_together(of: tuple[int, int], columns: int, vectors: int) -> None:
     rows, block = of
     schedule = rows_folded_together(rows, columns, block, vectors)

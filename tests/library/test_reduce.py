@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -73,7 +75,7 @@ def test_sums_of_any_length(axis: Axis, terms: int) -> None:
     assert_right(Combine.SUM, 3, terms, axis, f32)
 
 
-@covering(2, dtype=[f32, f64, i32], combine=Combine, axis=Axis)
+@covering(1, dtype=[f32, f64, i32], combine=Combine, axis=Axis)
 def test_operations_and_types(axis: Axis, combine: Combine, dtype: DType) -> None:
     assert_right(combine, 5, 199, axis, dtype)
 
@@ -106,7 +108,7 @@ def test_without_terms(axis: Axis, combine: Combine, neutral: float) -> None:
     np.testing.assert_array_equal(run(combine, x, x, axis, f32), [neutral, neutral])
 
 
-@covering(2, place=[0, 17, 299], combine=Combine, axis=Axis)
+@covering(1, place=[0, 17, 299], **{"combine, axis": product(Combine, Axis)})
 def test_nan_and_infinity(axis: Axis, combine: Combine, place: int) -> None:
     x = np.ones((3, 300), np.float32)
     x[:, place] = [np.nan, np.inf, -np.inf]

@@ -281,7 +281,7 @@ def nests(draw: st.DrawFn) -> LoopNode:
     return block([loop("x", 0, 4, middle)])
 
 
-@settings(deadline=None, max_examples=cases(50))
+@settings(deadline=None, max_examples=cases(25))
 @given(nests())
 def test_random_nests_keep_their_instances_and_order(body: LoopNode) -> None:
     made = cut(body, (0, 1, 5))

@@ -27,7 +27,7 @@ def _takes_not_long(schedule: Schedule) -> bool:
 
 
 @settings(
-    max_examples=cases(20),
+    max_examples=cases(12),
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 @given(

@@ -21,14 +21,14 @@ from tests.simplify.comparison import same_values
 from tests.support.effort import cases
 
 
-@pytest.mark.parametrize("seed", range(cases(12)))
+@pytest.mark.parametrize("seed", range(cases(6)))
 def test_random_chains(seed: int) -> None:
     same_values(random_chain(seed))
 
 
 def test_most_chains_change() -> None:
-    chains = [random_chain(seed) for seed in range(10)]
-    assert sum(bool(with_simplification(Schedule(one))[1]) for one in chains) >= 8
+    chains = [random_chain(seed) for seed in range(5)]
+    assert sum(bool(with_simplification(Schedule(one))[1]) for one in chains) >= 4
 
 
 def _build() -> tuple[KernelBuilder, object]:

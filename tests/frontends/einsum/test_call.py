@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polysched as ps
-from tests.support.effort import covering
+from tests.support.effort import cases, covering, sampled
 
 CASES = [
     ("ij,jk->ik", (5, 6), (6, 7)),
@@ -129,7 +129,7 @@ def test_the_result_goes_into_a_tensor() -> None:
         ps.einsum("ij,jk", a, b, out=torch.zeros(3, 5, requires_grad=True))
 
 
-@covering(1, dtype=[ml_dtypes.bfloat16, np.float16], case=CASES[::3])
+@covering(1, dtype=[ml_dtypes.bfloat16, np.float16], case=sampled(CASES, 6))
 def test_half_types_are_rounded_once(case: Any, dtype: Any) -> None:
     text, *shapes = case
     halves = [array.astype(dtype) for array in operands(tuple(shapes))]
@@ -160,7 +160,7 @@ def test_nothing_is_computed_for_a_transposition() -> None:
     assert np.shares_memory(ps.einsum("ij->ji", a), a)
 
 
-@settings(max_examples=40)
+@settings(max_examples=cases(20))
 @given(st.data())
 def test_random_contractions(data: st.DataObject) -> None:
     sizes = dict(zip("abcde", (1, 2, 3, 4, 5), strict=True))

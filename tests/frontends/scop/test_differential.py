@@ -22,6 +22,7 @@ from tests.frontends.scop.calling import (
     needs_gcc,
     random_arguments,
 )
+from tests.support.effort import sampled
 
 FEATURES = Path(__file__).parent / "programs" / "features.c"
 FUNCTIONS = re.findall(r"^(?:void|double) (\w+)\(", FEATURES.read_text(), re.MULTILINE)
@@ -60,7 +61,7 @@ def test_object_gives_the_bits_of_gcc(name: str, by_gcc: ctypes.CDLL, tmp_path: 
         assert_same_bits(mine, called(by_gcc, function, result, given))
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", sampled(FUNCTIONS, 2))
 def test_reference_gives_the_bits_of_gcc(name: str, by_gcc: ctypes.CDLL) -> None:
     program = read(name)
     function = program.c_function()

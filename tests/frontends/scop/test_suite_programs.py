@@ -1,6 +1,6 @@
 """Whole programs, rewritten with automatic schedules, print what gcc's programs print.
 
-Ten of the thirty programs are tried by default, all with more effort.
+Five of the thirty programs are tried by default, all with more effort.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.frontends.scop.suite_programs import KERNELS, program_text
 from tests.support.effort import sampled
 
 FLAGS = ("-w", "-O1", "-ffp-contract=off")
-GROUPS = 3
+GROUPS = 6
 
 
 def test_there_are_thirty() -> None:

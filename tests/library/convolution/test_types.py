@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -35,9 +36,13 @@ def bytes_of(shape: tuple[int, ...], dtype: str) -> NumpyArray:
     return values.astype(dtype)
 
 
-@covering(1, dtype=[bf16, f16], **{"shape, filter, options": SHAPES})
+@covering(1, dtype=[bf16, f16], is_prepared=[True, False], **{"shape, filter, options": SHAPES})
 def test_half_types(
-    dtype: DType, shape: tuple[int, ...], filter: tuple[int, ...], options: dict[str, Any]
+    dtype: DType,
+    is_prepared: bool,
+    shape: tuple[int, ...],
+    filter: tuple[int, ...],
+    options: dict[str, Any],
 ) -> None:
     """Small integers, whose sums are exact: only the result is rounded, once."""
     generator = np.random.default_rng(len(shape))
@@ -47,18 +52,24 @@ def test_half_types(
     )
     call = ps.conv1d if len(shape) == 3 else ps.conv2d
     right = exact(x, weight, bias.astype("f8"), **options, activation="relu")
-    prepared = ps.prepare(weight, groups=options.get("groups", 1))
-    specialize = is_specialized(x)
-    for given in (weight, prepared):
-        found = call(x, given, bias, specialize=specialize, **options, activation="relu")
-        assert found.dtype == dtype.numpy()
-        np.testing.assert_array_equal(found, right.astype("f4").astype(dtype.numpy()))
+    given = ps.prepare(weight, groups=options.get("groups", 1)) if is_prepared else weight
+    found = call(x, given, bias, specialize=is_specialized(x), **options, activation="relu")
+    assert found.dtype == dtype.numpy()
+    np.testing.assert_array_equal(found, right.astype("f4").astype(dtype.numpy()))
 
 
-@covering(1, is_scaled=[True, False], dtype=["i1", "u1"], **{"shape, filter, options": SHAPES})
+@covering(
+    1,
+    dtype=["i1", "u1"],
+    **{
+        "is_scaled, is_prepared": product([True, False], repeat=2),
+        "shape, filter, options": SHAPES,
+    },
+)
 def test_bytes(
     dtype: str,
     is_scaled: bool,
+    is_prepared: bool,
     shape: tuple[int, ...],
     filter: tuple[int, ...],
     options: dict[str, Any],
@@ -69,18 +80,16 @@ def test_bytes(
     right = exact(x, weight, bias, **options)
     sums = exact(x, weight, **options)
     scale = np.linspace(0.001, 0.01, filter[-1], dtype="f4")
-    prepared = ps.prepare(weight, groups=options.get("groups", 1))
-    specialize = is_specialized(x)
-    for given in (weight, prepared):
-        if not is_scaled:
-            found = call(x, given, bias, specialize=specialize, **options)
-            assert found.dtype == np.int32
-            np.testing.assert_array_equal(found, right)
-            continue
-        found = call(x, given, bias.astype("f4"), scale=scale, **options, activation="relu")
-        assert found.dtype == np.float32
-        expected = np.maximum(sums * scale + bias, 0)
-        np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-3)
+    given = ps.prepare(weight, groups=options.get("groups", 1)) if is_prepared else weight
+    if not is_scaled:
+        found = call(x, given, bias, specialize=is_specialized(x), **options)
+        assert found.dtype == np.int32
+        np.testing.assert_array_equal(found, right)
+        return
+    found = call(x, given, bias.astype("f4"), scale=scale, **options, activation="relu")
+    assert found.dtype == np.float32
+    expected = np.maximum(sums * scale + bias, 0)
+    np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-3)
 
 
 def test_a_scale_alone() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,13 @@ from polysched.library.convolution.call import convolution_code
 from polysched.library.convolution.winograd_plan import tile_groups
 from polysched.runtime.array_layout import layout_of
 from tests.library.convolution.test_call import NumpyArray, exact, numbers
-from tests.support.effort import covering
+from tests.support.effort import covering, sampled
 
 CLOSE = 4e-5
+EPILOGUES = ("", "bias relu", "bias residual silu")
+CHANNELS = ((1, 3), (3, 16), (16, 20), (20, 1))
+KERNELS = sampled([*product(EPILOGUES, CHANNELS)], 3)
+"""Each has code of its own; the sample has all epilogues and all channels."""
 
 
 def winograd(x: NumpyArray, weight: NumpyArray, bias: Any = None, **options: Any) -> NumpyArray:
@@ -30,11 +35,10 @@ def winograd(x: NumpyArray, weight: NumpyArray, bias: Any = None, **options: Any
     height=range(1, 10),
     width=range(1, 10),
     padding=(0, 1, 2, ((2, 0), (0, 3))),
-    channels=((1, 3), (3, 16), (16, 20), (20, 1)),
-    epilogue=("", "bias relu", "bias residual silu"),
+    **{"epilogue, channels": KERNELS},
 )
 def test_images_of_any_size(
-    height: int, width: int, padding: Any, channels: tuple[int, int], epilogue: str
+    height: int, width: int, padding: Any, epilogue: str, channels: tuple[int, int]
 ) -> None:
     sides = padding if isinstance(padding, tuple) else ((padding, padding),) * 2
     if height + sum(sides[0]) < 3 or width + sum(sides[1]) < 3:

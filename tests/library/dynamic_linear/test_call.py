@@ -90,9 +90,9 @@ def test_stacks_and_views(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("rows", [1, 40])
 def test_threads_share_the_columns(rows: int) -> None:
-    weights, matrix = layer(2000, 4096, 128)
+    weights, matrix = layer(1000, 2048, 128)
     prepared = ps.prepare(weights, activations="int8")
-    x = np.random.default_rng(1).standard_normal((rows, 4096)).astype(np.float32)
+    x = np.random.default_rng(1).standard_normal((rows, 2048)).astype(np.float32)
     y = ps.matmul(x, prepared, threads=2)
     assert_product(y, x, matrix)
     np.testing.assert_array_equal(y, ps.matmul(x, prepared, threads=1))

@@ -79,7 +79,7 @@ def against_literal(name: str, dtype: DType, literal: float, length: int) -> Ker
 
 @floats
 @named
-@covering(2, literal=[0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan], lanes=[None, 16])
+@covering(1, literal=[0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan], lanes=[None, 16])
 def test_literals_bit_for_bit(name: str, dtype: DType, literal: float, lanes: int | None) -> None:
     numbers = np.append(ordered(dtype), np.nan).astype(dtype.numpy())
     number = float(literal)

@@ -16,7 +16,7 @@ from polysched.machine.load import load_machine
 from polysched.runtime.jit import Entry, compile_module
 from polysched.runtime.pipeline import CompileOptions
 from tests.support.differential import NO_CACHE
-from tests.support.effort import EFFORT
+from tests.support.effort import sampled
 from tests.support.runnable import runnable
 
 NARROW = [Conversion(bits, 8, 64, signed) for bits in range(1, 8) for signed in (False, True)]
@@ -87,7 +87,7 @@ def check(conversion: Conversion, machine: Machine) -> set[str]:
 
 @pytest.mark.parametrize(
     "conversion",
-    [*NARROW, *[*MIDDLE, *WIDE, *SHORT][:: 1 if EFFORT > 1 else 2], *LONG],
+    [*NARROW, *sampled([*MIDDLE, *WIDE, *SHORT], 2), *LONG],
     ids=lambda c: f"{'i' if c.is_signed else 'u'}{c.bits}in{c.container}x{c.lanes}",
 )
 def test_every_strategy_of_this_machine_is_the_plain_form(conversion: Conversion) -> None:

@@ -79,12 +79,12 @@ def test_flat_index_is_row_major() -> None:
 
 
 @pytest.mark.parametrize("dtype", [i32, i64, u64, f32], ids=str)
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_random_expressions_compute_what_exact_evaluation_does(
     dtype: DType, tmp_path: Path, data: st.DataObject
 ) -> None:
-    drawn: list[Expression] = data.draw(st.lists(expressions(dtype), min_size=10, max_size=10))
+    drawn: list[Expression] = data.draw(st.lists(expressions(dtype), min_size=20, max_size=20))
     count = 16
     outputs = [array(f"out{x}", (count,), Role.OUTPUT, dtype) for x in range(len(drawn))]
     inputs = [array(name, (count,), Role.INPUT, dtype) for name in "xy"]

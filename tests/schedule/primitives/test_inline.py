@@ -179,7 +179,7 @@ TYPES = [
 
 @WAYS
 @pytest.mark.parametrize(("wide", "narrow"), TYPES)
-@settings(max_examples=cases(3), deadline=None)
+@settings(max_examples=cases(2), deadline=None)
 @given(shift=st.integers(0, 3), factor=st.integers(1, 7), twice=st.booleans())
 def test_a_value_is_converted_as_its_array_stores_it(
     by: str, wide: str, narrow: str, shift: int, factor: int, twice: bool
@@ -296,7 +296,7 @@ def test_a_simplified_definition_that_reads_the_sum_ends_the_reduction() -> None
     assert schedule.program.statements["C"].reduction is None
 
 
-@pytest.mark.parametrize("seed", range(cases(8)))
+@pytest.mark.parametrize("seed", range(cases(4)))
 def test_inlined_chains(seed: int) -> None:
     """Every temporary of a random chain that can be inlined is, and the results stay the same."""
     schedule = Schedule(replace(random_chain(seed), fp_contract=False))

@@ -94,7 +94,7 @@ def test_sums_of_a_literal_number_of_bytes(taps: int, start: int, bits: int) -> 
     declared = ps.Schedule(_box(taps, start))
     privatized = declared.privatize("total", at="j")
     schedules = [privatized]
-    if taps != 16:  # as 17, which is one sum that is too large
+    if taps != 16 and start >= 0:  # as 17, which is one sum that is too large
         schedules.append(ps.optimize(declared, "znver4", sizes={"n": 400}))
     for schedule in schedules:
         loops = narrow_integers(lower(schedule))

@@ -16,6 +16,7 @@ from polysched.schedule.schedule import Schedule
 from polysched.vector.ir import Assign, Keep, VectorProgram, walk
 from polysched.vector.pass_list import run_passes
 from tests.support.differential import assert_agrees
+from tests.support.effort import cases
 
 MACHINE = PRESETS["sapphirerapids"]
 
@@ -132,7 +133,7 @@ def recurrences(draw: st.DrawFn) -> ps.Kernel:
     return build.kernel()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=cases(30))
 @given(recurrences(), st.integers(0, 2**32))
 def test_random_recurrences_with_extreme_values(kernel: ps.Kernel, seed: int) -> None:
     generator = np.random.default_rng(seed)

@@ -63,7 +63,7 @@ def test_a_bf16_operand_by_computed_weights() -> None:
     np.testing.assert_array_equal(ps.matmul(wide, narrow.T), wide @ codes.T.astype("f4"))
 
 
-@pytest.mark.parametrize("shape", sampled(SHAPES, 2))
+@pytest.mark.parametrize("shape", sampled(SHAPES, 4))
 def test_scaled_products_of_integers(shape: tuple[int, int, int]) -> None:
     m, n, k = shape
     a, b = numbers(m, k), numbers(k, n)

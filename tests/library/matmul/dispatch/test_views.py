@@ -100,7 +100,7 @@ def test_views_everywhere(sizes: tuple[int, int, int], number: int) -> None:
             assert_written(make_a(m, k), make_b(k, n), RESULTS[number](m, n), threads=1)
 
 
-@settings(deadline=None, max_examples=cases(12))
+@settings(deadline=None, max_examples=cases(6))
 @given(
     sizes=st.tuples(*[st.integers(1, 36)] * 3),
     makers=st.tuples(*[st.sampled_from(OPERANDS)] * 2, st.sampled_from(RESULTS)),
