@@ -92,7 +92,7 @@ def test_a_reshaped_array_is_a_view() -> None:
         ("np.tile(x, x[0])", "with a literal count"),
         ("np.round(x, 2)", "rounding to a number of decimals is not supported"),
         ("np.stack(x)", "expected np.stack"),
-        ("np.diag(x) + 0", "expected a square matrix"),
+        ("np.diagonal(x) + 0", "expected a square matrix"),
     ],
 )
 def test_refusals(expression: str, reason: str) -> None:
