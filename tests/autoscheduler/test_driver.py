@@ -188,7 +188,9 @@ def test_a_short_program_is_not_searched() -> None:
     assert "only vectors in innermost loops and partial sums were tried" in str(
         report_of(short.schedule, AVX512, sizes, short)
     )
-    sums = optimize_schedule(ps.Schedule(kernels.scalars()), AVX512, sizes={"n": 999}, worth_cycles=1e5)
+    sums = optimize_schedule(
+        ps.Schedule(kernels.scalars()), AVX512, sizes={"n": 999}, worth_cycles=1e5
+    )
     assert "rfactor" in sums.schedule.trace()
     long = optimize_schedule(start, AVX512, sizes=sizes, worth_cycles=1.0)
     assert "were tried" not in str(report_of(long.schedule, AVX512, sizes, long))
