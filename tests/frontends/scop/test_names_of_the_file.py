@@ -142,8 +142,8 @@ for (int i = 0; i < n; i++) x[i] = (T)x[i] * 0.1;
 @pytest.mark.parametrize(
     "body",
     [
-        "double *row = x + 1; if (x[i] < 0) row[i & 6] = 0;",
-        "double *row = x + 1; if (x[i]) row[i ^ 1] = 0;",
+        "double A[9][9], *row = A[1]; if (x[i] < 0) row[i & 6] = 0;",
+        "double A[9][9], *row = A[1]; if (x[i]) row[i ^ 1] = 0;",
         "for (int j = 0; j < (i | 1); j++) x[i] = 2;",
     ],
 )

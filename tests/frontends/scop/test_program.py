@@ -265,7 +265,8 @@ def test_the_output_of_a_preprocessor_points_into_the_original(
     monkeypatch.chdir(tmp_path)
     Path("size.h").write_text("#define COUNT n\n")
     Path("original.c").write_text(
-        '#include <math.h>\n#include "size.h"\n\nvoid f(int n, double x[n])\n{ double *p = x + 1;\n'
+        '#include <math.h>\n#include "size.h"\n\nvoid f(int n, double x[n])\n'
+        "{ double A[9][9], *p = A[1];\n"
         "    for (int i = 0; i < COUNT; i++)\n        x[i] = x[i] > 0 ? p[i*i] :   sqrt(2.0);\n}\n"
     )
     subprocess.run(["gcc", "-E", "original.c", "-o", "output.i"], check=True)

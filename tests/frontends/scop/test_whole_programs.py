@@ -37,7 +37,7 @@ pytestmark = needs_gcc
             ("suite", 8),
             ("functions", 14),
             ("walks", 13),
-            ("histograms", 6),
+            ("histograms", 7),
             ("rows", 9),
         ]
     },
