@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from polysched.loops.ir.nodes import LoopProgram
+from polysched.loops.trim_no_ops import trim_no_ops
 from polysched.machine.description import Machine
 from polysched.vector.ir import VectorProgram
 from polysched.vector.passes.carry import carry_values
@@ -76,6 +77,11 @@ PASSES = (
         "promote",
         "keep accumulators and small buffers in registers",
         lambda program, machine: promote_registers(program, machine.vector_registers),
+    ),
+    Pass(
+        "trim-no-ops",
+        "trim loops to the iterations that change something, where data decides that",
+        lambda program, machine: trim_no_ops(program),
     ),
     Pass(
         "carry",
