@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from polysched.ir.core.kernel import Role
+from polysched.ir.core.kernel import Access, Role
 from polysched.ir.core.tree import LoopKind
 from polysched.ir.expr.dtypes import boolean, i64
 from polysched.ir.expr.expressions import (
@@ -52,7 +52,7 @@ _REDUCTIONS = (Operator.ADD, Operator.MULTIPLY, Operator.MINIMUM, Operator.MAXIM
 
 
 @dataclass(frozen=True)
-class _Bound:
+class Bound:
     """The condition ``value <= form + c``, or ``form + c < value`` if it is an upper bound.
 
     Attributes:
@@ -65,14 +65,14 @@ class _Bound:
     is_upper: bool
 
 
-_Conditions: TypeAlias = Mapping[_Bound, int] | None
+_Conditions: TypeAlias = Mapping[Bound, int] | None
 """Conditions without which a node does nothing, each with its constant; None: it does nothing."""
 
 
 def trim_no_ops(program: LoopProgram) -> LoopProgram:
     """Trim the loops of a program to the iterations that change something."""
     assignments = [node for node in nodes.walk(program.body) if isinstance(node, Assign)]
-    if not any(_conditions(node) for node in assignments):
+    if not any(data_bounds(node.target, node.value) for node in assignments):
         return program
     uses = Counter(name for node in assignments for name in _accesses(node))
     scalars = {
@@ -113,7 +113,7 @@ class _Trimmer:
         """Trim one loop; also return the values that are its new bounds."""
         body = list(nodes.walk(node.body))
         changed = {one.target.array for one in body if isinstance(one, Assign)}
-        used: dict[_Bound, int] = {}
+        used: dict[Bound, int] = {}
         lower, upper = node.lower, node.upper
         for bound, constant in (self._acting(node.body, self._own(node)) or {}).items():
             rest, factor = bound.form.without(node.variable)
@@ -165,8 +165,8 @@ class _Trimmer:
     def _acting(self, node: LoopNode, own: frozenset[str]) -> _Conditions:
         """The conditions without which a node changes nothing but the arrays ``own``."""
         match node:
-            case Assign(target=target):
-                return None if target.array in own else _conditions(node)
+            case Assign(target=target, value=value):
+                return None if target.array in own else data_bounds(target, value)
             case If(condition=condition, then=then, otherwise=None):
                 inner = self._acting(then, own)
                 return None if inner is None else {**inner, **_bounds_of(condition)}
@@ -216,7 +216,7 @@ def _either(first: _Conditions, second: _Conditions) -> _Conditions:
 
 def _around(loop: For, conditions: _Conditions) -> _Conditions:
     """The conditions without which no iteration of a loop does anything."""
-    found: dict[_Bound, int] = {}
+    found: dict[Bound, int] = {}
     for bound, constant in (conditions or {}).items():
         rest, factor = bound.form.without(loop.variable)
         if any(isinstance(one, Index) and one.name == loop.variable for one in walk(bound.value)):
@@ -242,7 +242,7 @@ def _end(loop: For, *, is_last: bool) -> LinearForm | int | None:
     return form.plus(-int(is_last)) if form.is_affine else None
 
 
-def _solved(bound: _Bound, rest: LinearForm, factor: int) -> Expression:
+def _solved(bound: Bound, rest: LinearForm, factor: int) -> Expression:
     """The end of a loop's range to which ``bound`` limits its variable.
 
     Args:
@@ -260,7 +260,7 @@ def _solved(bound: _Bound, rest: LinearForm, factor: int) -> Expression:
     return (-difference) // -factor + 1
 
 
-def _without(node: LoopNode, used: Mapping[_Bound, int]) -> LoopNode:
+def _without(node: LoopNode, used: Mapping[Bound, int]) -> LoopNode:
     """Drop the conditions that hold in all iterations of a trimmed loop."""
 
     def rule(part: Expression) -> Expression | None:
@@ -293,21 +293,17 @@ def _without(node: LoopNode, used: Mapping[_Bound, int]) -> LoopNode:
 # -- conditions of one statement -----------------------------------------------------------------
 
 
-def _conditions(node: Assign) -> dict[_Bound, int]:
+def data_bounds(target: Access, value: Expression) -> dict[Bound, int]:
     """The conditions without which an assignment keeps its target as it is."""
-    before = Load(node.target.array, node.target.subscripts, node.value.dtype)
 
-    def is_before(value: Expression) -> bool:
-        return (
-            isinstance(value, Load)
-            and value.array == before.array
-            and value.subscripts == before.subscripts
-        )
+    def is_before(part: Expression) -> bool:
+        is_read = isinstance(part, Load) and part.array == target.array
+        return is_read and part.subscripts == target.subscripts
 
-    return _changing(node.value, is_before)
+    return _changing(value, is_before)
 
 
-def _changing(value: Expression, is_kept: Callable[[Expression], bool]) -> dict[_Bound, int]:
+def _changing(value: Expression, is_kept: Callable[[Expression], bool]) -> dict[Bound, int]:
     """The conditions without which a value is one that ``is_kept`` accepts."""
     match value:
         case Operation(operator=Operator.SELECT, operands=(holds, then, otherwise)) if is_kept(
@@ -327,7 +323,7 @@ def _is_same(value: Expression, constant: Constant) -> bool:
     return isinstance(value, Constant) and repr(value.value) == repr(constant.value)
 
 
-def _bounds_of(condition: Expression) -> dict[_Bound, int]:
+def _bounds_of(condition: Expression) -> dict[Bound, int]:
     """The bounds that must hold for a condition to hold."""
     match condition:
         case Operation(operator=Operator.AND, operands=operands):
@@ -340,7 +336,7 @@ def _bounds_of(condition: Expression) -> dict[_Bound, int]:
     return {} if compared is None else dict([compared])
 
 
-def _comparison(condition: Expression) -> tuple[_Bound, int] | None:
+def _comparison(condition: Expression) -> tuple[Bound, int] | None:
     """The bound that a comparison of signed integers states, with its constant."""
     is_strict = isinstance(condition, Operation) and condition.operator is Operator.LESS
     if not isinstance(condition, Operation) or not (
@@ -354,7 +350,7 @@ def _comparison(condition: Expression) -> tuple[_Bound, int] | None:
     is_number = value.dtype.is_integer and value.dtype.is_signed
     if not form.is_affine or not loads(value) or not is_number:
         return None
-    bound = _Bound(_ordered(form.plus(-form.constant)), value, is_upper)
+    bound = Bound(_ordered(form.plus(-form.constant)), value, is_upper)
     return bound, form.constant - (is_strict != is_upper)
 
 
