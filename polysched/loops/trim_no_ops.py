@@ -2,8 +2,11 @@
 
 ::
 
-    for k in 0..m:                                             for k in max(0, ptr[i])..min(m, ptr[i + 1]):
-      s = s + select(ptr[i] <= k and k < ptr[i + 1], e, -0.0)    s = s + e
+    for k in 0..m:
+      s = s + select(ptr[i] <= k and k < ptr[i + 1], e, -0.0)
+
+    for k in max(0, ptr[i])..min(m, ptr[i + 1]):
+      s = s + e
 
 A loop whose bounds are data is declared over all iterations that may run, and its statements keep
 their targets where a condition on data does not hold. So every order is judged for the larger set
@@ -124,7 +127,9 @@ class _Trimmer:
                 continue
             used[bound] = constant
             end = _solved(bound, rest.plus(constant), factor)
-            lower, upper = (maximum(lower, end), upper) if is_lower else (lower, minimum(upper, end))
+            lower, upper = (
+                (maximum(lower, end), upper) if is_lower else (lower, minimum(upper, end))
+            )
         if not used:
             return node, frozenset()
         inside = _without(node.body, used)
@@ -146,9 +151,7 @@ class _Trimmer:
         """The arrays whose elements each iteration of a loop writes before it reads them."""
         body = list(nodes.walk(loop.body))
         own = {one.array for one in body if isinstance(one, Allocate)}
-        uses = Counter(
-            name for one in body if isinstance(one, Assign) for name in _accesses(one)
-        )
+        uses = Counter(name for one in body if isinstance(one, Assign) for name in _accesses(one))
         seen: set[str] = set()
         for one in _straight(loop.body):
             if isinstance(one, Assign):
@@ -328,9 +331,7 @@ def _bounds_of(condition: Expression) -> dict[Bound, int]:
     match condition:
         case Operation(operator=Operator.AND, operands=operands):
             return {**_bounds_of(operands[0]), **_bounds_of(operands[1])}
-        case Operation(
-            operator=Operator.SELECT, operands=(first, second, Constant(value=False))
-        ):
+        case Operation(operator=Operator.SELECT, operands=(first, second, Constant(value=False))):
             return {**_bounds_of(first), **_bounds_of(second)}
     compared = _comparison(condition)
     return {} if compared is None else dict([compared])
