@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from polysched.errors import LoweringError
 from polysched.ir.core.kernel import Access, Role
 from polysched.ir.core.tree import LoopKind
 from polysched.ir.expr.dtypes import boolean, i64
@@ -54,6 +55,10 @@ from polysched.loops.ir.nodes import (
 _REDUCTIONS = (Operator.ADD, Operator.MULTIPLY, Operator.MINIMUM, Operator.MAXIMUM)
 
 
+UNTRIMMED = FAR // 2**10
+"""Iterations of a loop that does not come to an end, even if it is one over tiles."""
+
+
 @dataclass(frozen=True)
 class Bound:
     """The condition ``value <= form + c``, or ``form + c < value`` if it is an upper bound.
@@ -73,18 +78,32 @@ _Conditions: TypeAlias = Mapping[Bound, int] | None
 
 
 def trim_no_ops(program: LoopProgram) -> LoopProgram:
-    """Trim the loops of a program to the iterations that change something."""
+    """Trim the loops of a program to the iterations that change something.
+
+    Raises:
+        LoweringError: a loop that only data bounds is not trimmed.
+    """
     assignments = [node for node in nodes.walk(program.body) if isinstance(node, Assign)]
-    if not any(data_bounds(node.target, node.value) for node in assignments):
-        return program
-    uses = Counter(name for node in assignments for name in _accesses(node))
-    scalars = {
-        name
-        for name, array in program.arrays.items()
-        if not array.shape and (array.role is Role.TEMPORARY or name in program.registers)
-    }
-    trimmer = _Trimmer(uses, scalars)
-    return replace(program, body=trimmer.node(program.body, frozenset()))
+    if any(data_bounds(node.target, node.value) for node in assignments):
+        uses = Counter(name for node in assignments for name in _accesses(node))
+        scalars = {
+            name
+            for name, array in program.arrays.items()
+            if array.role is Role.TEMPORARY and not array.shape
+        }
+        body = _Trimmer(uses, scalars).node(program.body, frozenset())
+        program = replace(program, body=body)
+    for node in nodes.walk(program.body):
+        if isinstance(node, For) and any(map(_is_far, (node.lower, node.upper))):
+            raise LoweringError(
+                f"loop '{node.loop}' is not trimmed to the iterations that data bounds: its "
+                "statements do not share a condition whose data stays the same in the loop"
+            )
+    return program
+
+
+def _is_far(end: Expression) -> bool:
+    return isinstance(end, Constant) and abs(end.value) >= UNTRIMMED
 
 
 @dataclass(frozen=True)
@@ -348,8 +367,7 @@ def _comparison(condition: Expression) -> tuple[Bound, int] | None:
     is_upper = not loads(left)
     index, value = (left, right) if is_upper else (right, left)
     form = linear_form(_plain(index), {})
-    is_number = value.dtype.is_integer and value.dtype.is_signed
-    if not form.is_affine or not loads(value) or not is_number:
+    if not form.is_affine or not loads(value) or value.dtype is None or not value.dtype.is_signed:
         return None
     bound = Bound(_ordered(form.plus(-form.constant)), value, is_upper)
     return bound, form.constant - (is_strict != is_upper)

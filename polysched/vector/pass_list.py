@@ -54,9 +54,11 @@ class Pass:
 
 # Narrowing does not depend on the loops, so it comes first, before unrolling copies statements.
 # Instruction selection needs the loops of a nest, so it precedes unrolling. Register promotion
-# needs literal subscripts, so it follows unrolling. Masks of registers depend on all accesses to a
-# register, so `unmask` follows all passes that write some. Configurations of tiles are nodes around
-# other statements, which only the emitter needs, so `tiles` is the last pass.
+# needs literal subscripts, so it follows unrolling. The registers that it loads and stores around a
+# loop would hide that each iteration writes them first, so trimming precedes it. Masks of registers
+# depend on all accesses to a register, so `unmask` follows all passes that write some.
+# Configurations of tiles are nodes around other statements, which only the emitter needs, so
+# `tiles` is the last pass.
 PASSES = (
     Pass(
         "narrow",
@@ -74,14 +76,14 @@ PASSES = (
         lambda program, machine: unroll_loops(program),
     ),
     Pass(
-        "promote",
-        "keep accumulators and small buffers in registers",
-        lambda program, machine: promote_registers(program, machine.vector_registers),
-    ),
-    Pass(
         "trim-no-ops",
         "trim loops to the iterations that change something, where data decides that",
         lambda program, machine: trim_no_ops(program),
+    ),
+    Pass(
+        "promote",
+        "keep accumulators and small buffers in registers",
+        lambda program, machine: promote_registers(program, machine.vector_registers),
     ),
     Pass(
         "carry",

@@ -17,7 +17,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from functools import reduce
-from operator import and_, or_
+from operator import or_
 
 from polysched.errors import FrontendError
 from polysched.frontends.python.expressions.translate import Reader
@@ -25,11 +25,12 @@ from polysched.frontends.python.scope.bindings import ComputedLearnedError
 from polysched.frontends.python.source.changed_nodes import NodeT, with_fields
 from polysched.frontends.python.source.stored_names import assigned
 from polysched.frontends.python.statements.assignments import Assigner
+from polysched.frontends.python.statements.computed_subscripts import line_outside
 from polysched.frontends.python.statements.ranges import is_range
 from polysched.frontends.python.values.value import Value
 from polysched.ir.expr.dtypes import i64
 from polysched.ir.expr.expressions import Constant, Expression
-from polysched.ir.expr.functions import cast, maximum, select
+from polysched.ir.expr.functions import cast, minimum
 from polysched.ir.expr.linear import FAR
 from polysched.ir.expr.traversal import loads
 
@@ -76,24 +77,40 @@ def _guarded(assigner: Assigner, node: ast.For, start: ast.expr, end: ast.expr) 
             most = _at(most, ast.Call(_at(most, ast.Name("min", ast.Load())), extents, []))
     outside: list[Expression] = []
     conditions: list[ast.expr] = []
-    first, last = (cast(reader.value(one).expression, i64) for one in (start, end))
+    first, last = (_number(reader, one) for one in (start, end))
     if _is_data(reader, start):
-        conditions.append(_at(start, ast.Compare(start, [ast.LtE()], [index])))
+        conditions.append(
+            _at(start, ast.Compare(_held(reader, start, first), [ast.LtE()], [index]))
+        )
         outside.append(first < reader.value(least).expression)
-    else:
-        least = start
+        start = least
     if _is_data(reader, end):
-        conditions.append(_at(end, ast.Compare(index, [ast.Lt()], [end])))
+        conditions.append(_at(end, ast.Compare(index, [ast.Lt()], [_held(reader, end, last)])))
         outside.append(reader.value(most).expression < last)
-    else:
-        most = end
+        end = most
     _check(assigner, node.iter, (first < last) & reduce(or_, outside))
     test = conditions[0]
     if conditions[1:]:
         test = _at(node.iter, ast.BoolOp(ast.And(), conditions))
-    call = with_fields(node.iter, args=[least, most])
+    call = with_fields(node.iter, args=[start, end])
     body = [ast.copy_location(ast.If(test, node.body, []), node)]
     return with_fields(node, iter=call, body=body)
+
+
+def _number(reader: Reader, bound: ast.expr) -> Expression:
+    """A bound as a signed number; no iteration is as far as `FAR`."""
+    value = reader.value(bound)
+    expression = value.expression
+    if value.dtype.bits == 64 and not value.dtype.is_signed:
+        expression = minimum(expression, Constant(FAR, value.dtype))
+    return cast(expression, i64)
+
+
+def _held(reader: Reader, node: ast.expr, number: Expression) -> ast.expr:
+    """A new name for a number."""
+    name = reader.scope.variable("bound")
+    reader.scope.names[name] = Value(number, is_weak=True)
+    return _at(node, ast.Name(name, ast.Load()))
 
 
 def _check(assigner: Assigner, node: ast.expr, is_outside: Expression) -> None:
@@ -103,9 +120,7 @@ def _check(assigner: Assigner, node: ast.expr, is_outside: Expression) -> None:
         return
     if scope.outside is None:
         raise ComputedLearnedError
-    holds = reduce(and_, (guard.expression for guard in scope.guards), is_outside)
-    line = Constant(reader.source.span(node).line)
-    found = maximum(scope.outside[()], select(holds, line, Constant(0)))
+    found = line_outside(reader, node, is_outside, scope.guards)
     assigner.put(node, scope.outside, (), Value(found, is_weak=True), is_new=True)
 
 
