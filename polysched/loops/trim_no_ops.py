@@ -319,8 +319,9 @@ def data_bounds(target: Access, value: Expression) -> dict[Bound, int]:
     """The conditions without which an assignment keeps its target as it is."""
 
     def is_before(part: Expression) -> bool:
-        is_read = isinstance(part, Load) and part.array == target.array
-        return is_read and part.subscripts == target.subscripts
+        if not isinstance(part, Load):
+            return False
+        return (part.array, part.subscripts) == (target.array, target.subscripts)
 
     return _changing(value, is_before)
 
@@ -332,8 +333,10 @@ def _changing(value: Expression, is_kept: Callable[[Expression], bool]) -> dict[
             otherwise
         ):
             return {**_changing(then, is_kept), **_bounds_of(holds)}
-        case Operation(operator=operator, operands=(left, right)) if operator in _REDUCTIONS:
-            neutral = neutral_element(operator, value.dtype)
+        case Operation(operator=operator, operands=(left, right), dtype=dtype) if (
+            operator in _REDUCTIONS and dtype is not None
+        ):
+            neutral = neutral_element(operator, dtype)
             for one, other in ((left, right), (right, left)):
                 if is_kept(one):
                     return _changing(other, lambda part: _is_same(part, neutral))
