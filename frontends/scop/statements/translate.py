@@ -20,6 +20,7 @@ from polysched.frontends.scop.affine.loops import loop_header, loop_start
 from polysched.frontends.scop.affine.rows import row_of
 from polysched.frontends.scop.affine.subscripts import element_of, is_element, moved_pointer
 from polysched.frontends.scop.declare.variables import is_table
+from polysched.frontends.scop.rewrites.data_bounds import bounds_of, with_data_bounds
 from polysched.frontends.scop.rewrites.usage import base_name
 from polysched.frontends.scop.source.pragmas import REASSOCIATE, pragma_of
 from polysched.frontends.scop.statements.branches import require_no_null_check, without_continue
@@ -36,11 +37,12 @@ from polysched.frontends.scop.statements.values import (
     converted,
     selected,
 )
-from polysched.frontends.scop.types.c_types import CType, declared_type
+from polysched.frontends.scop.types.c_types import CType, common_type, declared_type
 from polysched.ir.core.data_dependent import ABSENT
 from polysched.ir.core.kernel import Order
 from polysched.ir.expr.dtypes import DType, i64
 from polysched.ir.expr.expressions import Constant, Expression, Index
+from polysched.ir.expr.traversal import loads
 
 _REFUSED: Mapping[type[c_ast.Node], str] = {
     c_ast.While: "a while loop; expected a for loop with affine bounds",
@@ -129,9 +131,14 @@ class Statements(Branches):
     # -- loops -----------------------------------------------------------------------------------
 
     def _loop(self, node: c_ast.For) -> None:
-        start = loop_start(self.scope, node)
-        index = self.arrays.free(start.name, self.scope.indices)
-        header = loop_header(self.scope, node, start, index)
+        try:
+            start = loop_start(self.scope, node)
+            index = self.arrays.free(start.name, self.scope.indices)
+            header = loop_header(self.scope, node, start, index)
+        except FrontendError:
+            if not self._loop_over_data(node):
+                raise
+            return
         bounds = (header.first, header.end, header.step)
         with contextlib.ExitStack() as stack:
             if header.guard is not None:
@@ -142,6 +149,42 @@ class Statements(Branches):
             stack.enter_context(self.scope.block())
             self.scope.bind(start.name, IntegerBinding(Index(index), start.dtype))
             self.declare_all((without_continue(node.stmt),))
+
+    def _loop_over_data(self, node: c_ast.For) -> bool:
+        """Declare a loop whose bounds are data; return False for any other loop."""
+        bounds = bounds_of(node)
+        if bounds is None:
+            return False
+        variable = self.scope.find(node.cond.left.name)
+        own = node.init.decls[0] if isinstance(node.init, c_ast.DeclList) else None
+        if own is None and isinstance(variable, EndedBinding):
+            own = variable.node
+        if not isinstance(own, c_ast.Decl) or not isinstance(own.type, c_ast.TypeDecl):
+            return False
+        ctype = declared_type(own.type, self.scope.typedefs, self.scope.source_map, own)
+        with self.scope.not_evaluated():
+            try:
+                first, last = (Values(self.scope).value(bound) for bound in bounds)
+            except FrontendError:
+                return False  # the loop's header says why
+        types = ctype.dtype, c_type_of(last)
+        if types[0] is None or not all(one.is_integer for one in (*types, c_type_of(first))):
+            return False
+        is_mixed = types[0].is_signed != types[1].is_signed
+        if not (loads(first) or loads(last)) or (is_mixed and not common_type(*types).is_signed):
+            return False
+        loop, names = with_data_bounds(node, own.type, self._unused)
+        # The variable is data, although only its declaration sets it.
+        used, assigned = (*self.usage.used, *names), self.usage.assigned | {names[0]}
+        usage = replace(self.usage, used=used, assigned=assigned)
+        replace(self, usage=usage)._statement(loop, None, None)
+        return True
+
+    def _unused(self, name: str) -> str:
+        """A name that the region does not use."""
+        while name in self.usage.used or self.scope.find(name) is not None:
+            name += "_"
+        return name
 
     # -- assignments -----------------------------------------------------------------------------
 
