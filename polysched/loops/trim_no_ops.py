@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from polysched.errors import LoweringError
+from polysched.ir.core.guards import reads_target
 from polysched.ir.core.kernel import Access, Role
 from polysched.ir.core.tree import LoopKind
 from polysched.ir.expr.dtypes import boolean, i64
@@ -180,7 +181,8 @@ class _Trimmer:
                     own.add(name)
                 seen.add(name)
             else:
-                inner = (part for part in nodes.walk(one) if isinstance(part, Assign))
+                inner = [part for part in nodes.walk(one) if isinstance(part, Assign)]
+                own |= self._own(one) if isinstance(one, For) else frozenset()
                 seen |= {name for part in inner for name in _accesses(part)}
         return frozenset(own)
 
@@ -319,9 +321,7 @@ def data_bounds(target: Access, value: Expression) -> dict[Bound, int]:
     """The conditions without which an assignment keeps its target as it is."""
 
     def is_before(part: Expression) -> bool:
-        if not isinstance(part, Load):
-            return False
-        return (part.array, part.subscripts) == (target.array, target.subscripts)
+        return isinstance(part, Load) and reads_target(part, target)
 
     return _changing(value, is_before)
 
@@ -333,6 +333,8 @@ def _changing(value: Expression, is_kept: Callable[[Expression], bool]) -> dict[
             otherwise
         ):
             return {**_changing(then, is_kept), **_bounds_of(holds)}
+        case Operation(operator=Operator.SUBTRACT, operands=(left, right)) if is_kept(left):
+            return _changing(right, lambda part: repr(getattr(part, "value", None)) in ("0", "0.0"))
         case Operation(operator=operator, operands=(left, right), dtype=dtype) if (
             operator in _REDUCTIONS and dtype is not None
         ):

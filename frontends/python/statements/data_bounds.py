@@ -68,6 +68,7 @@ def _guarded(assigner: Assigner, node: ast.For, start: ast.expr, end: ast.expr) 
     """The loop over all iterations that may run, with a condition around its body."""
     assert isinstance(node.target, ast.Name)
     reader, index = assigner.reader, _at(node.iter, ast.Name(node.target.id, ast.Load()))
+    reader.scope.data_loops[node.target.id] = node.iter
     extents = _extents(node)
     least: ast.expr = _at(node.iter, ast.Constant(0 if extents else -FAR))
     most: ast.expr = _at(node.iter, ast.Constant(FAR))

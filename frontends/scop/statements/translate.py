@@ -153,7 +153,7 @@ class Statements(Branches):
     def _loop_over_data(self, node: c_ast.For) -> bool:
         """Declare a loop whose bounds are data; return False for any other loop."""
         bounds = bounds_of(node)
-        if bounds is None:
+        if bounds is None or not any(map(self._reads_data, bounds)):
             return False
         variable = self.scope.find(node.cond.left.name)
         own = node.init.decls[0] if isinstance(node.init, c_ast.DeclList) else None
@@ -162,23 +162,34 @@ class Statements(Branches):
         if not isinstance(own, c_ast.Decl) or not isinstance(own.type, c_ast.TypeDecl):
             return False
         ctype = declared_type(own.type, self.scope.typedefs, self.scope.source_map, own)
-        with self.scope.not_evaluated():
-            try:
-                first, last = (Values(self.scope).value(bound) for bound in bounds)
-            except FrontendError:
-                return False  # the loop's header says why
-        types = ctype.dtype, c_type_of(last)
-        if types[0] is None or not all(one.is_integer for one in (*types, c_type_of(first))):
+        types = [self._integer_type(bound) for bound in bounds]
+        if None in types or ctype.dtype is None or not ctype.dtype.is_integer:
             return False
-        is_mixed = types[0].is_signed != types[1].is_signed
-        if not (loads(first) or loads(last)) or (is_mixed and not common_type(*types).is_signed):
+        is_mixed = types[1].is_signed != ctype.dtype.is_signed
+        if is_mixed and not common_type(ctype.dtype, types[1]).is_signed:
             return False
         loop, names = with_data_bounds(node, own.type, self._unused)
         # The variable is data, although only its declaration sets it.
         used, assigned = (*self.usage.used, *names), self.usage.assigned | {names[0]}
         usage = replace(self.usage, used=used, assigned=assigned)
+        self.scope.data_loops[names[1]] = node
         replace(self, usage=usage)._statement(loop, None, None)
         return True
+
+    def _integer_type(self, node: c_ast.Node) -> DType | None:
+        """The type of a bound; None if it is no integer."""
+        with self.scope.not_evaluated(), contextlib.suppress(FrontendError):
+            dtype = c_type_of(Values(self.scope).value(node))
+            return dtype if dtype.is_integer else None
+        binding = self.scope.find(base_name(node)) if isinstance(node, c_ast.ArrayRef) else None
+        # The subscript is data.
+        is_integer = isinstance(binding, ArrayBinding) and binding.dtype.is_integer
+        return binding.dtype if is_integer else None
+
+    def _reads_data(self, node: c_ast.Node) -> bool:
+        with self.scope.not_evaluated(), contextlib.suppress(FrontendError):
+            return bool(loads(Values(self.scope).value(node)))
+        return isinstance(node, c_ast.ArrayRef)
 
     def _unused(self, name: str) -> str:
         """A name that the region does not use."""
