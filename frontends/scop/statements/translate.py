@@ -21,8 +21,9 @@ from polysched.frontends.scop.affine.rows import row_of
 from polysched.frontends.scop.affine.subscripts import element_of, is_element, moved_pointer
 from polysched.frontends.scop.declare.variables import is_table
 from polysched.frontends.scop.rewrites.data_bounds import bounds_of, with_data_bounds
-from polysched.frontends.scop.rewrites.usage import base_name
+from polysched.frontends.scop.rewrites.usage import base_name, usage_of
 from polysched.frontends.scop.source.pragmas import REASSOCIATE, pragma_of
+from polysched.frontends.scop.source.trees import walk
 from polysched.frontends.scop.statements.branches import require_no_null_check, without_continue
 from polysched.frontends.scop.statements.cases import MOST_CASES, next_case
 from polysched.frontends.scop.statements.computed_subscripts import with_index_variables
@@ -37,7 +38,7 @@ from polysched.frontends.scop.statements.values import (
     converted,
     selected,
 )
-from polysched.frontends.scop.types.c_types import CType, common_type, declared_type
+from polysched.frontends.scop.types.c_types import CType, common_type, declared_type, may_alias
 from polysched.ir.core.data_dependent import ABSENT
 from polysched.ir.core.kernel import Order
 from polysched.ir.expr.dtypes import DType, i64
@@ -162,11 +163,13 @@ class Statements(Branches):
         if not isinstance(own, c_ast.Decl) or not isinstance(own.type, c_ast.TypeDecl):
             return False
         ctype = declared_type(own.type, self.scope.typedefs, self.scope.source_map, own)
-        types = [self._integer_type(bound) for bound in bounds]
-        if None in types or ctype.dtype is None or not ctype.dtype.is_integer:
+        first, last = map(self._integer_type, bounds)
+        if first is None or last is None or ctype.dtype is None or not ctype.dtype.is_integer:
             return False
-        is_mixed = types[1].is_signed != ctype.dtype.is_signed
-        if is_mixed and not common_type(ctype.dtype, types[1]).is_signed:
+        is_mixed = last.is_signed != ctype.dtype.is_signed
+        if is_mixed and not common_type(ctype.dtype, last).is_signed:
+            return False
+        if self.may_overlap and self._may_change(node.stmt, bounds[1]):
             return False
         loop, names = with_data_bounds(node, own.type, self._unused)
         # The variable is data, although only its declaration sets it.
@@ -184,7 +187,24 @@ class Statements(Branches):
         binding = self.scope.find(base_name(node)) if isinstance(node, c_ast.ArrayRef) else None
         # The subscript is data.
         is_integer = isinstance(binding, ArrayBinding) and binding.dtype.is_integer
-        return binding.dtype if is_integer else None
+        return binding.dtype if isinstance(binding, ArrayBinding) and is_integer else None
+
+    def _may_change(self, body: c_ast.Node, bound: c_ast.Node) -> bool:
+        """Whether a body may store to an overlapping array which a bound reads."""
+        named = (self.scope.find(base_name(one)) for one in walk(bound) if is_element(one))
+        read = [one for one in named if isinstance(one, ArrayBinding) and not one.is_object]
+        local = {
+            one.name
+            for one in walk(body)
+            if isinstance(one, c_ast.Decl) and not isinstance(one.type, c_ast.PtrDecl)
+        }
+        for name in usage_of((body,)).assigned - local:
+            stored = self.scope.find(name)
+            if not isinstance(stored, ArrayBinding):
+                return True
+            if not stored.is_object and any(may_alias(one.dtype, stored.dtype) for one in read):
+                return True
+        return False
 
     def _reads_data(self, node: c_ast.Node) -> bool:
         with self.scope.not_evaluated(), contextlib.suppress(FrontendError):
