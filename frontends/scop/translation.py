@@ -62,7 +62,6 @@ from polysched.frontends.scop.statements.extents import inferred_shapes
 from polysched.frontends.scop.statements.row_ranges import RowRange, row_range
 from polysched.frontends.scop.statements.translate import Statements
 from polysched.frontends.scop.types.c_types import declared_type
-from polysched.frontends.trimmed_loops import UNTRIMMED, untrimmed_loop
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import i64, u64
@@ -320,9 +319,6 @@ class _Translator:
             fp_contract=self.pragmas.fp_contract,
             location=location,
         )
-        untrimmed = untrimmed_loop(kernel, self.scope.data_loops)
-        if untrimmed is not None:
-            raise self.scope.error(self.scope.data_loops[untrimmed], UNTRIMMED)
         return Translation(
             kernel if self.settings.may_overlap else with_outputs(kernel),
             self.outside,

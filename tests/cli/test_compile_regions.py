@@ -113,7 +113,7 @@ void multiplied(int n, const long *start, const int *row, const float *a, const 
 {
     for (int j = 0; j < n; ++j) {
         long p, end = start[j + 1];
-        for (p = start[j]; p < end; p += 1)
+        for (p = start[j]; p < end; ++p)
             y[row[p]] += a[p] * x[j];
     }
 }

@@ -99,8 +99,6 @@ class Scope:
         self.accesses: list[LoggedAccess] = []
         self.guarded: set[str] = set()
         """The guarded arrays of the kernel, by their names in it."""
-        self.data_loops: dict[str, c_ast.For] = {}
-        """The loops whose bounds are data, by the names of their indices."""
 
     @property
     def indices(self) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.affine.subscripts import element_of
 from polysched.frontends.scop.rewrites.usage import Usage, usage_of
 from polysched.frontends.scop.source.names import Names
-from polysched.frontends.scop.source.trees import names_in
 from polysched.frontends.scop.statements.branches import (
     affine_part,
     as_choice,
@@ -149,8 +148,6 @@ class Branches(ABC):
             return
         is_only = only_assignment(node.iftrue) is not None and node.iffalse is None
         is_changed = bool(reads) if self.may_overlap else bool(reads & self._assigned_in(node))
-        # The bounds of a loop over data are variables that only the translation assigns to.
-        is_changed = is_changed and not self.scope.data_loops.keys() & set(names_in(node.cond))
         if (not is_only and is_changed) or (self.guards and self.scope.reads_guarded(holds)):
             holds = self._kept(node.cond, holds)
         with self.scope.alternatives() as alternative:

@@ -20,10 +20,8 @@ from polysched.frontends.scop.affine.loops import loop_header, loop_start
 from polysched.frontends.scop.affine.rows import row_of
 from polysched.frontends.scop.affine.subscripts import element_of, is_element, moved_pointer
 from polysched.frontends.scop.declare.variables import is_table
-from polysched.frontends.scop.rewrites.data_bounds import bounds_of, with_data_bounds
-from polysched.frontends.scop.rewrites.usage import base_name, usage_of
+from polysched.frontends.scop.rewrites.usage import base_name
 from polysched.frontends.scop.source.pragmas import REASSOCIATE, pragma_of
-from polysched.frontends.scop.source.trees import walk
 from polysched.frontends.scop.statements.branches import require_no_null_check, without_continue
 from polysched.frontends.scop.statements.cases import MOST_CASES, next_case
 from polysched.frontends.scop.statements.computed_subscripts import with_index_variables
@@ -38,12 +36,11 @@ from polysched.frontends.scop.statements.values import (
     converted,
     selected,
 )
-from polysched.frontends.scop.types.c_types import CType, common_type, declared_type, may_alias
+from polysched.frontends.scop.types.c_types import CType, declared_type
 from polysched.ir.core.data_dependent import ABSENT
 from polysched.ir.core.kernel import Order
 from polysched.ir.expr.dtypes import DType, i64
 from polysched.ir.expr.expressions import Constant, Expression, Index
-from polysched.ir.expr.traversal import loads
 
 _REFUSED: Mapping[type[c_ast.Node], str] = {
     c_ast.While: "a while loop; expected a for loop with affine bounds",
@@ -132,14 +129,9 @@ class Statements(Branches):
     # -- loops -----------------------------------------------------------------------------------
 
     def _loop(self, node: c_ast.For) -> None:
-        try:
-            start = loop_start(self.scope, node)
-            index = self.arrays.free(start.name, self.scope.indices)
-            header = loop_header(self.scope, node, start, index)
-        except FrontendError:
-            if not self._loop_over_data(node):
-                raise
-            return
+        start = loop_start(self.scope, node)
+        index = self.arrays.free(start.name, self.scope.indices)
+        header = loop_header(self.scope, node, start, index)
         bounds = (header.first, header.end, header.step)
         with contextlib.ExitStack() as stack:
             if header.guard is not None:
@@ -150,72 +142,6 @@ class Statements(Branches):
             stack.enter_context(self.scope.block())
             self.scope.bind(start.name, IntegerBinding(Index(index), start.dtype))
             self.declare_all((without_continue(node.stmt),))
-
-    def _loop_over_data(self, node: c_ast.For) -> bool:
-        """Declare a loop whose bounds are data; return False for any other loop."""
-        bounds = bounds_of(node)
-        if bounds is None or not any(map(self._reads_data, bounds)):
-            return False
-        variable = self.scope.find(node.cond.left.name)
-        own = node.init.decls[0] if isinstance(node.init, c_ast.DeclList) else None
-        if own is None and isinstance(variable, EndedBinding):
-            own = variable.node
-        if not isinstance(own, c_ast.Decl) or not isinstance(own.type, c_ast.TypeDecl):
-            return False
-        ctype = declared_type(own.type, self.scope.typedefs, self.scope.source_map, own)
-        first, last = map(self._integer_type, bounds)
-        if first is None or last is None or ctype.dtype is None or not ctype.dtype.is_integer:
-            return False
-        is_mixed = last.is_signed != ctype.dtype.is_signed
-        if is_mixed and not common_type(ctype.dtype, last).is_signed:
-            return False
-        if self.may_overlap and self._may_change(node.stmt, bounds[1]):
-            return False
-        loop, names = with_data_bounds(node, own.type, self._unused)
-        # The variable is data, although only its declaration sets it.
-        used, assigned = (*self.usage.used, *names), self.usage.assigned | {names[0]}
-        usage = replace(self.usage, used=used, assigned=assigned)
-        self.scope.data_loops[names[1]] = node
-        replace(self, usage=usage)._statement(loop, None, None)
-        return True
-
-    def _integer_type(self, node: c_ast.Node) -> DType | None:
-        """The type of a bound; None if it is no integer."""
-        with self.scope.not_evaluated(), contextlib.suppress(FrontendError):
-            dtype = c_type_of(Values(self.scope).value(node))
-            return dtype if dtype.is_integer else None
-        binding = self.scope.find(base_name(node)) if isinstance(node, c_ast.ArrayRef) else None
-        # The subscript is data.
-        is_integer = isinstance(binding, ArrayBinding) and binding.dtype.is_integer
-        return binding.dtype if isinstance(binding, ArrayBinding) and is_integer else None
-
-    def _may_change(self, body: c_ast.Node, bound: c_ast.Node) -> bool:
-        """Whether a body may store to an overlapping array which a bound reads."""
-        named = (self.scope.find(base_name(one)) for one in walk(bound) if is_element(one))
-        read = [one for one in named if isinstance(one, ArrayBinding) and not one.is_object]
-        local = {
-            one.name
-            for one in walk(body)
-            if isinstance(one, c_ast.Decl) and not isinstance(one.type, c_ast.PtrDecl)
-        }
-        for name in usage_of((body,)).assigned - local:
-            stored = self.scope.find(name)
-            if not isinstance(stored, ArrayBinding):
-                return True
-            if not stored.is_object and any(may_alias(one.dtype, stored.dtype) for one in read):
-                return True
-        return False
-
-    def _reads_data(self, node: c_ast.Node) -> bool:
-        with self.scope.not_evaluated(), contextlib.suppress(FrontendError):
-            return bool(loads(Values(self.scope).value(node)))
-        return isinstance(node, c_ast.ArrayRef)
-
-    def _unused(self, name: str) -> str:
-        """A name that the region does not use."""
-        while name in self.usage.used or self.scope.find(name) is not None:
-            name += "_"
-        return name
 
     # -- assignments -----------------------------------------------------------------------------
 

@@ -40,40 +40,6 @@ def test_gathers_and_scatters(body: str, qualifier: str, tmp_path: Path) -> None
     assert_as_gcc(text, "f", tmp_path, *calls)
 
 
-ROWS = """
-void f(int n, const int *restrict p, const unsigned *restrict c, double *restrict v,
-       double *restrict y) {
-  int i, j;
-  for (i = 0; i < n; i++) {
-    double s = 0;
-    for (j = p[i]; j < p[i + 1]; j++) {
-      unsigned at = c[j];
-      if (at != 3) s -= v[j] * y[at];
-      for (unsigned k = 0; k <= c[at]; k++) v[j] += k;
-    }
-    y[i] = s;
-  }
-}
-"""
-
-
-@needs_gcc
-def test_bounds_from_data(tmp_path: Path) -> None:
-    generator = np.random.default_rng(7)
-    ends = np.array([0, 4, 4, 2, 9, 12, 3, 12], np.int32)
-    of_column = generator.integers(0, 7, 12).astype(np.uint32)
-    given = (ends, of_column, generator.random(12), generator.random(12))
-    assert_as_gcc(ROWS, "f", tmp_path, *((ctypes.c_int(n), *given) for n in (0, 1, 7)))
-
-
-def test_a_bound_that_the_loop_may_change_is_refused() -> None:
-    text = "void f(int n, int *p, int *y) { for (int i = 0; i < n; i++) " \
-        "for (int k = 0; k < p[i]; k++) y[k] = 0; }"  # fmt: skip
-    with pytest.raises(FrontendError, match="is data"):
-        parse_c(text).c_function()
-    parse_c(text.replace("int *y", "float *y")).c_function()
-
-
 def test_an_array_of_unknown_extent_may_overlap_anything() -> None:
     text = "void f(int n, int *y, const int *x, const int *k) { for (int i = 0; i < n; i++) " \
         "y[i] = x[k[i]]; }"  # fmt: skip
