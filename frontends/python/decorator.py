@@ -33,7 +33,10 @@ Where Python or numpy would raise an error that depends on data, the kernel cont
   for unsigned types to the processor);
 - ``math`` functions give infinity or NaN;
 - with ``ps.jit``, a computed subscript outside of its array accesses another element, and the call
-  raises ``SubscriptError``, an ``IndexError``, at its end.
+  raises ``SubscriptError``, an ``IndexError``, at its end;
+- a loop ``for k in range(a, b)`` whose bounds are data runs for the elements that its index
+  subscripts, and for these only: with ``ps.jit``, a call in which it would leave them, also below
+  0, raises ``SubscriptError`` at its end.
 
 ``int(x)`` of a float is exact if the result fits 64 bits. Python arithmetic on that result is exact
 if ``x`` is between -2**53 and 2**53. If a Python integer may exceed 64 bits, reading the function

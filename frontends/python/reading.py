@@ -45,6 +45,7 @@ from polysched.frontends.python.statements.translate import Declarer
 from polysched.frontends.python.values.integer_ranges import limits_of_integers
 from polysched.frontends.python.values.value import Value, number
 from polysched.frontends.reductions import with_order
+from polysched.frontends.trimmed_loops import UNTRIMMED, untrimmed_loop
 from polysched.ir.core.kernel import Kernel, Order
 from polysched.ir.core.tree import restrict
 from polysched.ir.declare.builder import KernelBuilder
@@ -209,6 +210,9 @@ def _read(source: FunctionSource, known: Known) -> tuple[Kernel, Returned]:
     tree = restrict(result.body, frozenset(result.statements))  # drops loops without a statement
     assert tree is not None
     kernel = replace(result, body=tree, location=source.span(source.node).location)
+    untrimmed = untrimmed_loop(kernel, scope.data_loops)
+    if untrimmed is not None:
+        raise source.error(scope.data_loops[untrimmed], UNTRIMMED)
     return kernel, returned
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from polysched.loops.ir.nodes import LoopProgram
+from polysched.loops.trim_no_ops import trim_no_ops
 from polysched.machine.description import Machine
 from polysched.vector.ir import VectorProgram
 from polysched.vector.passes.carry import carry_values
@@ -53,9 +54,11 @@ class Pass:
 
 # Narrowing does not depend on the loops, so it comes first, before unrolling copies statements.
 # Instruction selection needs the loops of a nest, so it precedes unrolling. Register promotion
-# needs literal subscripts, so it follows unrolling. Masks of registers depend on all accesses to a
-# register, so `unmask` follows all passes that write some. Configurations of tiles are nodes around
-# other statements, which only the emitter needs, so `tiles` is the last pass.
+# needs literal subscripts, so it follows unrolling. The registers that it loads and stores around a
+# loop would hide that each iteration writes them first, so trimming precedes it. Masks of registers
+# depend on all accesses to a register, so `unmask` follows all passes that write some.
+# Configurations of tiles are nodes around other statements, which only the emitter needs, so
+# `tiles` is the last pass.
 PASSES = (
     Pass(
         "narrow",
@@ -71,6 +74,11 @@ PASSES = (
         "unroll",
         "replace each unrolled loop by copies of its body",
         lambda program, machine: unroll_loops(program),
+    ),
+    Pass(
+        "trim-no-ops",
+        "trim loops to the iterations that change something, where data decides that",
+        lambda program, machine: trim_no_ops(program),
     ),
     Pass(
         "promote",

@@ -60,7 +60,9 @@ def loops() -> LoopProgram:
     corner = build.inout("corner", ps.f64, (6, 2, 2))
     with build.loops(w=6, term=4, row=2) as (w, term, row), build.loops(column=w % 3) as column:
         corner[w, row, column] += line[term]
-    squares = build.output("squares", ps.i32, (N, N))
+    squares, ends = build.output("squares", ps.i32, (N, N)), build.input("ends", ps.i64, (6,))
+    with build.loops(v=6, at=40) as (v, at), build.statement("segments"):
+        corner[v, 0, 0] = ps.select(at < ends[v], corner[v, 0, 0] + line[at], corner[v, 0, 0])
     with build.loops(m=N, n=N) as (m, n), build.statement("clear"):
         squares[m, n] = 0
     schedule = ps.Schedule(build.kernel()).vectorize("i", N).unroll("t")
@@ -87,6 +89,7 @@ def given() -> dict[str, np.ndarray]:
         "byte": random.integers(0, 256, N, np.uint8),
         "table": random.integers(-999, 999, 256, np.int32),
         "corner": random.integers(-9, 9, (6, 2, 2)).astype(np.float64),
+        "ends": np.array([0, 9, 7, 40, -3, 99]),
         "columns": random.integers(-9, 9, 13).astype(np.float32),
     }
 

@@ -142,8 +142,8 @@ def returned_values(
     """
     if returned.outside is not None and (line := int(objects[returned.outside])):
         raise SubscriptError(
-            f"line {line}: a subscript that this line computes from data is outside of its array; "
-            "expected -n to n - 1 for n elements. Arrays may have been changed before"
+            f"line {line}: a subscript or bound that this line takes from data is outside of its "
+            "array; expected -n to n - 1 for n elements. Arrays may have been changed before"
         )
     if not returned.results:
         return None

@@ -180,6 +180,7 @@ class Scope:
         undefined: the arrays of ``np.empty`` without values.
         filled: the arrays of ``np.empty`` that start with zeros.
         listed: the arrays of list comprehensions whose elements' type and shape are not known.
+        data_loops: the loops whose bounds are data, by their indices.
     """
 
     types: Mapping[str, NumberType]
@@ -206,6 +207,7 @@ class Scope:
     filled: frozenset[str] = frozenset()
     literals: frozenset[str] = frozenset()
     listed: set[str] = field(default_factory=set)
+    data_loops: dict[str, ast.expr] = field(default_factory=dict)
 
     def is_constant(self, name: str) -> bool:
         """Whether an array of the kernel holds an array outside of the function."""

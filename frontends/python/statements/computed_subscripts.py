@@ -13,6 +13,7 @@ end, as Python does at the access.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import and_
@@ -212,11 +213,8 @@ class ComputedSubscripts:
         self.assigner.put(node, handle, indices, Value(inside, is_weak=True), is_new=True)
         if is_below or is_above:
             guards = [*scope.guards, *(reader.condition(one) for one in conditions)]
-            is_outside = reduce(
-                and_, (guard.expression for guard in guards), not_equal(wrapped, handle[indices])
-            )
-            line = reader.source.span(node).line
-            found = maximum(scope.outside[()], select(is_outside, Constant(line), Constant(0)))
+            is_outside = not_equal(wrapped, handle[indices])
+            found = line_outside(reader, node, is_outside, guards)
             # One check for all subscripts of a statement ran at half to 0.9 of the speed.
             check = Value(found, is_weak=True)
             self.assigner.put(node, scope.outside, (), check, is_new=True)
@@ -242,6 +240,18 @@ class ComputedSubscripts:
             case Operation(operator=Operator.MAXIMUM, operands=operands):
                 return all(self._below(one, extent) for one in operands)
         return not loads(expression) and always(self._reader.build, expression < extent)
+
+
+def line_outside(
+    reader: Reader, node: ast.AST, is_outside: Expression, guards: Sequence[Value]
+) -> Expression:
+    """The number that tells where a subscript was outside, after a check under conditions."""
+    assert reader.scope.outside is not None
+    # Where a condition does not hold, the statement is to be a no-op of the loops around it.
+    none = Constant(i64.lowest if guards else 0)
+    holds = reduce(and_, (guard.expression for guard in guards), is_outside)
+    line = Constant(reader.source.span(node).line)
+    return maximum(reader.scope.outside[()], select(holds, line, none))
 
 
 def _inverse(node: ast.expr) -> ast.expr:

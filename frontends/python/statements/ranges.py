@@ -70,7 +70,7 @@ def _bounds(reader: Reader, node: ast.For, count: int) -> list[list[ast.expr]]:
     function, arguments = reader.outer(node.iter.func), node.iter.args
     bounds: list[list[ast.expr]] = []
     if (
-        (_is_range(function) or _is_arange(reader, node.iter))
+        (is_range(function) or _is_arange(reader, node.iter))
         and count == 1
         and 1 <= len(arguments) <= 3
     ):
@@ -79,8 +79,8 @@ def _bounds(reader: Reader, node: ast.For, count: int) -> list[list[ast.expr]]:
         bounds = [[extent] for extent in arguments]
     elif function is itertools.product and len(arguments) == count:
         for factor in arguments:
-            is_range = isinstance(factor, ast.Call) and reader.outer(factor.func) is range
-            if isinstance(factor, ast.Call) and is_range and 1 <= len(factor.args) <= 3:
+            is_builtin = isinstance(factor, ast.Call) and reader.outer(factor.func) is range
+            if isinstance(factor, ast.Call) and is_builtin and 1 <= len(factor.args) <= 3:
                 bounds.append(factor.args)
     if len(bounds) != count:
         raise reader.source.error(node.iter, _EXPECTED)
@@ -105,7 +105,7 @@ def _spaced(reader: Reader, node: ast.Tuple | ast.List) -> list[ast.expr]:
     return [ast.copy_location(ast.Constant(end), node) for end in ends]
 
 
-def _is_range(function: object) -> bool:
+def is_range(function: object) -> bool:
     """Whether a callable is ``range``, or numba's ``prange``, which counts alike."""
     module, name = (getattr(function, one, "") for one in ("__module__", "__name__"))
     return function is range or (name == "prange" and str(module).partition(".")[0] == "numba")

@@ -26,6 +26,7 @@ from polysched.frontends.python.source.stored_names import (
 )
 from polysched.frontends.python.statements.assignments import Assigner
 from polysched.frontends.python.statements.computed_subscripts import ComputedSubscripts
+from polysched.frontends.python.statements.data_bounds import with_data_bounds
 from polysched.frontends.python.statements.given_label import given_label
 from polysched.frontends.python.statements.hoisting import Hoister
 from polysched.frontends.python.statements.loop_forms import as_range_loops
@@ -74,6 +75,8 @@ class Declarer:
         for node in body:
             for one in _single_targets(node):
                 parts = as_range_loops(self.reader, one)
+                if parts == [one] and isinstance(one, ast.For):
+                    parts = with_data_bounds(self.assigner, one) or parts
                 if parts == [one]:
                     self._statement(one)
                 else:

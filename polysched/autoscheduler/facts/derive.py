@@ -9,6 +9,7 @@ from functools import partial
 
 import islpy as isl
 
+from polysched.autoscheduler.facts.data_bounds import trimmed_trips
 from polysched.autoscheduler.facts.instance_count import instance_count
 from polysched.autoscheduler.facts.operations import count_operations, element_bits
 from polysched.autoscheduler.facts.statement import AccessFacts, LoopFacts, StatementFacts
@@ -65,10 +66,10 @@ def _derived(
 ) -> StatementFacts:
     statement = program.statements[name]
     times = prefix_map(statement, around, [])
-    trips = _trips(times, statement, sizes)
     reached = times.range()
     names = tuple(loop.name for loop in around)
     indices = indices_by_loop(statement, times, names)
+    trips = trimmed_trips(statement, around, indices, _trips(times, statement, sizes))
     linked = _linked(reached, names, indices)
     loops = tuple(
         LoopFacts(

@@ -81,7 +81,7 @@ def guarded_update(
 def _split(target: Access, value: Expression) -> tuple[Expression | None, Expression | None]:
     """The condition under which the element changes, None for always; the value, None for never."""
     match value:
-        case Load(array=target.array, subscripts=subscripts) if _are_equal(subscripts, target):
+        case Load() if reads_target(value, target):
             return _NEVER, None
         case Operation(operator=Operator.SELECT, operands=(holds, first, second)):
             condition, changed = _split(target, first)
@@ -97,10 +97,10 @@ def _split(target: Access, value: Expression) -> tuple[Expression | None, Expres
     return None, value
 
 
-def _are_equal(subscripts: tuple[Expression, ...], target: Access) -> bool:
-    """Whether subscripts are those of a target; conversions of loads to i64 may be left out."""
+def reads_target(load: Load, target: Access) -> bool:
+    """Whether a load reads a target; conversions of loads in subscripts to i64 may be left out."""
     own = tuple(map(with_values, target.subscripts))
-    return tuple(map(with_values, subscripts)) == own
+    return load.array == target.array and tuple(map(with_values, load.subscripts)) == own
 
 
 def _always(condition: Expression | None) -> Expression:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.expr.traversal import loads
-from polysched.loops.ir.nodes import Allocate, Assign, For, If, LoopNode, LoopProgram, walk
+from polysched.loops.ir.nodes import Allocate, Assign, For, LoopNode, LoopProgram, controls, walk
 
 _ACCESSED = "accessed arrays"
 """Key in a node's ``__dict__`` that caches its accessed arrays.
@@ -21,11 +21,10 @@ def accessed_arrays(body: LoopNode) -> frozenset[str]:
         return kept
     accessed: set[str] = set()
     for node in walk(body):
+        accessed.update(load.array for control in controls(node) for load in loads(control))
         match node:
             case Assign():
                 accessed |= node.arrays
-            case If(condition=condition):
-                accessed.update(load.array for load in loads(condition))
             case For(prefetches=prefetches):
                 accessed |= {box.array for box in prefetches}
     result = vars(body)[_ACCESSED] = frozenset(accessed)

@@ -279,6 +279,16 @@ def children(node: LoopNode) -> tuple[LoopNode, ...]:
             return ()
 
 
+def controls(node: LoopNode) -> tuple[Expression, ...]:
+    """The expressions that decide what runs: the bounds of a loop, or a condition."""
+    match node:
+        case For(lower=lower, upper=upper):
+            return lower, upper
+        case If(condition=condition):
+            return (condition,)
+    return ()
+
+
 def walk(node: LoopNode) -> Iterator[LoopNode]:
     """All nodes, outer nodes before inner ones."""
     open_nodes = [node]

@@ -113,7 +113,7 @@ class _Carrier:
 
     def _loop(self, loop: For, known: Intervals) -> LoopNode:
         body = loop.body.children if isinstance(loop.body, Block) else (loop.body,)
-        if len(body) > LARGEST_BODY:
+        if len(body) > LARGEST_BODY or loads(loop.lower):  # the first element depends on data
             return loop
         carried = [
             element

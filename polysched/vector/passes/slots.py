@@ -32,6 +32,7 @@ from polysched.loops.ir.nodes import (
     LoopNode,
     TileCall,
     Transposition,
+    controls,
     variable_interval,
     walk,
 )
@@ -131,9 +132,11 @@ class Region:
 
     @cached_property
     def operands(self) -> frozenset[str]:
-        """The arrays that instruction calls read from memory, and all arrays of tile calls."""
+        """The arrays that bounds, conditions and instruction calls read from memory, and those of
+        tile calls."""
         arrays: set[str] = set()
         for node in walk(self.node):
+            arrays.update(load.array for control in controls(node) for load in loads(control))
             if isinstance(node, InstructionCall):
                 arrays.update(load.array for _, load in node.operands if isinstance(load, Load))
             elif isinstance(node, TileCall):

@@ -1,0 +1,387 @@
+"""Trim loops to the iterations that do something, where data decides which these are.
+
+::
+
+    for k in 0..m:
+      s = s + select(ptr[i] <= k and k < ptr[i + 1], e, -0.0)
+
+    for k in max(0, ptr[i])..min(m, ptr[i + 1]):
+      s = s + e
+
+A loop whose bounds are data is declared over all iterations that may run, and its statements keep
+their targets where a condition on data does not hold. So every order is judged for the larger set
+of iterations, and this rewrite, like Halide's `trim_no_ops`, makes the loop skip those that change
+nothing. It looks for conditions ``e <= f`` and ``f < e``, where ``e`` reads data and ``f`` is
+affine in the loops. A loop of strips of vectors is trimmed to the strips that have an active lane.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from polysched.errors import LoweringError
+from polysched.ir.core.guards import reads_target
+from polysched.ir.core.kernel import Access, Role
+from polysched.ir.core.tree import LoopKind
+from polysched.ir.expr.dtypes import boolean, i64
+from polysched.ir.expr.expressions import (
+    Cast,
+    Constant,
+    Expression,
+    Index,
+    Load,
+    Operation,
+)
+from polysched.ir.expr.functions import cast, maximum, minimum
+from polysched.ir.expr.linear import FAR, linear_form
+from polysched.ir.expr.linear_form import LinearForm
+from polysched.ir.expr.neutral import neutral_element
+from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.traversal import loads, transform, walk
+from polysched.loops.ir import nodes
+from polysched.loops.ir.nodes import (
+    Allocate,
+    Assign,
+    Block,
+    For,
+    If,
+    LoopNode,
+    LoopProgram,
+    map_children,
+)
+
+_REDUCTIONS = (Operator.ADD, Operator.MULTIPLY, Operator.MINIMUM, Operator.MAXIMUM)
+
+
+UNTRIMMED = FAR // 2**10
+"""Iterations of a loop that does not come to an end, even if it is one over tiles."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The condition ``value <= form + c``, or ``form + c < value`` if it is an upper bound.
+
+    Attributes:
+        form: affine in loop variables and parameters, without its constant ``c``.
+        value: an integer that is read from data.
+    """
+
+    form: LinearForm
+    value: Expression
+    is_upper: bool
+
+
+_Conditions: TypeAlias = Mapping[Bound, int] | None
+"""Conditions without which a node does nothing, each with its constant; None: it does nothing."""
+
+
+def trim_no_ops(program: LoopProgram) -> LoopProgram:
+    """Trim the loops of a program to the iterations that change something.
+
+    Raises:
+        LoweringError: a loop that only data bounds is not trimmed.
+    """
+    assignments = [node for node in nodes.walk(program.body) if isinstance(node, Assign)]
+    if any(data_bounds(node.target, node.value) for node in assignments):
+        uses = Counter(name for node in assignments for name in _accesses(node))
+        scalars = {
+            name
+            for name, array in program.arrays.items()
+            if array.role is Role.TEMPORARY and not array.shape
+        }
+        body = _Trimmer(uses, scalars).node(program.body, frozenset())
+        program = replace(program, body=body)
+    for node in nodes.walk(program.body):
+        if isinstance(node, For) and any(map(_is_far, (node.lower, node.upper))):
+            raise LoweringError(
+                f"loop '{node.loop}' is not trimmed to the iterations that data bounds: its "
+                "statements do not share a condition whose data stays the same in the loop"
+            )
+    return program
+
+
+def _is_far(end: Expression) -> bool:
+    return isinstance(end, Constant) and abs(end.value) >= UNTRIMMED
+
+
+@dataclass(frozen=True)
+class _Trimmer:
+    """One walk over a program.
+
+    Attributes:
+        uses: the number of accesses to each array.
+        scalars: the temporaries of one element.
+    """
+
+    uses: Mapping[str, int]
+    scalars: Set[str]
+
+    def node(self, node: LoopNode, tested: frozenset[Expression]) -> LoopNode:
+        """Trim the loops in a node.
+
+        Args:
+            tested: the values to which the loops around the node are trimmed.
+        """
+        if isinstance(node, For) and node.kind is LoopKind.SEQUENTIAL:
+            node, values = self._trimmed(node)
+            tested |= values
+        elif isinstance(node, For) and node.kind is LoopKind.VECTOR:
+            return self._tested(node, tested)
+        return map_children(node, lambda child: self.node(child, tested))
+
+    def _trimmed(self, node: For) -> tuple[For, frozenset[Expression]]:
+        """Trim one loop; also return the values that are its new bounds."""
+        body = list(nodes.walk(node.body))
+        changed = {one.target.array for one in body if isinstance(one, Assign)}
+        used: dict[Bound, int] = {}
+        lower, upper = node.lower, node.upper
+        for bound, constant in (self._acting(node.body, self._own(node)) or {}).items():
+            rest, factor = bound.form.without(node.variable)
+            is_lower = bound.is_upper == (factor < 0)
+            if not factor or (is_lower and node.step > 1):
+                continue
+            if not _is_fixed(bound.value, node.variable, changed):
+                continue
+            used[bound] = constant
+            end = _solved(bound, rest.plus(constant), factor)
+            lower, upper = (
+                (maximum(lower, end), upper) if is_lower else (lower, minimum(upper, end))
+            )
+        if not used:
+            return node, frozenset()
+        inside = _without(node.body, used)
+        return replace(node, lower=lower, upper=upper, body=inside), frozenset(
+            bound.value for bound in used
+        )
+
+    def _tested(self, node: For, tested: frozenset[Expression]) -> LoopNode:
+        """Skip a vector statement without active lanes, unless loops around it do."""
+        condition: Expression | None = None
+        for bound, constant in (self._acting(node, frozenset()) or {}).items():
+            if bound.value not in tested:
+                end = bound.form.plus(constant).expression()
+                holds = end < bound.value if bound.is_upper else bound.value <= end
+                condition = holds if condition is None else condition & holds
+        return node if condition is None else If(condition, node)
+
+    def _own(self, loop: For) -> frozenset[str]:
+        """The arrays whose elements each iteration of a loop writes before it reads them."""
+        body = list(nodes.walk(loop.body))
+        own = {one.array for one in body if isinstance(one, Allocate)}
+        uses = Counter(name for one in body if isinstance(one, Assign) for name in _accesses(one))
+        seen: set[str] = set()
+        for one in _straight(loop.body):
+            if isinstance(one, Assign):
+                seen |= {load.array for load in one.reads}
+                name = one.target.array
+                if name in self.scalars - seen and uses[name] == self.uses[name]:
+                    own.add(name)
+                seen.add(name)
+            else:
+                inner = [part for part in nodes.walk(one) if isinstance(part, Assign)]
+                own |= self._own(one) if isinstance(one, For) else frozenset()
+                seen |= {name for part in inner for name in _accesses(part)}
+        return frozenset(own)
+
+    def _acting(self, node: LoopNode, own: frozenset[str]) -> _Conditions:
+        """The conditions without which a node changes nothing but the arrays ``own``."""
+        match node:
+            case Assign(target=target, value=value):
+                return None if target.array in own else data_bounds(target, value)
+            case If(condition=condition, then=then, otherwise=None):
+                inner = self._acting(then, own)
+                return None if inner is None else {**inner, **_bounds_of(condition)}
+            case For():
+                return _around(node, self._acting(node.body, own))
+            case Block() | If() | Allocate():
+                result: _Conditions = None
+                for child in nodes.children(node):
+                    result = _either(result, self._acting(child, own))
+                return result
+        return {}
+
+
+def _accesses(node: Assign) -> Iterator[str]:
+    yield node.target.array
+    yield from (load.array for load in node.reads)
+
+
+def _straight(node: LoopNode) -> Iterator[LoopNode]:
+    """The nodes that run one after another in each iteration."""
+    if isinstance(node, Block | Allocate):
+        for child in nodes.children(node):
+            yield from _straight(child)
+    else:
+        yield node
+
+
+def _is_fixed(value: Expression, variable: str, changed: Set[str]) -> bool:
+    """Whether a value is the same in all iterations of a loop."""
+    return not any(
+        (isinstance(one, Index) and one.name == variable)
+        or (isinstance(one, Load) and one.array in changed)
+        for one in walk(value)
+    )
+
+
+def _either(first: _Conditions, second: _Conditions) -> _Conditions:
+    """The conditions that two nodes have in common, the weaker of each."""
+    if first is None or second is None:
+        return second if first is None else first
+    return {
+        bound: (min if bound.is_upper else max)(constant, second[bound])
+        for bound, constant in first.items()
+        if bound in second
+    }
+
+
+def _around(loop: For, conditions: _Conditions) -> _Conditions:
+    """The conditions without which no iteration of a loop does anything."""
+    found: dict[Bound, int] = {}
+    for bound, constant in (conditions or {}).items():
+        rest, factor = bound.form.without(loop.variable)
+        if any(isinstance(one, Index) and one.name == loop.variable for one in walk(bound.value)):
+            continue
+        if factor:
+            at = _end(loop, is_last=(factor > 0) != bound.is_upper)
+            if at is None:
+                continue
+            rest = rest.plus(at, factor)
+        moved = replace(bound, form=_ordered(rest.plus(-rest.constant)))
+        if moved in found:  # both hold, so either will do
+            continue
+        found[moved] = rest.constant + constant
+    return None if conditions is None else found
+
+
+def _end(loop: For, *, is_last: bool) -> LinearForm | int | None:
+    """The first or last value of a loop variable; None if it is not affine."""
+    literal = loop.bounds[is_last]
+    if literal is not None:
+        return literal
+    form = linear_form(loop.upper if is_last else loop.lower, {})
+    return form.plus(-int(is_last)) if form.is_affine else None
+
+
+def _solved(bound: Bound, rest: LinearForm, factor: int) -> Expression:
+    """The end of a loop's range to which ``bound`` limits its variable.
+
+    Args:
+        rest: the bound's form without the loop's variable, with its constant.
+        factor: the factor of the variable.
+    """
+    value = bound.value if bound.value.dtype == i64 else cast(bound.value, i64)
+    if factor == 1 and rest == LinearForm((), 0):
+        return value
+    # No iteration is as far as FAR. A limited value does not overflow.
+    value = maximum(minimum(value, FAR), -FAR)
+    difference = value - rest.expression()
+    if factor > 0:
+        return (difference + (factor - 1)) // factor
+    return (-difference) // -factor + 1
+
+
+def _without(node: LoopNode, used: Mapping[Bound, int]) -> LoopNode:
+    """Drop the conditions that hold in all iterations of a trimmed loop."""
+
+    def rule(part: Expression) -> Expression | None:
+        match part:
+            case Operation(operator=Operator.AND, operands=(Constant(value=True), other)):
+                return other
+            case Operation(operator=Operator.AND, operands=(other, Constant(value=True))):
+                return other
+            case Operation(operator=Operator.SELECT, operands=(Constant(value=True), then, _)):
+                return then
+        compared = _comparison(part)
+        if compared is not None and compared[0] in used:
+            bound, constant = compared
+            limit = used[bound]
+            if constant <= limit if bound.is_upper else constant >= limit:
+                return Constant(True, boolean)
+        return None
+
+    match node:
+        case Assign():
+            return replace(node, value=transform(node.value, rule))
+        case If():
+            condition = transform(node.condition, rule)
+            if condition == Constant(True, boolean):
+                return _without(node.then, used)
+            node = replace(node, condition=condition)
+    return map_children(node, lambda child: _without(child, used))
+
+
+# -- conditions of one statement -----------------------------------------------------------------
+
+
+def data_bounds(target: Access, value: Expression) -> dict[Bound, int]:
+    """The conditions without which an assignment keeps its target as it is."""
+
+    def is_before(part: Expression) -> bool:
+        return isinstance(part, Load) and reads_target(part, target)
+
+    return _changing(value, is_before)
+
+
+def _changing(value: Expression, is_kept: Callable[[Expression], bool]) -> dict[Bound, int]:
+    """The conditions without which a value is one that ``is_kept`` accepts."""
+    match value:
+        case Operation(operator=Operator.SELECT, operands=(holds, then, otherwise)) if is_kept(
+            otherwise
+        ):
+            return {**_changing(then, is_kept), **_bounds_of(holds)}
+        case Operation(operator=Operator.SUBTRACT, operands=(left, right)) if is_kept(left):
+            return _changing(right, lambda part: repr(getattr(part, "value", None)) in ("0", "0.0"))
+        case Operation(operator=operator, operands=(left, right), dtype=dtype) if (
+            operator in _REDUCTIONS and dtype is not None
+        ):
+            neutral = neutral_element(operator, dtype)
+            for one, other in ((left, right), (right, left)):
+                if is_kept(one):
+                    return _changing(other, lambda part: _is_same(part, neutral))
+    return {}
+
+
+def _is_same(value: Expression, constant: Constant) -> bool:
+    """Whether a value is a constant, with the sign of its zero."""
+    return isinstance(value, Constant) and repr(value.value) == repr(constant.value)
+
+
+def _bounds_of(condition: Expression) -> dict[Bound, int]:
+    """The bounds that must hold for a condition to hold."""
+    match condition:
+        case Operation(operator=Operator.AND, operands=operands):
+            return {**_bounds_of(operands[0]), **_bounds_of(operands[1])}
+        case Operation(operator=Operator.SELECT, operands=(first, second, Constant(value=False))):
+            return {**_bounds_of(first), **_bounds_of(second)}
+    compared = _comparison(condition)
+    return {} if compared is None else dict([compared])
+
+
+def _comparison(condition: Expression) -> tuple[Bound, int] | None:
+    """The bound that a comparison of signed integers states, with its constant."""
+    is_strict = isinstance(condition, Operation) and condition.operator is Operator.LESS
+    if not isinstance(condition, Operation) or not (
+        is_strict or condition.operator is Operator.LESS_EQUAL
+    ):
+        return None
+    left, right = condition.operands
+    is_upper = not loads(left)
+    index, value = (left, right) if is_upper else (right, left)
+    form = linear_form(_plain(index), {})
+    if not form.is_affine or not loads(value) or value.dtype is None or not value.dtype.is_signed:
+        return None
+    bound = Bound(_ordered(form.plus(-form.constant)), value, is_upper)
+    return bound, form.constant - (is_strict != is_upper)
+
+
+def _plain(value: Expression) -> Expression:
+    """An index without the conversion to another integer type."""
+    return value.operand if isinstance(value, Cast) and isinstance(value.operand, Index) else value
+
+
+def _ordered(form: LinearForm) -> LinearForm:
+    return LinearForm(form.ordered_terms, form.constant)
