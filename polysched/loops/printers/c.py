@@ -43,6 +43,7 @@ from polysched.loops.printers.c_helpers import (
 from polysched.loops.printers.c_names import c_names
 from polysched.loops.printers.c_needs import helpers_of, require_c_types, used_names
 from polysched.loops.printers.pseudo import format_prefetch
+from polysched.loops.trim_no_ops import trim_no_ops
 
 # Buffers of a constant size up to this many bytes stand on the stack.
 _STACK_BYTES = 16 * 1024
@@ -79,14 +80,15 @@ def print_c(program: LoopProgram) -> str:
     such as ``exp`` are the C library's.
 
     Raises:
-        LoweringError: a vector loop whose body has no vector meaning, or integers of a width that
-            C does not have.
+        LoweringError: a vector loop whose body has no vector meaning, integers of a width that C
+            does not have, or a loop that only data bounds and whose body runs in all iterations.
     """
     return print_c_functions((program,))
 
 
 def print_c_functions(programs: Sequence[LoopProgram]) -> str:
     """Print a file that defines several programs as functions; see `print_c`."""
+    programs = list(map(trim_no_ops, programs))
     for program in programs:
         require_c_types(program)
     helpers = list(dict.fromkeys(helper for program in programs for helper in helpers_of(program)))
@@ -106,7 +108,8 @@ def print_c_functions(programs: Sequence[LoopProgram]) -> str:
 
 def function_name(program: LoopProgram) -> str:
     """The name of the function in `print_c`: the program's own, unless C has another use for it."""
-    return c_names(program, {helper.name for helper in helpers_of(program)}).function
+    helpers = helpers_of(trim_no_ops(program))
+    return c_names(program, {helper.name for helper in helpers}).function
 
 
 @dataclass(frozen=True)
