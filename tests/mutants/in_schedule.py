@@ -342,9 +342,7 @@ MUTANTS = (
         "Flows.reads_of",
         "any(dependence.may for dependence in self.dependences if dependence.array == array.name)",
         "False",
-        (
-            "tests/schedule/primitives/test_inline.py::test_values_that_may_change_are_not_forwarded",
-        ),
+        ("tests/schedule/primitives/test_inline.py::test_simplified_hazards_keep_their_values",),
     ),
     Mutant(
         "forwarded-past-a-change",
