@@ -107,15 +107,20 @@ class RepeatedCall:
             call = on_team(call, self.kernel.native, moved, self.threads)
         return call._replace(
             check=partial(self.kernel.check_values, moved) if ranges else None,
-            finish=None if is_plain else self.finish,
+            finish=None if is_plain else self._finish(),
         )
 
-    def finish(self, passed: Sequence[Any]) -> Any:
-        """The result of a call, from the passed objects and the outputs."""
+    def _finish(self) -> Callable[[Sequence[Any]], Any]:
+        """The function from the passed objects and the outputs to the result of a call."""
         names = {one.name for one in self.returned.results} | {*self.returned.outputs}
-        objects = {name: passed[self.positions[name]] for name in names}
-        parameters = zip(self.kernel.signature.parameters, self.plan.parameters, strict=True)
-        return returned_values(self.returned, objects, dict(parameters), self.axes)
+        positions = {name: self.positions[name] for name in names}
+        sizes = dict(zip(self.kernel.signature.parameters, self.plan.parameters, strict=True))
+
+        def finish(passed: Sequence[Any]) -> Any:
+            objects = {name: passed[at] for name, at in positions.items()}
+            return returned_values(self.returned, objects, sizes, self.axes)
+
+        return finish
 
 
 def _allocation(kernel: str, output: Allocation) -> Callable[[], NumpyArray]:
