@@ -318,7 +318,7 @@ def _without(node: LoopNode, used: Mapping[Bound, int]) -> LoopNode:
 
 
 def data_bounds(target: Access, value: Expression) -> dict[Bound, int]:
-    """The conditions without which an assignment keeps its target as it is."""
+    """The conditions without which an assignment does not change its target."""
 
     def is_before(part: Expression) -> bool:
         return isinstance(part, Load) and reads_target(part, target)

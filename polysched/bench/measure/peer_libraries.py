@@ -67,7 +67,7 @@ def halide_kernels(name: str, _: Callable[[], object] | None = None) -> PeerKern
 
 
 def torch_on(threads: int) -> Any:
-    """The module torch, held to so many threads for the rest of the process."""
+    """The module torch, limited to a number of threads for the rest of the process."""
     torch: Any = optional_module("torch")
     torch.set_num_threads(threads)
     return torch

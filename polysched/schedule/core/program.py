@@ -56,13 +56,13 @@ class Program:
     instructions: Mapping[str, Forms] = field(default_factory=dict)
 
     def array(self, name: str) -> Array:
-        """Return an array; a `ScheduleError` if there is none of this name."""
+        """Return an array; `ScheduleError` if no array has this name."""
         if name not in self.arrays:
             raise ScheduleError(f"no array '{name}'{suggestion(name, self.arrays)}")
         return self.arrays[name]
 
     def statement(self, name: str) -> Statement:
-        """Return a statement; a `ScheduleError` if there is none of this name."""
+        """Return a statement; `ScheduleError` if no statement has this name."""
         if name not in self.statements:
             raise ScheduleError(f"no statement '{name}'{suggestion(name, self.statements)}")
         return self.statements[name]

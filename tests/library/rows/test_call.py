@@ -107,7 +107,7 @@ def test_rows_are_written_past_the_caches_at_any_address(
 
 @covering(1, threads=[1, 2], start=[0, 3])
 def test_rows_in_memory(threads: int, start: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Past the caches, as far as they are taken to reach."""
+    """Arrays larger than the caches that the plans assume."""
     monkeypatch.setattr(Machine, "last_cache_bytes", 1 << 21)
     columns = 4096
     rows = load_machine().last_cache_bytes // (8 * columns) + 3

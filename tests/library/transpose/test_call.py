@@ -118,7 +118,7 @@ def test_out() -> None:
 
 @pytest.mark.parametrize("threads", [None, 1, 2])
 def test_large(threads: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Past the caches, as far as they are taken to reach."""
+    """Arrays larger than the caches that the plans assume."""
     monkeypatch.setattr(Machine, "last_cache_bytes", 1 << 20)
     a = numbers((1040, 530))
     np.testing.assert_array_equal(ps.transpose(a, threads=threads), a.T)
