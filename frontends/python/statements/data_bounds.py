@@ -142,7 +142,7 @@ def _is_kept(bound: ast.expr, node: ast.For) -> bool:
 def _extents(node: ast.For) -> list[ast.expr]:
     """The extents of the dimensions that the index of a loop subscripts in every iteration.
 
-    If no dimension is subscripted in every iteration, dimensions subscripted under conditions count.
+    If there is no such dimension, the dimensions that it subscripts under conditions count.
     """
     assert isinstance(node.target, ast.Name)
     return _subscripted(_always(node.body), node.target.id) or _subscripted(
