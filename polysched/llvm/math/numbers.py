@@ -211,6 +211,12 @@ class Whole:
         return Real(self.builder, self.builder.bitcast(self.ir, self.float_type))
 
     @property
+    def number(self) -> Real:
+        """The integer, of few digits, as a floating-point number."""
+        rounder = self.real.of(self.real.form.rounder)
+        return (self + rounder.bits).real - rounder
+
+    @property
     def power_of_two(self) -> Real:
         """2 to the power of the integer, built in the exponent field; the result must be normal."""
         form = self.real.form

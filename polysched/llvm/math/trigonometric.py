@@ -11,7 +11,7 @@ their products with ``n`` are exact, and a fourth part. The rounding error of ``
   and cosine, both with more digits than the type has.
 
 The reduction is exact only if ``n`` has few digits. If a lane has a larger argument, the C
-library's function is called for it (`_or_called`).
+library's function is called for it (`or_called`).
 
 The error is below 1 ulp (measured: at most 0.80; for the tangent 0.94). The C library's tangent of
 float32 has an error of up to 1.35 ulp.
@@ -26,9 +26,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from polysched.llvm.builder.c_library import library_call
-from polysched.llvm.builder.function_builder import new_function
-from polysched.llvm.builder.intrinsics import mangled
+from polysched.llvm.math.fallback import or_called
 from polysched.llvm.math.numbers import (
     FLOAT32,
     FLOAT64,
@@ -105,7 +103,7 @@ def sine(builder: ir.IRBuilder, operand: Any) -> Any:
     x = Real(builder, operand)
     turns, arc = _reduced(x.magnitude())
     value = _signed(_sine_or_cosine(arc, turns.is_odd_width()), turns.last(2), x)
-    return _or_called("sin", x, value).ir
+    return _or_called("sin", x, value)
 
 
 def cosine(builder: ir.IRBuilder, operand: Any) -> Any:
@@ -115,7 +113,7 @@ def cosine(builder: ir.IRBuilder, operand: Any) -> Any:
     turns, arc = _reduced(size)
     turns = turns + 1
     value = _signed(_sine_or_cosine(arc, turns.is_odd_width()), turns.last(2), size)
-    return _or_called("cos", x, value).ir
+    return _or_called("cos", x, value)
 
 
 def tangent(builder: ir.IRBuilder, operand: Any) -> Any:
@@ -134,7 +132,7 @@ def tangent(builder: ir.IRBuilder, operand: Any) -> Any:
     over = exact_sum(along[0].where(odd, across[0]), along[1].where(odd, across[1]))
     cut = first.first_digits()
     high, low = quotient(over, (cut, (first - cut) + rest), first + rest)
-    return _or_called("tan", x, _signed(high + low, turns.last(1), x)).ir
+    return _or_called("tan", x, _signed(high + low, turns.last(1), x))
 
 
 def _reduced(size: Real) -> tuple[Whole, Pair]:
@@ -171,41 +169,5 @@ def _signed(value: Real, flipping: Whole, x: Real) -> Real:
     return (value.bits ^ ((flipping ^ x.bits) & value.form.sign)).real
 
 
-def _or_called(name: str, x: Real, value: Real) -> Real:
-    """Replace a value by the C library's result in the lanes with rare, large arguments.
-
-    The result of a lane does not depend on other lanes, so scalars and vectors agree. For a vector
-    without rare arguments, the only cost is a branch that is not taken.
-    """
-    builder: Any = x.builder
-    rare: Any = x.magnitude().above(_CONSTANTS[x.form].largest)
-    some = _any_of(builder, rare)
-    before = builder.block
-    with builder.if_then(some, likely=False):
-        called = builder.call(_of_all_lanes(builder.module, name, x.ir.type), [x.ir])
-        chosen = builder.select(rare, called, value.ir)
-        inside = builder.block
-    joined = builder.phi(value.ir.type)
-    joined.add_incoming(value.ir, before)
-    joined.add_incoming(chosen, inside)
-    return Real(builder, joined)
-
-
-def _any_of(builder: Any, condition: Any) -> Any:
-    """Whether a condition holds in at least one lane."""
-    if not isinstance(condition.type, ir.VectorType):
-        return builder.freeze(condition)
-    bits = ir.IntType(condition.type.count)
-    # A branch must not depend on inactive lanes, which may hold any value.
-    return builder.icmp_unsigned("!=", builder.freeze(builder.bitcast(condition, bits)), bits(0))
-
-
-def _of_all_lanes(module: ir.Module, name: str, type_: Any) -> Any:
-    """The vector version of the function, emitted once in the module instead of at each use."""
-    own = f"{name}.{mangled(type_)}"
-    if own in module.globals:
-        return module.globals[own]
-    signature = ir.FunctionType(type_, [type_])
-    function, builder = new_function(module, own, signature, internal=True)
-    builder.ret(library_call(builder, name, list(function.args)))
-    return function
+def _or_called(name: str, x: Real, value: Real) -> Any:
+    return or_called(name, [x.ir], x.magnitude().above(_CONSTANTS[x.form].largest), value).ir

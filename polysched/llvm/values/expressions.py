@@ -30,6 +30,7 @@ from polysched.llvm.math.exponentials import exponential, exponential_2
 from polysched.llvm.math.extrema import maximum, minimum
 from polysched.llvm.math.hyperbolic import hyperbolic_cosine, hyperbolic_sine, hyperbolic_tangent
 from polysched.llvm.math.logarithms import logarithm, logarithm_2, logarithm_10
+from polysched.llvm.math.powers import power
 from polysched.llvm.math.reciprocals import reciprocal, reciprocal_square_root
 from polysched.llvm.math.trigonometric import cosine, sine, tangent
 
@@ -358,6 +359,8 @@ def emit_operator(
     own = _BY_FEATURES.get(operator)
     if own is not None and dtype.is_float and (fp_contract or operator not in LIBRARY_UNARY):
         return own(builder, operands[0], features)
+    if operator is Operator.POWER and dtype.is_float:
+        return power(builder, operands, features)
     floats = _FLOAT if fp_contract else _UNCONTRACTED
     table = floats if dtype.is_float else _SIGNED if dtype.is_signed else _UNSIGNED
     if operator not in table:
