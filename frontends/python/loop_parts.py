@@ -112,6 +112,8 @@ def loop_parts(
         return None
     given = [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
     helpers = [node for node in before if isinstance(node, ast.FunctionDef)]
+    if _names((one.args for one in helpers), ast.Load):
+        return None  # a default has the value that its names had at the definition
     read = _names((*helpers, loop, *after), ast.Load)
     known, changed = _names(before, ast.Store), _names(inside, ast.Store)
     own = changed.keys() - known.keys() - set(given)

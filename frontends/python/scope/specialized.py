@@ -208,17 +208,24 @@ class _Specializer:
 
 
 def _joined(node: ast.BoolOp, is_and: bool, values: list[ast.expr]) -> ast.expr:
-    """``and`` and ``or`` without the operands that decide nothing."""
+    """``and`` and ``or`` without the operands that decide nothing.
+
+    A last operand stays if it may be the value: ``x and True`` of a number is not ``x``.
+    """
     rest: list[ast.expr] = []
-    for value in values:
+    for position, value in enumerate(values, 1):
         if not isinstance(value, ast.Constant):
             rest.append(value)
         elif bool(value.value) != is_and:
             return value if not rest else node
+        elif position == len(values) and not (
+            value.value is is_and and all(isinstance(one, ast.Compare) for one in rest)
+        ):
+            rest.append(value)
     if len(rest) == len(values):
         return node
     if not rest:
-        return ast.Constant(is_and)
+        return values[-1]
     if len(rest) == 1:
         return rest[0]
     result = copy(node)

@@ -90,20 +90,26 @@ class _Renaming(ast.NodeTransformer):
         return node
 
 
-def without_swaps(function: ast.FunctionDef, outer: Mapping[str, Any]) -> ast.FunctionDef:
+def without_swaps(
+    function: ast.FunctionDef, outer: Mapping[str, Any], held: Set[str]
+) -> ast.FunctionDef:
     """The function with the loops of its body that exchange buffers written out.
 
     A function that stores in an exchanged name after its loop stays as it is.
 
     Args:
         outer: the values of the names outside of the function.
+        held: the names that functions inside of it use, which see the exchange.
     """
     body = list(function.body)
     position = 0
     while position < len(body):
         swap, later = _swap(body[position]), body[position + 1 :]
         names = _names(later)
-        if swap is not None and swap.spare & _names([*body[:position], *swap.body, *later]):
+        if swap is not None and (
+            swap.spare & _names([*body[:position], *swap.body, *later])
+            or held & {*swap.bound, *swap.spare, swap.target}
+        ):
             swap = None
         used = [] if swap is None else [name for name in swap.bound if name in names]
         is_bound = swap is not None and bool(_stored(later) & {*used})

@@ -47,9 +47,13 @@ def split(node: ast.stmt, is_affine: IsAffine, cases: int = 1) -> ast.stmt:
 
 
 def _guard(
-    node: ast.AST, is_affine: IsAffine
+    node: ast.AST, is_affine: IsAffine, *, is_test: bool = False
 ) -> tuple[ast.expr, ast.expr, tuple[ast.expr, ast.expr]] | None:
-    """Find the first guarding subexpression: it, its condition, its value if true and if false."""
+    """Find the first guarding subexpression: it, its condition, its value if true and if false.
+
+    Args:
+        is_test: whether only the truth of the node counts.
+    """
     match node:
         case ast.IfExp(test=test, body=body, orelse=orelse):
             if any(map(_reads_elements, (body, orelse))) and is_affine(test):
@@ -57,10 +61,15 @@ def _guard(
         case ast.BoolOp(op=op, values=[test, *rest]):
             if any(map(_reads_elements, rest)) and is_affine(test):
                 others = _joined(node, rest)
-                known = ast.copy_location(ast.Constant(isinstance(op, ast.Or)), test)
+                known = test  # of a number, its value, as in Python
+                if is_test or isinstance(test, ast.Compare):
+                    known = ast.copy_location(ast.Constant(isinstance(op, ast.Or)), test)
                 return node, test, (known, others) if isinstance(op, ast.Or) else (others, known)
     for child in ast.iter_child_nodes(node):
-        guard = _guard(child, is_affine)
+        is_tested = child is getattr(node, "test", None) or (
+            isinstance(node, ast.BoolOp) and is_test
+        )
+        guard = _guard(child, is_affine, is_test=is_tested)
         if guard is not None:
             return guard
     return None

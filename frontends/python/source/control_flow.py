@@ -19,12 +19,14 @@ stores the result and breaks all loops around.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Set
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import TypeVar
 
 from polysched.errors import FrontendError
 from polysched.frontends.python.source.changed_nodes import with_fields
+from polysched.frontends.python.source.liveness import is_never_read_after
 
 _MOST_COPIES = 64
 """Limit on the copies of statements that follow a branch which may leave its block."""
@@ -58,9 +60,15 @@ def end_of(node: ast.stmt) -> ast.expr | None:
 
 
 def structured(
-    node: ast.FunctionDef, error: Callable[[ast.AST, str], FrontendError]
+    node: ast.FunctionDef,
+    error: Callable[[ast.AST, str], FrontendError],
+    held: Set[str] = frozenset(),
 ) -> ast.FunctionDef:
-    """A function without ``continue``, ``break``, and ``return`` before its last statement."""
+    """A function without ``continue``, ``break``, and ``return`` before its last statement.
+
+    Args:
+        held: the names that functions inside of it use.
+    """
     *before, last = node.body
     is_final = isinstance(last, ast.Return)
     walked = [part for item in (before if is_final else node.body) for part in ast.walk(item)]
@@ -74,7 +82,7 @@ def structured(
     returns = [part for part in walked if isinstance(part, ast.Return)]
     if not returns:
         body, final = (before, [last]) if is_final else (node.body, [])
-        flow = _ControlFlow(node, error, None)
+        flow = _ControlFlow(node, error, None, held)
         return with_fields(node, body=[*flow.block(body, _Block()), *final])
     if isinstance(last, ast.Return):
         returns.append(last)
@@ -85,7 +93,7 @@ def structured(
             "expected every path to return, and as many values as the other returns; after a loop "
             "or a 'with' there has to be a return",
         )
-    flow = _ControlFlow(node, error, returns[-1].value)
+    flow = _ControlFlow(node, error, returns[-1].value, held)
     body = flow.block(node.body, _Block())
     return with_fields(node, body=[*body, *flow.final_return()])
 
@@ -95,6 +103,7 @@ class _ControlFlow:
 
     Args:
         result: the value of its last ``return``, if there are others.
+        held: the names that functions inside of it use.
     """
 
     def __init__(
@@ -102,10 +111,12 @@ class _ControlFlow:
         function: ast.FunctionDef,
         error: Callable[[ast.AST, str], FrontendError],
         result: ast.expr | None,
+        held: Set[str],
     ) -> None:
         self._taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
         self._taken |= {n.arg for n in ast.walk(function) if isinstance(n, ast.arg)}
         self._error = error
+        self._function, self._held = function, held
         self._copies = 0
         self._names: list[str] = []
         self._result = result
@@ -211,6 +222,28 @@ class _ControlFlow:
         nothing: ast.stmt = ast.copy_location(ast.Pass(), node)
         return with_fields(node, body=sides[0] or [nothing], orelse=sides[1])
 
+    def _with_last(self, node: ast.For, body: list[ast.stmt]) -> tuple[ast.expr, list[ast.stmt]]:
+        """The target and body of a loop whose variables keep the values of its ``break``.
+
+        The loop counts on, with names of its own for the elements that are read after it.
+        """
+        named = {part.id: part for part in ast.walk(node.target) if isinstance(part, ast.Name)}
+        after = [
+            name
+            for name in named
+            if name in self._held or not is_never_read_after(self._function, node, name)
+        ]
+        if not after or (isinstance(node.target, ast.Name) and _is_range(node.iter)):
+            return node.target, body
+        target, kept = deepcopy(node.target), []
+        fresh = {name: self._fresh(f"{name}_each") for name in after}
+        for part in ast.walk(target):
+            if isinstance(part, ast.Name) and part.id in fresh:
+                value = ast.copy_location(ast.Name(fresh[part.id], ast.Load()), part)
+                kept.append(ast.copy_location(ast.Assign([named[part.id]], value), node))
+                part.id = fresh[part.id]
+        return target, [*kept, *body]
+
     def _loop(self, node: ast.For, rest: list[ast.stmt], block: _Block) -> list[ast.stmt]:
         """A loop that is left, and the statements after it."""
         result = with_fields(node, orelse=[])
@@ -222,6 +255,8 @@ class _ControlFlow:
         flag = self._fresh("left")
         start = [*(self._started(node) if returns else []), _set(node, flag, value=False)]
         inner = self.block(node.body, _Block((*block.left, flag)))
+        if is_broken:
+            result.target, inner = self._with_last(node, inner)
         test = ast.copy_location(ast.UnaryOp(ast.Not(), _name(node, flag)), node)
         result.body = [ast.copy_location(ast.If(test, inner, []), node)]
         if returns:
@@ -233,9 +268,8 @@ class _ControlFlow:
             if not after:
                 return [*start, result]
             return [*start, result, ast.copy_location(ast.If(test, after, []), node)]
-        orelse = self.block(node.orelse, block)
-        unless = [ast.copy_location(ast.If(test, orelse, []), node)] if orelse else []
-        return [*start, result, *unless, *self.block(rest, block)]
+        unless = [ast.copy_location(ast.If(test, node.orelse, []), node)] if node.orelse else []
+        return [*start, result, *self.block([*unless, *rest], block)]
 
 
 def _length(value: ast.expr | None) -> int | None:
@@ -243,6 +277,12 @@ def _length(value: ast.expr | None) -> int | None:
     if value is None or (isinstance(value, ast.Constant) and value.value is None):
         return None
     return len(value.elts) if isinstance(value, ast.Tuple) else 0
+
+
+def _is_range(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"
+    )
 
 
 def _is_literal(node: ast.expr) -> bool:
@@ -261,7 +301,9 @@ def _own(body: list[ast.stmt]) -> list[ast.AST]:
     found: list[ast.AST] = []
     for node in body:
         found.append(node)
-        if not isinstance(node, ast.For | ast.While):
+        if isinstance(node, ast.For | ast.While):
+            found += _own(node.orelse)
+        else:
             inner = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
             found += _own(inner)
     return found

@@ -16,7 +16,7 @@ from polysched.errors import FrontendError
 from polysched.frontends.python.source.buffer_swaps import without_swaps
 from polysched.frontends.python.source.control_flow import structured
 from polysched.frontends.python.source.error_state import without_error_states
-from polysched.frontends.python.source.local_functions import split_functions
+from polysched.frontends.python.source.local_functions import free_names, split_functions
 from polysched.frontends.python.source.loop_targets import with_own_targets
 from polysched.frontends.python.source.tuple_names import split_constants, without_tuples
 from polysched.frontends.source_text import Span
@@ -101,10 +101,12 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
     node, constants = split_constants(without_error_states(source.node, source.outer), source.outer)
     outer = {**source.outer, **constants} if constants else source.outer
     plain, functions = split_functions(without_tuples(node, outer))
+    held = {name for inner in functions.values() for name in free_names(inner)}
+    unswapped = with_own_targets(without_swaps(plain, outer, held), held)
     return replace(
         source,
         outer=outer,
-        node=structured(with_own_targets(without_swaps(plain, outer)), source.error),
+        node=structured(unswapped, source.error, held),
         functions=functions,
     )
 

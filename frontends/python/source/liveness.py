@@ -41,13 +41,19 @@ def is_never_read_after(function: ast.FunctionDef, statement: ast.stmt, name: st
     for depth in range(len(path) - 1, -1, -1):
         block, position, owner = path[depth]
         after = first_use(block[position + 1 :], name)
-        if after is not None:
+        if after is False or (after and not _may_leave(block[position + 1 :])):
             return after
         if isinstance(owner, ast.For | ast.While):  # the next iteration, or none
             again = first_use([*_header(owner), *block[: position + 1]], name)
             if again is False:
                 return False
     return True
+
+
+def _may_leave(statements: Sequence[ast.stmt]) -> bool:
+    """Whether statements may leave or restart a loop, and what follows does not run."""
+    parts = (part for node in statements for part in ast.walk(node))
+    return any(isinstance(part, ast.Break | ast.Continue) for part in parts)
 
 
 def is_changed(function: ast.FunctionDef, name: str, outer: Mapping[str, Any]) -> bool:

@@ -86,6 +86,18 @@ def signature_of(node: ast.FunctionDef) -> inspect.Signature:
     return inspect.Signature(parameters)
 
 
+def free_names(node: ast.FunctionDef) -> set[str]:
+    """The names that a function uses and does not bind, which are variables of the one around."""
+    parts = list(ast.walk(node))
+    names = {part.id for part in parts if isinstance(part, ast.Name)}
+    return {name for name in names if not _bindings(node, name)} | {
+        part.id
+        for default in (*node.args.defaults, *node.args.kw_defaults)
+        for part in ast.walk(default or ast.Pass())
+        if isinstance(part, ast.Name)
+    }
+
+
 def _parameter(name: str, kind: inspect._ParameterKind, default: object) -> inspect.Parameter:
     empty = inspect.Parameter.empty
     return inspect.Parameter(name, kind, default=empty if default is None else default)

@@ -6,14 +6,19 @@ The index gets a name of its own if nothing reads its last value after the loop.
 from __future__ import annotations
 
 import ast
+from collections.abc import Set
 from copy import deepcopy
 
 from polysched.frontends.python.source.liveness import is_never_read_after
 
 
-def with_own_targets(function: ast.FunctionDef) -> ast.FunctionDef:
-    """The function in which an index of a loop shares its name with no number."""
-    shared = [loop for loop in _loops(function) if _is_shared(function, loop)]
+def with_own_targets(function: ast.FunctionDef, held: Set[str] = frozenset()) -> ast.FunctionDef:
+    """The function in which an index of a loop shares its name with no number.
+
+    Args:
+        held: the names that functions inside of it use, which keep their meaning.
+    """
+    shared = [loop for loop in _loops(function) if _is_shared(function, loop, held)]
     if not shared:
         return function
     names = {
@@ -36,9 +41,9 @@ def with_own_targets(function: ast.FunctionDef) -> ast.FunctionDef:
     return result
 
 
-def _is_shared(function: ast.FunctionDef, loop: ast.For) -> bool:
+def _is_shared(function: ast.FunctionDef, loop: ast.For, held: Set[str]) -> bool:
     """Whether the index of a loop has the name of a number, and is not read after the loop."""
-    if not isinstance(loop.target, ast.Name) or loop.orelse:
+    if not isinstance(loop.target, ast.Name) or loop.orelse or loop.target.id in held:
         return False
     name = loop.target.id
     inside = {id(node) for part in loop.body for node in ast.walk(part)}

@@ -121,10 +121,12 @@ class Assigner(ElementStores):
                 f"this array of shape {shape_text(operand.shape)} is not unpacked into "
                 f"{len(targets)} names",
             )
-        for position, name in enumerate(targets):
-            part = element(operand, Constant(position))
-            if position and isinstance(part, Value):
-                part = self._held(node, position, value, part)
+        parts = [element(operand, Constant(position)) for position in range(len(targets))]
+        parts[1:] = [
+            self._held(node, position, value, part) if isinstance(part, Value) else part
+            for position, part in enumerate(parts[1:], 1)
+        ]
+        for name, part in zip(targets, parts, strict=True):
             self.set(node, name, part)
 
     def _is_kept(self, target: ast.expr) -> bool:

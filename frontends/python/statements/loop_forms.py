@@ -116,6 +116,11 @@ def _over_range(reader: Reader, node: ast.For) -> ast.For:
     is_array = not isinstance(node.iter, ast.Call) and _is_array(reader, node.iter)
     if not is_array and function not in (enumerate, zip):
         return node
+    bound = _bound_anew(reader, node)
+    if bound is not None:
+        raise reader.source.error(
+            bound, f"the loop gives '{bound.id}' another value; expected a name that it keeps"
+        )
     text = _Text(node.iter)
     index = _index(reader, node, function)
     lengths: list[ast.expr] = []
@@ -127,6 +132,17 @@ def _over_range(reader: Reader, node: ast.For) -> ast.For:
     result.iter = text.call("range", length)
     result.body = [*assignments, *node.body]
     return result
+
+
+def _bound_anew(reader: Reader, node: ast.For) -> ast.Name | None:
+    """A name that a loop iterates over and gives another value; Python keeps the first one."""
+    names = reader.scope.names
+    again = rebound([ast.copy_location(ast.For(node.target, node.iter, node.body, []), node)])
+    numbers = {name for name in assigned(node.body) if array_of(names.get(name)) is None}
+    for part in ast.walk(node.iter):
+        if isinstance(part, ast.Name) and part.id in again | numbers:
+            return part
+    return None
 
 
 class _Text:

@@ -237,7 +237,7 @@ class Declarer:
                 changed.add(binding.base.array.name)
             elif isinstance(binding, LocalNumber):
                 changed.add(binding.handle.array.name)
-        new = names - scope.names.keys()
+        new = {one for one in names if isinstance(scope.names.get(one), EndedBinding | None)}
         calls = any(isinstance(part, ast.Call) for node in body for part in ast.walk(node))
         # A new name may be a view, and a function that is called may change its arguments.
         is_unclear = bool(new) or calls

@@ -97,6 +97,23 @@ def size_changed_in_loop(x: "f32[n]", n: int):
         x[i] = n
 
 
+def iterated_array_bound_anew(x: "f32[n]"):
+    y = x.copy()
+    for v in y:
+        y = y + 1
+        x[0] += v
+
+
+def exchange_seen_by_a_function(a: "f32[n]", b: "f32[n]"):
+    def first():
+        return a[0]
+
+    for i in range(3):
+        b[:] = a + 1
+        a, b = b, a
+    b[0] = first()
+
+
 def index_taken(x: "f32[n]"):
     for i in range(x.shape[0]):
         for i in range(3):

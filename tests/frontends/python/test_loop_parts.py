@@ -140,7 +140,18 @@ def test_what_cannot_be_cut_is_refused_at_the_condition() -> None:
             x *= 0.5
         return last
 
-    for function, condition in ((inside, "x[i] > 0.1"), (late, "x[0] > 0.1")):
+    def with_default(x):
+        k = 1.0
+
+        def scaled(v, k=k):
+            return v * k
+
+        while x[0] > 0.1:
+            k = 0.5
+            x[0] = scaled(x[0]) - k
+
+    cases = ((inside, "x[i] > 0.1"), (late, "x[0] > 0.1"), (with_default, "x[0] > 0.1"))
+    for function, condition in cases:
         with pytest.raises(FrontendError, match="expected a loop that counts") as refused:
             ps.jit(function)(np.ones(3))
         line, carets = str(refused.value).splitlines()[1:3]

@@ -45,6 +45,8 @@ def test_integers_that_must_be_literals_are_those_of_each_call() -> None:
         ("for i in r:\n    if p is None:\n        p = 1", None),
         ("a = 1 if p is None and b else 2", "a = 1 if b else 2"),
         ("a = x is None or p is not None", "a = False"),
+        ("a = b and p is None", "a = b and True"),
+        ("a = p is None and 3", "a = 3"),
     ],
 )
 def test_a_parameter_is_known_until_it_is_assigned(text: str, expected: str | None) -> None:

@@ -26,6 +26,8 @@ def test_a_choice_becomes_a_branch() -> None:
         "elif False:\n    b[i] += a[i]\nelse:\n    b[i] += 1"
     )
 
+    assert text("b[i] = i or a[i]") == "if i:\n    b[i] = i\nelse:\n    b[i] = a[i]"
+
 
 def test_what_stays() -> None:
     for source in (

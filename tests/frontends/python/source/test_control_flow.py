@@ -115,6 +115,47 @@ def with_else(x):
     return at
 
 
+def last_values(x):
+    v, at, k = 0.0, 0, 0
+    for at, v in enumerate(x, 1):
+        if v > 2 or at > 8:
+            break
+    for k in (3, 1, 4):
+        if x[k] > 1:
+            break
+    return v, at, k
+
+
+def continued_in_else(x):
+    count = 0
+    for i in range(len(x)):
+        for j in range(i):
+            if x[j] > 2:
+                break
+        else:
+            count += 1
+            continue
+        count += 100
+    return count
+
+
+def changed_by_a_view(x):
+    for i in range(len(x) // 2):
+        v = x
+        v[i] += 1
+    for i in range(len(x)):
+        if x[i] > 3:
+            v = x
+            v[i] = -1
+            x[0] += 5
+
+
+def exchanged(x):
+    if len(x) >= 2:
+        x[0], x[1] = x[1], x[0]
+        x[1], x[0] = x[:2]
+
+
 def first_above(x, limit):
     for i in range(len(x)):
         if x[i] > limit:
@@ -129,6 +170,7 @@ def inlined(x):
 FUNCTIONS = [
     broken, continued, nested, several_ways, found, found_pair, found_or_first, returned_for_sizes,
     returned_for_values, returned_without_value, with_else, inlined,
+    last_values, continued_in_else, changed_by_a_view, exchanged,
 ]  # fmt: skip
 
 

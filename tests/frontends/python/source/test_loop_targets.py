@@ -44,6 +44,14 @@ def test_an_index_that_is_read_later_keeps_its_name() -> None:
     ):
         function = _function(text)
         assert with_own_targets(function) is function
+    left = _function(
+        "def f(x):\n    c = 0\n    for i in range(3):\n        for c in range(5):\n"
+        "            x[c] = 0\n        if x[i] > 0:\n            break\n        c = 7\n    return c"
+    )
+    assert with_own_targets(left) is left
+    held = _function("def f(x):\n    c = 1\n    for c in range(5):\n        x[c] = 0")
+    assert with_own_targets(held) is not held
+    assert with_own_targets(held, {"c"}) is held
 
 
 @ps.jit
