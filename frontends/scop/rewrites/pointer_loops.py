@@ -126,13 +126,20 @@ class _Rewriting:
             if start is not None:
                 at = {**at, name: (_Position(name), *_positions(start, at))}
             steps = step.exprs if isinstance(step, c_ast.ExprList) else [step] if step else []
-            by = _moved(c_ast.Compound([node.stmt, *steps]), name)
+            moving = c_ast.Compound([node.stmt, *steps])
+            by = _moved(moving, name)
             distance = _distance(at.get(name, ()), _positions(end, at))
             changed = changed_names(node)
             if before is None or by is None or distance is None:
                 continue
             if set(names_in(distance)) & changed:
                 continue
+            # Two pointers that meet, such as ``while (a < b) { ...; a++; b--; }``.
+            if set(names_in(end)) & changed:
+                other = _moved(moving, end.name) if isinstance(end, c_ast.ID) else None
+                if other is None or by * other > 0:
+                    continue
+                by -= other
             if relation != "!=" and relation not in (("<", "<=") if by > 0 else (">", ">=")):
                 continue
             self.ends |= {one for one in names_in(end) if one in self.declared}

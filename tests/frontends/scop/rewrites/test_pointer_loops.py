@@ -27,6 +27,7 @@ BODIES = {
     "follower": "for (int i = 0, j = n - 1; i < n; j = i++) y[i] = y[j] * 3 + x[i];",
     "middle": "int i, j; for (i = 0, j = n - 1; i < j; i++, j--) { int t = y[i]; y[i] = y[j]; "
     "y[j] = t; }",
+    "meeting": "int *a = y, *b = y + n - 1; while (a < b) { int t = *a; *a++ = *b; *b-- = t; }",
     "apart": "for (int i = 0, j = 1; i < n; i++, j += 2) y[i] = x[j - i] + j;",
     "together": "int k = 0; for (int i = 0; i < n; i++) y[k++] = x[i];",
     "macro": "for (int i = 0; i < n; i++) do { int t = x[i]; y[i] += t; } while (0);",
@@ -55,6 +56,7 @@ def test_loops_do_what_gcc_does(name: str, tmp_path: Path) -> None:
         "const int *e = x + n; x++; while (x < e) y[0] += *x++;",
         "const int *e = x + n; while (x < e) { if (*x) y[0] += *x++; }",
         "const int *e = x + n; while (x < e) { y[0] += *x++; n--; e = x + n; }",
+        "const int *e = x + n; while (x < e) { y[0] += *x++; e++; }",
     ],
 )
 def test_loops_that_do_not_count_are_refused(body: str) -> None:
