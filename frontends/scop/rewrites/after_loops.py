@@ -21,16 +21,18 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.usage import changed_names, changes
 from polysched.frontends.scop.source.names import Names
+from polysched.frontends.scop.source.quoting import c_expression, variable
 from polysched.frontends.scop.source.trees import (
+    LOOPS,
     StandIn,
     cast_to,
     loop_start,
     mapped,
     names_in,
     walk,
+    with_stand_ins,
 )
 
-_LOOPS = c_ast.For | c_ast.While | c_ast.DoWhile
 _SIGNED = frozenset({"int", "long", "signed", "ptrdiff_t", "ssize_t", "int32_t", "int64_t"})
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
@@ -59,12 +61,12 @@ class AfterLoops:
                 continue
             changing = [inner for inner in walk(item) if changes(inner, name)]
             if not changing and not _declares(item, name):
-                item = _read(item, name, after)
+                item = with_stand_ins(item, {name: after})
                 continue
             del self._known[name]
             value = StandIn(after, c_ast.ID(name, item.coord))
-            if isinstance(item, _LOOPS) and getattr(item, "init", None) is None:
-                before.append(c_ast.Assignment("=", c_ast.ID(name, item.coord), value, item.coord))
+            if isinstance(item, LOOPS) and getattr(item, "init", None) is None:
+                before.append(c_expression("name = value", item, name=name, value=value))
             elif len(changing) == 1 and not _declares(item, name):
                 item = _with_start(item, name, value)
         return [*before, item]
@@ -78,10 +80,8 @@ class AfterLoops:
         if not any(name in names_in(item) for item in rest):
             return []
         type_ = self.types[name]
-        after = self.names.fresh(f"{name}_after")
-        self._known[name] = after
-        own = c_ast.TypeDecl(after, ["const"], None, type_.type, type_.coord)
-        return [c_ast.Decl(after, ["const"], [], [], [], own, value, None, loop.coord)]
+        after = self._known[name] = self.names.fresh(f"{name}_after")
+        return [variable(after, type_, value, loop, "const")]
 
 
 def integers_of(items: Sequence[c_ast.Node]) -> dict[str, c_ast.Node]:
@@ -192,25 +192,18 @@ def _end(cond: c_ast.Node | None, name: str, step: int, operands: _Operands) -> 
     if not isinstance(own, c_ast.ID):
         return None
     if relation in ("<=", ">="):
-        one = c_ast.Constant("int", "1", cond.coord)
-        end = c_ast.BinaryOp("+" if step > 0 else "-", end, one, cond.coord)
+        end = c_expression(f"end {'+' if step > 0 else '-'} 1", cond, end=end)
     return end
 
 
 def _value(first: c_ast.Node, end: c_ast.Node, step: int, loop: c_ast.For) -> c_ast.Node:
     """Return ``first`` if the range is empty, else the first value that is not before the end."""
-    coord = loop.coord
-    up, by = step > 0, abs(step)
-    runs = c_ast.BinaryOp("<" if up else ">", first, end, coord)
-    if by == 1:
-        return c_ast.TernaryOp(runs, end, first, coord)
-    length = c_ast.BinaryOp("-", end, first, coord) if up else c_ast.BinaryOp("-", first, end)
-    more = c_ast.Constant("int", str(by - 1), coord)
-    size = c_ast.Constant("int", str(by), coord)
-    count = c_ast.BinaryOp("/", c_ast.BinaryOp("+", length, more, coord), size, coord)
-    distance = c_ast.BinaryOp("*", count, size, coord)
-    last = c_ast.BinaryOp("+" if up else "-", first, distance, coord)
-    return c_ast.TernaryOp(runs, last, first, coord)
+    sign, runs, length = ("+", "first < end", "end - first")
+    if step < 0:
+        sign, runs, length = ("-", "first > end", "first - end")
+    by = abs(step)
+    last = "end" if by == 1 else f"first {sign} ({length} + {by - 1}) / {by} * {by}"
+    return c_expression(f"{runs} ? {last} : first", loop, first=first, end=end)
 
 
 @dataclass(frozen=True)
@@ -245,20 +238,13 @@ def _declares(item: c_ast.Node, name: str) -> bool:
     return any(isinstance(node, c_ast.Decl) and node.name == name for node in walk(item))
 
 
-def _read(item: c_ast.Node, name: str, after: str) -> c_ast.Node:
-    """Replace a variable by the constant that holds its value; messages show the variable."""
-    if isinstance(item, c_ast.ID):
-        return StandIn(after, item) if item.name == name else item
-    return mapped(item, lambda child: _read(child, name, after))
-
-
 def _with_start(item: c_ast.Node, name: str, value: c_ast.Node) -> c_ast.Node:
     """Set the variable of the loop without a start that an ``if`` or a block contains."""
 
     def started(node: c_ast.Node) -> c_ast.Node:
         match node:
             case c_ast.For(init=None, next=c_ast.Node() as step) if changes(step, name):
-                start = c_ast.Assignment("=", c_ast.ID(name, node.coord), value, node.coord)
+                start = c_expression("name = value", node, name=name, value=value)
                 return c_ast.For(start, node.cond, step, node.stmt, node.coord)
             case c_ast.For() | c_ast.While() | c_ast.DoWhile():
                 return node

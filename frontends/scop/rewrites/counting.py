@@ -24,9 +24,8 @@ from polysched.frontends.scop.rewrites.usage import (
     changed_names,
     declared_names,
 )
-from polysched.frontends.scop.source.trees import names_in, walk
-
-_STEPS = {"++": "+", "p++": "+", "--": "-", "p--": "-", "+=": "+", "-=": "-"}
+from polysched.frontends.scop.source.quoting import c_expression, c_statement, variable
+from polysched.frontends.scop.source.trees import is_zero, names_in, walk
 
 
 def with_for_loops(items: Sequence[c_ast.Node], after: AfterLoops) -> tuple[c_ast.Node, ...]:
@@ -110,12 +109,12 @@ def _countdown(
         case _:
             return None
     if step is not None:
-        return (name, body) if _is_decrement(step, name) else None
+        return (name, body) if step_of(step) == (name, -1) else None
     if not isinstance(body, c_ast.Compound) or any(
         isinstance(node, c_ast.Continue) for node in walk(body)
     ):
         return None
-    kept = [inner for inner in body.block_items or [] if not _is_decrement(inner, name)]
+    kept = [inner for inner in body.block_items or [] if step_of(inner) != (name, -1)]
     if len(kept) != len(body.block_items or []) - 1:
         return None
     return name, c_ast.Compound(kept, body.coord)
@@ -126,39 +125,16 @@ def _nonzero(cond: c_ast.Node) -> c_ast.Node:
     if isinstance(cond, c_ast.BinaryOp):
         sides = {"right": (">", "!="), "left": ("<", "!=")}
         for side, operators in sides.items():
-            zero = getattr(cond, side)
-            if cond.op in operators and getattr(zero, "value", None) == "0":
+            if cond.op in operators and is_zero(getattr(cond, side)):
                 return cond.left if side == "right" else cond.right
     return cond
 
 
-def _is_decrement(node: c_ast.Node, name: str) -> bool:
-    match node:
-        case c_ast.UnaryOp(op="p--" | "--", expr=c_ast.ID(name=own)):
-            return bool(own == name)
-        case c_ast.Assignment(op="-=", lvalue=c_ast.ID(name=own), rvalue=c_ast.Constant(value="1")):
-            return bool(own == name)
-    return False
-
-
-def _counting_up(item: c_ast.Node, name: str, body: c_ast.Node, type_: c_ast.Node) -> c_ast.For:
-    variable = f"{name}_passed"
-    zero = c_ast.Constant("int", "0", item.coord)
-    declared = replaced_name(type_, variable)
-    start = c_ast.Decl(variable, [], [], [], [], declared, zero, None, item.coord)
-    index = c_ast.ID(variable, item.cond.coord)
-    return c_ast.For(
-        c_ast.DeclList([start], item.coord),
-        c_ast.BinaryOp("<", index, c_ast.ID(name, item.cond.coord), item.cond.coord),
-        c_ast.UnaryOp("p++", index, item.cond.coord),
-        body,
-        item.coord,
-    )
-
-
-def replaced_name(type_: c_ast.Node, name: str) -> c_ast.TypeDecl:
-    """Return the type of a number for a declaration of another name."""
-    return c_ast.TypeDecl(name, [], None, type_.type, type_.coord)
+def _counting_up(item: c_ast.Node, name: str, body: c_ast.Node, type_: c_ast.Node) -> c_ast.Node:
+    passed = f"{name}_passed"
+    start = variable(passed, type_, c_ast.Constant("int", "0", item.coord), item)
+    loop = c_statement("for (; passed < n; passed++) body;", item, passed=passed, n=name, body=body)
+    return c_ast.For(c_ast.DeclList([start], item.coord), loop.cond, loop.next, body, item.coord)
 
 
 def _counted(
@@ -188,7 +164,7 @@ def _counted(
     if position is None:
         return None
     first = _taken(before, position, name)
-    start = c_ast.Assignment("=", c_ast.ID(name, first.coord), first, first.coord)
+    start = c_expression("name = first", first, name=name, first=first)
     block = c_ast.Compound(body, loop.stmt.coord or loop.coord)
     if isinstance(loop, c_ast.While):
         return [c_ast.For(start, loop.cond, step, block, loop.coord)]
@@ -199,17 +175,15 @@ def _with_step_in_body(loop: c_ast.DoWhile) -> c_ast.DoWhile:
     """Move a step out of the condition, as in ``do { ... } while (--i > 0)``."""
     cond = loop.cond
     tested = cond.left if isinstance(cond, c_ast.BinaryOp) else cond
+    continues = any(isinstance(node, c_ast.Continue) for node in walk(loop.stmt))
     match tested:
-        case c_ast.UnaryOp(op="++" | "--", expr=c_ast.ID() as own):
+        case c_ast.UnaryOp(op="++" | "--", expr=c_ast.ID() as own) if not continues:
             pass
         case _:
             return loop
-    if any(isinstance(node, c_ast.Continue) for node in walk(loop.stmt)):
-        return loop
-    if tested is cond:
-        cond = c_ast.BinaryOp("!=", own, c_ast.Constant("int", "0", cond.coord), cond.coord)
-    else:
-        cond = c_ast.BinaryOp(cond.op, own, cond.right, cond.coord)
+    zero = c_ast.Constant("int", "0", cond.coord)
+    relation, end = ("!=", zero) if tested is cond else (cond.op, cond.right)
+    cond = c_ast.BinaryOp(relation, own, end, cond.coord)
     items = items_of(loop.stmt)
     body = c_ast.Compound([*items, tested], loop.stmt.coord or loop.coord)
     return c_ast.DoWhile(cond, body, loop.coord)
@@ -224,7 +198,7 @@ def _started(loop: c_ast.For, before: list[c_ast.Node]) -> list[c_ast.Node] | No
     if position is None:
         return None
     first = _taken(before, position, step[0])
-    start = c_ast.Assignment("=", c_ast.ID(step[0], first.coord), first, first.coord)
+    start = c_expression("name = first", first, name=step[0], first=first)
     return [c_ast.For(start, loop.cond, loop.next, loop.stmt, loop.coord)]
 
 
@@ -263,32 +237,18 @@ def _peeled(
     loop: c_ast.DoWhile, start: c_ast.Assignment, step: c_ast.Node, block: c_ast.Compound
 ) -> list[c_ast.Node] | None:
     """Return the first iteration of a ``do`` loop, which always runs, and the others."""
-    by = _by(step)
-    if by is None or changed_names(block) & set(names_in(start.rvalue)):
+    moved = step_of(step)
+    if moved is None or changed_names(block) & set(names_in(start.rvalue)):
         return None
-    name = start.lvalue
-    relation = "<=" if by.op == "+" else ">="
-    once = c_ast.BinaryOp(relation, name, start.rvalue, start.coord)
-    unit = c_ast.UnaryOp("p++" if by.op == "+" else "p--", name, step.coord)
-    second = c_ast.BinaryOp(by.op, start.rvalue, by.right, start.coord)
-    following = c_ast.Assignment("=", name, second, start.coord)
+    sign, relation = ("+", "<=") if moved[1] > 0 else ("-", ">=")
+    parts = {"at": start, "i": start.lvalue, "first": start.rvalue}
+    once = c_expression(f"i {relation} first", **parts)
+    unit = c_expression(f"i{sign}{sign}", **parts)
+    following = c_expression(f"i = first {sign} {abs(moved[1])}", **parts)
     return [
         c_ast.For(start, once, unit, block, loop.coord),
         c_ast.For(following, loop.cond, step, block, loop.coord),
     ]
-
-
-def _by(step: c_ast.Node) -> c_ast.BinaryOp | None:
-    """Return a step ``i += 2`` as ``i + 2``; None for a step of another form."""
-    match step:
-        case c_ast.UnaryOp(op=operator, expr=own) if operator in _STEPS:
-            one = c_ast.Constant("int", "1", step.coord)
-            return c_ast.BinaryOp(_STEPS[operator], own, one, step.coord)
-        case c_ast.Assignment(op=operator, lvalue=own, rvalue=c_ast.Constant() as by) if (
-            operator in _STEPS
-        ):
-            return c_ast.BinaryOp(_STEPS[operator], own, by, step.coord)
-    return None
 
 
 def _initialization(before: Sequence[c_ast.Node], name: str) -> int | None:

@@ -18,19 +18,20 @@ The other variables of a header must be declared in it, because their last value
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import reduce
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.rewrites.counting import replaced_name
+from polysched.frontends.scop.rewrites.after_loops import step_of
 from polysched.frontends.scop.rewrites.usage import (
     base_name,
     changed_by,
     changed_names,
+    changes,
     declared_names,
 )
-from polysched.frontends.scop.source.trees import names_in, substituted, walk
-
-_STEPS = {"p++": 1, "++": 1, "p--": -1, "--": -1}
+from polysched.frontends.scop.source.quoting import c_expression, c_statement, variable
+from polysched.frontends.scop.source.trees import is_zero, names_in, substituted, walk
 
 
 def with_plain_header(node: c_ast.For, counters: Collection[str] = ()) -> c_ast.For:
@@ -47,15 +48,13 @@ def with_plain_header(node: c_ast.For, counters: Collection[str] = ()) -> c_ast.
             and one.lvalue.name in counters
             for one in (first, *others)
         ):
-            declared = c_ast.DeclList([_declared(one) for one in (first, *others)], node.coord)
-            node = c_ast.For(declared, node.cond, node.next, node.stmt, node.coord)
+            declared = [
+                c_statement("int name = value;", one, name=one.lvalue.name, value=one.rvalue)
+                for one in (first, *others)
+            ]
+            init = c_ast.DeclList(declared, node.coord)
+            node = c_ast.For(init, node.cond, node.next, node.stmt, node.coord)
     return _without_data(_without_followers(_with_one_variable(node)))
-
-
-def _declared(node: c_ast.Assignment) -> c_ast.Decl:
-    """Return an assignment of the header as the declaration of a variable of the loop."""
-    long = c_ast.TypeDecl(node.lvalue.name, [], None, c_ast.IdentifierType(["int"]), node.coord)
-    return c_ast.Decl(node.lvalue.name, [], [], [], [], long, node.rvalue, None, node.coord)
 
 
 def counters_of(items: Sequence[c_ast.Node]) -> frozenset[str]:
@@ -98,8 +97,7 @@ def _without_data(node: c_ast.For) -> c_ast.For:
         return node
     if any(changed_by(inner) is not None for one in moved for inner in walk(one)):
         return node
-    stops = c_ast.UnaryOp("!", _conjunction(moved), moved[0].coord)
-    leave = c_ast.If(stops, c_ast.Break(moved[0].coord), None, moved[0].coord)
+    leave = c_statement("if (!goes_on) break;", moved[0], goes_on=_conjunction(moved))
     body = c_ast.Compound([leave, node.stmt], node.stmt.coord)
     return c_ast.For(node.init, _conjunction(kept), node.next, body, node.coord)
 
@@ -111,10 +109,7 @@ def _operands(node: c_ast.Node | None) -> list[c_ast.Node]:
 
 
 def _conjunction(operands: Sequence[c_ast.Node]) -> c_ast.Node:
-    first, *others = operands
-    for one in others:
-        first = c_ast.BinaryOp("&&", first, one, first.coord)
-    return first
+    return reduce(lambda one, other: c_ast.BinaryOp("&&", one, other, one.coord), operands)
 
 
 def _reads_elements(node: c_ast.Node) -> bool:
@@ -131,31 +126,29 @@ def _with_one_variable(node: c_ast.For) -> c_ast.For:
     first, *others = node.init.decls
     changed = changed_names(node.stmt) | declared_names(node.stmt)
     names = {one.name for one in node.init.decls}
-    steps = {base_name(changed_by(step) or node): step for step in node.next.exprs}
-    is_counted = steps.keys() == names and _distance(steps[first.name]) in ("1", "-1")
+    steps = dict(step for step in map(step_of, node.next.exprs) if step is not None)
+    is_counted = steps.keys() == names and abs(steps[first.name]) == 1
     if not is_counted or len(node.next.exprs) != len(names) or changed & names:
         return node
     values: dict[str, c_ast.Node] = {}
     for one in others:
-        by = _distance(steps[one.name])
         used = {*names_in(one.init), *names_in(first.init)} if one.init and first.init else names
-        is_number = isinstance(one.type, c_ast.TypeDecl)
-        if by is None or not is_number or used & (names | changed):
+        is_number = isinstance(one.type, c_ast.TypeDecl) and _is_signed(one.type.type)
+        if not is_number or used & (names | changed):
             return node
-        passed = c_ast.BinaryOp("-", c_ast.ID(first.name, one.coord), first.init, one.coord)
-        factor = int(by) * int(_distance(steps[first.name]) or 1)
-        number = c_ast.Constant("int", str(abs(factor)), one.coord)
-        moved = passed if factor in (1, -1) else c_ast.BinaryOp("*", passed, number, one.coord)
-        sign = "+" if factor > 0 else "-"
-        values[one.name] = c_ast.BinaryOp(sign, one.init, moved, one.coord)
-        if not _is_signed(one.type.type):
-            return node
+        factor = steps[one.name] * steps[first.name]
+        times = "" if abs(factor) == 1 else f" * {abs(factor)}"
+        values[one.name] = c_expression(
+            f"start {'+' if factor > 0 else '-'} (index - first){times}",
+            one, start=one.init, index=first.name, first=first.init,
+        )  # fmt: skip
     init = c_ast.DeclList([first], node.init.coord)
     body = substituted(node.stmt, values)
-    distances = [_distance(steps[one.name]) for one in (first, *others)]
-    met = _met(node.cond, first, others[0]) if distances == ["1", "-1"] else None
+    distances = [steps[one.name] for one in (first, *others)]
+    met = _met(node.cond, first, others[0]) if distances == [1, -1] else None
     cond = met or substituted(node.cond, values)
-    return c_ast.For(init, cond, steps[first.name], body, node.coord)
+    (step,) = [one for one in node.next.exprs if changes(one, first.name)]
+    return c_ast.For(init, cond, step, body, node.coord)
 
 
 def _met(cond: c_ast.Node, up: c_ast.Decl, down: c_ast.Decl) -> c_ast.Node | None:
@@ -171,13 +164,11 @@ def _met(cond: c_ast.Node, up: c_ast.Decl, down: c_ast.Decl) -> c_ast.Node | Non
             pass
         case _:
             return None
-    two = c_ast.Constant("int", "2", cond.coord)
     length = _plus(down.init, 1 if relation == "<" else 2)
-    if isinstance(up.init, c_ast.Constant) and up.init.value == "0":
-        return c_ast.BinaryOp("<", cond.left, c_ast.BinaryOp("/", length, two), cond.coord)
-    half = c_ast.BinaryOp("/", c_ast.BinaryOp("-", length, up.init), two, cond.coord)
-    end = c_ast.BinaryOp("+", up.init, half, cond.coord)
-    return c_ast.BinaryOp("<", cond.left, end, cond.coord)
+    index = {"at": cond, "index": cond.left, "length": length}
+    if is_zero(up.init):
+        return c_expression("index < length / 2", **index)
+    return c_expression("index < first + (length - first) / 2", **index, first=up.init)
 
 
 def _plus(node: c_ast.Node, number: int) -> c_ast.Node:
@@ -187,25 +178,13 @@ def _plus(node: c_ast.Node, number: int) -> c_ast.Node:
             node, number = left, number - int(text)
     if not number:
         return node
-    operator = "+" if number > 0 else "-"
-    return c_ast.BinaryOp(operator, node, c_ast.Constant("int", str(abs(number))), node.coord)
+    sign = "+" if number > 0 else "-"
+    return c_expression(f"node {sign} {abs(number)}", node, node=node)
 
 
 def _is_signed(type_: c_ast.Node) -> bool:
     names = set(getattr(type_, "names", ()))
     return bool(names) and names <= {"int", "long", "signed", "size_t"}
-
-
-def _distance(step: c_ast.Node) -> str | None:
-    """Return the literal by which a step moves its variable."""
-    match step:
-        case c_ast.UnaryOp(op=operator) if operator in _STEPS:
-            return str(_STEPS[operator])
-        case c_ast.Assignment(op="+=", rvalue=c_ast.Constant(type="int", value=text)):
-            return str(text) if text.isdigit() else None
-        case c_ast.Assignment(op="-=", rvalue=c_ast.Constant(type="int", value=text)):
-            return f"-{text}" if text.isdigit() else None
-    return None
 
 
 def _without_followers(node: c_ast.For) -> c_ast.For:
@@ -232,19 +211,13 @@ def _without_followers(node: c_ast.For) -> c_ast.For:
         return node
     if follower in names_in(node.cond) or not isinstance(declared.type, c_ast.TypeDecl):
         return node
-    one = c_ast.Constant("int", "1", declared.coord)
-    index = c_ast.ID(name, declared.coord)
-
-    def bound(value: c_ast.Node) -> c_ast.Compound:
-        type_ = replaced_name(declared.type, follower)
-        own = c_ast.Decl(follower, ["const"], [], [], [], type_, value, None, declared.coord)
-        return c_ast.Compound([own, node.stmt], node.stmt.coord)
-
-    body = c_ast.If(
-        c_ast.BinaryOp("==", index, first, declared.coord),
-        bound(before),
-        bound(c_ast.BinaryOp("-", index, one, declared.coord)),
-        declared.coord,
+    first_own, later_own = (
+        variable(follower, declared.type, value, declared, "const")
+        for value in (before, c_expression("index - 1", declared, index=name))
     )
+    body = c_statement(
+        "if (index == first) { first_own; body; } else { later_own; body; }",
+        declared, index=name, first=first, first_own=first_own, later_own=later_own, body=node.stmt,
+    )  # fmt: skip
     init = c_ast.DeclList(node.init.decls[:1], node.init.coord)
     return c_ast.For(init, node.cond, step, body, node.coord)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.after_loops import exclusive_end, step_of
-from polysched.frontends.scop.source.trees import cast_to, loop_start
+from polysched.frontends.scop.source.quoting import c_expression
+from polysched.frontends.scop.source.trees import is_zero, loop_start
 
 ZERO = c_ast.Constant("int", "0")
 
@@ -30,19 +31,14 @@ def combined(operator: str, left: c_ast.Node, right: c_ast.Node) -> c_ast.Binary
     return c_ast.BinaryOp(operator, left, right, left.coord or right.coord)
 
 
-def is_zero(node: c_ast.Node) -> bool:
-    """Whether a node is the literal 0."""
-    return isinstance(node, c_ast.Constant) and node.value == "0"
-
-
 def counted(node: c_ast.For, steps: Sequence[c_ast.Node]) -> tuple[str, c_ast.Node, c_ast.Node]:
     """Return the variable of a loop, and the numbers of its past and of all iterations."""
     moves = [one for one in map(step_of, steps) if one is not None]
     if len(moves) == 1 and abs(moves[0][1]) > 1:
         return _by_steps(node, *moves[0])
     variable, done, count, step = _range(node)
-    counting = [one for one in steps if _steps(one, variable)]
-    if [one.op[-2:] for one in counting] != ([] if step is None else [step]):
+    counting = [one[1] for one in map(step_of, steps) if one is not None and one[0] == variable]
+    if counting != ([] if step is None else [step]):
         raise NotUnderstoodError
     return variable, done, count
 
@@ -54,15 +50,14 @@ def _by_steps(node: c_ast.For, name: str, by: int) -> tuple[str, c_ast.Node, c_a
     if start is None or start[0] != name or end is None:
         raise NotUnderstoodError
     index, first = (as_long(part) for part in (c_ast.ID(name, node.coord), start[1]))
-    size, more = (
-        c_ast.Constant("int", str(number), node.coord) for number in (abs(by), abs(by) - 1)
-    )
     pairs = ((index, first), (end, first)) if by > 0 else ((first, index), (first, end))
     done, length = (_less(*pair) for pair in pairs)
-    return name, combined("/", done, size), combined("/", combined("+", length, more), size)
+    size = abs(by)
+    count = c_expression(f"(length + {size - 1}) / {size}", node, length=length)
+    return name, c_expression(f"done / {size}", node, done=done), count
 
 
-def _range(node: c_ast.For) -> tuple[str, c_ast.Node, c_ast.Node, str | None]:
+def _range(node: c_ast.For) -> tuple[str, c_ast.Node, c_ast.Node, int | None]:
     """Analyze a loop that counts up or down by 1.
 
     Returns:
@@ -78,7 +73,7 @@ def _range(node: c_ast.For) -> tuple[str, c_ast.Node, c_ast.Node, str | None]:
         case c_ast.BinaryOp(op=relation, left=c_ast.ID(name=tested), right=end) if tested == name:
             if relation == "!=" and (by := step_of(node.next)) in ((name, 1), (name, -1)):
                 relation = "<" if by == (name, 1) else ">"
-            step: str | None = "++" if relation in ("<", "<=") else "--"
+            step: int | None = 1 if relation in ("<", "<=") else -1
         case (
             c_ast.BinaryOp(
                 op=">", left=c_ast.UnaryOp(op="p--", expr=c_ast.ID(name=tested)), right=end
@@ -120,13 +115,4 @@ def _is_signed(init: c_ast.Node) -> bool:
 
 def as_long(node: c_ast.Node) -> c_ast.Node:
     """Return ``(long)node``; a literal stays."""
-    long = c_ast.TypeDecl(None, [], None, c_ast.IdentifierType(["long"]), node.coord)
-    return node if isinstance(node, c_ast.Constant) else cast_to(long, node)
-
-
-def _steps(step: c_ast.Node | None, variable: str) -> bool:
-    """Whether a node moves a variable by 1."""
-    match step:
-        case c_ast.UnaryOp(op="p++" | "++" | "p--" | "--", expr=c_ast.ID(name=name)):
-            return bool(name == variable)
-    return False
+    return node if isinstance(node, c_ast.Constant) else c_expression("(long)node", node, node=node)

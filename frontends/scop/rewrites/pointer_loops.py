@@ -20,17 +20,19 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
+from polysched.frontends.scop.rewrites.after_loops import step_of
 from polysched.frontends.scop.rewrites.usage import (
     changed_names,
     changes,
     declared_names,
+    evaluated,
 )
 from polysched.frontends.scop.source.names import Names
+from polysched.frontends.scop.source.quoting import c_statement, variable
 from polysched.frontends.scop.source.trees import mapped, names_in, substituted, walk
 
 _LEAVING = c_ast.Continue | c_ast.Break | c_ast.Return | c_ast.Goto
 _TURNED = {"<": ">", ">": "<", "!=": "!=", "<=": ">=", ">=": "<="}
-_UP = {"p++": 1, "++": 1, "p--": -1, "--": -1}
 
 
 @dataclass(frozen=True)
@@ -168,9 +170,8 @@ class _Rewriting:
                 declared = self.declared.get(name)
                 if declared is None or declared.init is not None or uses != inside:
                     return None, None
-                copy = c_ast.Decl(name, [], [], [], [], declared.type, value, None, loop.coord)
                 self.ends.add(name)
-                return [copy], value
+                return [variable(name, declared.type, value, loop)], value
         return None, None
 
     def loop(
@@ -183,30 +184,18 @@ class _Rewriting:
     ) -> c_ast.Node:
         """Return the loop that counts."""
         counter = self.names.fresh(f"{name}_passed")
-        long = c_ast.TypeDecl(counter, [], None, c_ast.IdentifierType(["long"]), node.coord)
-        zero = c_ast.Constant("int", "0", node.coord)
-        start = c_ast.Decl(counter, [], [], [], [], long, zero, None, node.coord)
-        index = c_ast.ID(counter, node.cond.coord)
-        up = c_ast.UnaryOp("p++", index, node.cond.coord)
-        loop: c_ast.Node = c_ast.For(
-            c_ast.DeclList([start], node.coord),
-            c_ast.BinaryOp("<", index, count, node.cond.coord),
-            c_ast.ExprList([up, *steps], node.coord) if steps else up,
-            node.stmt,
-            node.coord,
+        loop = c_statement(
+            "for (long t = 0; t < count; t++) body;", node, t=counter, count=count, body=node.stmt
         )
+        if steps:
+            loop.next = c_ast.ExprList([loop.next, *steps], node.coord)
         if not before:
             return loop
         (declared,) = before
         own = self.names.fresh(f"{name}_at")
-        type_ = c_ast.PtrDecl([], _renamed(declared.type.type, own), declared.type.coord)
-        copy = c_ast.Decl(own, [], [], [], [], type_, declared.init, None, declared.coord)
+        copy = variable(own, declared.type, declared.init, declared)
         renamed = substituted(loop, {name: c_ast.ID(own, node.coord)})
         return c_ast.Compound([copy, renamed], node.coord)
-
-
-def _renamed(type_: c_ast.TypeDecl, name: str) -> c_ast.TypeDecl:
-    return c_ast.TypeDecl(name, type_.quals, None, type_.type, type_.coord)
 
 
 def _loops_setting(items: Sequence[c_ast.Node], name: str) -> Iterator[c_ast.For]:
@@ -291,34 +280,10 @@ def _comparisons(node: c_ast.Node | None) -> Iterator[tuple[str, str, c_ast.Node
 def _moved(node: c_ast.Node, name: str) -> int | None:
     """Return the number of elements by which a block moves a pointer; None if unknown or 0."""
     moves = [inner for inner in walk(node) if changes(inner, name)]
-    certain = [inner for inner in _always(node) if changes(inner, name)]
-    total = 0
-    for move in moves:
-        match move:
-            case c_ast.UnaryOp(op=operator) if operator in _UP:
-                total += _UP[operator]
-            case c_ast.Assignment(
-                op="+=" | "-=" as operator, rvalue=c_ast.Constant(type="int", value=text)
-            ) if text.isdigit():
-                total += int(text) if operator == "+=" else -int(text)
-            case _:
-                return None
-    return total if total and len(moves) == len(certain) else None
-
-
-def _always(node: c_ast.Node) -> Iterator[c_ast.Node]:
-    """Yield the nodes that are evaluated exactly once whenever a block is."""
-    yield node
-    match node:
-        case c_ast.If(cond=first) | c_ast.TernaryOp(cond=first):
-            yield from _always(first)
-        case c_ast.BinaryOp(op="&&" | "||", left=first):
-            yield from _always(first)
-        case c_ast.For() | c_ast.While() | c_ast.DoWhile() | c_ast.Switch():
-            pass
-        case _:
-            for _, child in node.children():
-                yield from _always(child)
+    certain = [inner for inner in evaluated(node) if changes(inner, name)]
+    steps = [step_of(move) for move in moves]
+    total = sum(step[1] for step in steps if step is not None)
+    return total if total and None not in steps and len(moves) == len(certain) else None
 
 
 def _count(distance: c_ast.Node, relation: str, by: int) -> c_ast.Node:

@@ -113,6 +113,21 @@ def changes(node: c_ast.Node, name: str) -> bool:
     return isinstance(target, c_ast.ID) and bool(target.name == name)
 
 
+def evaluated(node: c_ast.Node) -> Iterator[c_ast.Node]:
+    """Yield the parts of an expression or block that are evaluated once, whatever their values."""
+    yield node
+    match node:
+        case c_ast.If(cond=first) | c_ast.TernaryOp(cond=first):
+            yield from evaluated(first)
+        case c_ast.BinaryOp(op="&&" | "||", left=first):
+            yield from evaluated(first)
+        case c_ast.UnaryOp(op="sizeof") | c_ast.Switch():
+            pass
+        case _ if not isinstance(node, LOOPS):
+            for _, child in node.children():
+                yield from evaluated(child)
+
+
 def may_change(node: c_ast.Node, name: str) -> bool:
     """Whether a node assigns to a variable itself, or takes its address."""
     is_address = isinstance(node, c_ast.UnaryOp) and node.op == "&"

@@ -26,7 +26,6 @@ from polysched.frontends.scop.rewrites.loop_ranges import (
     as_long,
     combined,
     counted,
-    is_zero,
     times,
 )
 from polysched.frontends.scop.rewrites.pointer_counters import with_counter
@@ -37,10 +36,13 @@ from polysched.frontends.scop.rewrites.usage import (
     changed_names,
     changes,
     declared_names,
+    evaluated,
 )
+from polysched.frontends.scop.source.quoting import c_expression
 from polysched.frontends.scop.source.trees import (
     Distance,
     cast_to,
+    is_zero,
     loop_start,
     mapped,
     names_in,
@@ -262,7 +264,7 @@ class _Walk:
         self, node: c_ast.Node, offset: _Offset, loops: tuple[int, ...]
     ) -> tuple[c_ast.Node, _Offset]:
         """Rewrite a statement with one ``*p++`` in it, which is always evaluated."""
-        moves = [inner for inner in _evaluated(node) if changes(inner, self.name)]
+        moves = [inner for inner in evaluated(node) if changes(inner, self.name)]
         if len(moves) != 1 or names_in(node).count(self.name) != 1:
             raise NotUnderstoodError
         (move,) = moves
@@ -346,22 +348,6 @@ class _Walk:
         step = (others or [None])[0] if len(others) <= 1 else c_ast.ExprList(others)
         loop = c_ast.For(node.init, node.cond, step, inner, node.coord)
         inside = passed.inside | {id(node)}
-        is_run = c_ast.BinaryOp(">", count, ZERO, count.coord)
-        runs = c_ast.TernaryOp(is_run, count, ZERO, count.coord)
+        runs = c_expression("count > 0 ? count : 0", count, count=count)
         exact = times(as_long(passed.exact), runs)
         return loop, offset.plus(times(passed.value, count), inside, exact)
-
-
-def _evaluated(node: c_ast.Node) -> Iterator[c_ast.Node]:
-    """Yield the parts of an expression that are evaluated whatever their values."""
-    yield node
-    match node:
-        case c_ast.UnaryOp(op="sizeof"):
-            pass
-        case c_ast.TernaryOp(cond=first):
-            yield from _evaluated(first)
-        case c_ast.BinaryOp(op="&&" | "||", left=first):
-            yield from _evaluated(first)
-        case _:
-            for _, child in node.children():
-                yield from _evaluated(child)
