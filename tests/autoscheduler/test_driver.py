@@ -53,7 +53,7 @@ def test_the_answer_is_legal_and_computes_the_same(make: object, dtype: DType) -
 
 
 @settings(
-    max_examples=cases(4),
+    max_examples=cases(2),
     deadline=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
