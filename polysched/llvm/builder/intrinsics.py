@@ -76,6 +76,14 @@ class Splat(ir.Constant):  # type: ignore[misc]  # llvmlite is untyped
         return f"splat ({self.lane})"
 
 
+def literal_value(value: Any) -> float | None:
+    """The value of a literal scalar, or of a vector of equal literals; None for other values."""
+    constant = value.lane if isinstance(value, Splat) else value
+    if not isinstance(constant, ir.Constant) or isinstance(constant.type, ir.VectorType):
+        return None
+    return float(constant.constant)
+
+
 class Free(ir.Constant):  # type: ignore[misc]
     """A vector with undefined lanes, in LLVM's short form."""
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from polysched.llvm.builder.intrinsics import Splat, element_bits
+from polysched.llvm.builder.intrinsics import element_bits, literal_value
 
 
 def minimum(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
@@ -53,14 +53,6 @@ def _literal_first(left: Any, right: Any) -> tuple[Any, Any]:
         if value is not None and not math.isnan(value):
             return literal, number
     return None, None
-
-
-def literal_value(value: Any) -> float | None:
-    """The value of a literal scalar, or of a vector of equal literals; None for other values."""
-    constant = value.lane if isinstance(value, Splat) else value
-    if not isinstance(constant, ir.Constant) or isinstance(constant.type, ir.VectorType):
-        return None
-    return float(constant.constant)
 
 
 def is_zero(literal: Any, sign: float) -> bool:

@@ -1,4 +1,4 @@
-"""The C library's function in the few lanes for which vector code has no result of its own."""
+"""Calls of the C library for the few lanes of a vector whose results vector code cannot compute."""
 
 from __future__ import annotations
 
@@ -44,9 +44,10 @@ def or_called(name: str, operands: list[Any], rare: Any, value: Real) -> Real:
 
 
 def _of_some_lanes(module: ir.Module, name: str, type_: Any, operands: int) -> Any:
-    """The function on the lanes whose bits are set, of which there is at least one.
+    """The vector version of a library function, which calls it for selected lanes only.
 
-    The module contains it once instead of at each use.
+    Its first argument is a bit mask with at least one lane set; the lanes that are not set keep
+    the values of the second argument. The module contains the function once, not at each use.
     """
     own = f"{name}.lanes.{mangled(type_)}"
     if own in module.globals:

@@ -22,7 +22,7 @@ from typing import Any
 from llvmlite import ir
 
 from polysched.llvm.builder.c_library import library_call
-from polysched.llvm.builder.intrinsics import Splat, intrinsic, vector_type
+from polysched.llvm.builder.intrinsics import intrinsic, literal_value, vector_type
 from polysched.llvm.math.fallback import or_called
 from polysched.llvm.math.numbers import FLOAT32, FLOAT64, Format, Pair, Real, exact_sum
 
@@ -58,7 +58,7 @@ _LIBRARY: Mapping[Format, _Library] = MappingProxyType(
 
 def power(builder: ir.IRBuilder, operands: list[Any], features: Set[str]) -> Any:
     """Emit a number to the power of another one."""
-    exponent = _literal(operands[1])
+    exponent = literal_value(operands[1])
     if exponent is None or not 0 < abs(exponent) <= LARGEST or not (2 * exponent).is_integer():
         return library_call(builder, "pow", operands)
     base = Real(builder, operands[0])
@@ -116,12 +116,6 @@ def _wide(number: Real) -> Real:
     own = number.ir.type
     wide = vector_type(double, own.count) if isinstance(own, ir.VectorType) else double
     return Real(number.builder, number.builder.fpext(number.ir, wide))
-
-
-def _literal(value: Any) -> float | None:
-    lane = value.lane if isinstance(value, Splat) else value
-    number = lane.constant if isinstance(lane, ir.Constant) else None
-    return float(number) if isinstance(number, int | float) else None
 
 
 class _Rounded:
