@@ -14,14 +14,17 @@ LLVM selects again where a branch holds little.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from polysched.ir.core.kernel import Role
 from polysched.ir.core.tree import LoopKind
-from polysched.ir.expr.expressions import Constant
+from polysched.ir.expr.expressions import Cast, Constant, Expression, Operation
+from polysched.ir.expr.operators import COMPARISONS, Operator
+from polysched.ir.expr.traversal import children as operands_of
 from polysched.ir.expr.traversal import loads
 from polysched.loops.analysis.known_conditions import (
+    MOST_CONDITIONS,
     Facts,
     accesses,
     conditions_of,
@@ -44,14 +47,18 @@ _LEAST_STATEMENTS = 2
 """Statements that share a branch. A single one is a selection, which LLVM may make a branch."""
 
 
-def form_branches(program: LoopProgram) -> LoopProgram:
-    """Run neighboring scalar statements that need the same condition in one branch."""
+def form_branches(program: LoopProgram, *, is_apart: bool = True) -> LoopProgram:
+    """Run neighboring scalar statements that need the same condition in one branch.
+
+    Args:
+        is_apart: whether no two arrays overlap; if they may, conditions read temporaries only.
+    """
     scalars = {
         name
         for name, array in program.arrays.items()
         if array.role is Role.TEMPORARY and not array.shape
     }
-    branches = _Branches(scalars, Counter(accesses(program.body)))
+    branches = _Branches(scalars, Counter(accesses(program.body)), is_apart)
     return replace(program, body=branches.node(program.body, frozenset()))
 
 
@@ -62,10 +69,12 @@ class _Branches:
     Attributes:
         scalars: the temporaries of one element.
         uses: the number of accesses to each array in the program.
+        is_apart: whether no two arrays overlap.
     """
 
     scalars: Set[str]
     uses: Mapping[str, int]
+    is_apart: bool
 
     def node(self, node: LoopNode, flags: frozenset[str]) -> LoopNode:
         """Form the branches of a node.
@@ -101,7 +110,11 @@ class _Branches:
         first = nodes[start]
         if not isinstance(first, Assign):
             return None
-        for atom in conditions_of(first, self.scalars):
+        atoms = dict.fromkeys(conditions_of(first, self.scalars))
+        # A conditional store needs a branch anyway; numbers alone are selected without one.
+        if self.is_apart and first.target.subscripts:
+            atoms |= dict.fromkeys(_evaluated(first.value))
+        for atom in list(atoms)[:MOST_CONDITIONS]:
             for holds in (False, True):
                 skipped, taken = fact(atom, holds), fact(atom, not holds)
                 for end in self._ends(nodes, start, skipped):
@@ -140,6 +153,19 @@ class _Branches:
         if not changed <= own_arrays(Block(tuple(nodes[start:end])), self.scalars, self.uses):
             end = unchanged
         return sorted({end, unchanged} - {start}, reverse=True)
+
+
+def _evaluated(value: Expression) -> Iterator[Expression]:
+    """Yield the comparisons of data that decide selections of a value, and are always evaluated."""
+    match value:
+        case Operation(operator=Operator.SELECT, operands=(condition, *_)):
+            yield from _evaluated(condition)
+        case Operation(operator=operator) if operator in COMPARISONS:
+            if loads(value):
+                yield value
+        case Operation() | Cast():
+            for operand in operands_of(value):
+                yield from _evaluated(operand)
 
 
 def _sets(node: LoopNode, flags: frozenset[str]) -> bool:

@@ -31,6 +31,7 @@ from polysched.ir.core.tree import restrict, time_columns
 from polysched.ir.expr.affine import from_pw_aff, named
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Index, Load, Operation
 from polysched.ir.expr.linear import simplify
+from polysched.ir.expr.literal_conditions import folded
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import (
     children,
@@ -267,7 +268,8 @@ def with_forwarded(
         guarded: the names of the guarded arrays.
     """
     replaced = {id(_load(statement, read.reader)): _at_instance(read, statement) for read in reads}
-    value = _with_shared_parts(transform(statement.value, lambda node: replaced.get(id(node))))
+    value = transform(statement.value, lambda node: replaced.get(id(node)))
+    value = _with_shared_parts(transform(value, folded))
     is_large = node_count(value) > LARGEST_VALUE or depth(value) > DEEPEST_VALUE
     if is_large or (guarded and lowered_size(value, guarded) > LARGEST_VALUE):
         raise ScheduleError(f"the value of '{statement.name}' would be too large")

@@ -76,7 +76,7 @@ def add_function_as_written(module: ir.Module, program: LoopProgram, machine: Ma
     Args:
         program: loops without vector, parallel or unrolled loops.
     """
-    program = form_branches(leave_loops(program))
+    program = form_branches(leave_loops(program), is_apart=False)
     _emit_function(module, vectorize(program, machine), machine, is_apart=False)
 
 

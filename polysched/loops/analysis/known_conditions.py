@@ -14,7 +14,8 @@ from typing import TypeAlias
 from polysched.ir.core.guards import reads_target
 from polysched.ir.core.kernel import Access
 from polysched.ir.expr.dtypes import boolean
-from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Number, Operation
+from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Operation
+from polysched.ir.expr.literal_conditions import FALSE, TRUE, folded
 from polysched.ir.expr.neutral import neutral_element
 from polysched.ir.expr.operators import COMPARISONS, Operator
 from polysched.ir.expr.traversal import children as operands_of
@@ -35,10 +36,9 @@ from polysched.loops.ir.nodes import (
 Facts: TypeAlias = Mapping[Expression, Constant]
 """Values of conditions, and of elements that hold literals."""
 
-_MOST_CONDITIONS = 8
+MOST_CONDITIONS = 8
 """Conditions that are tried for one loop or block. The time is proportional to their number."""
 
-_TRUE, _FALSE = Constant(True, boolean), Constant(False, boolean)
 _NEUTRAL = (Operator.ADD, Operator.MULTIPLY, Operator.MINIMUM, Operator.MAXIMUM)
 
 
@@ -61,7 +61,7 @@ def fact(condition: Expression, holds: bool) -> Facts:
     """The fact that a condition holds, or that it does not hold."""
     while isinstance(condition, Operation) and condition.operator is Operator.NOT:
         condition, holds = condition.operands[0], not holds
-    return {condition: _TRUE if holds else _FALSE}
+    return {condition: TRUE if holds else FALSE}
 
 
 def simplified(node: LoopNode, facts: Facts) -> Simplified:
@@ -117,8 +117,8 @@ def _block(node: Block, facts: Facts) -> Simplified:
 def _branch(node: If, facts: Facts) -> Simplified:
     condition = _value(node.condition, facts)
     otherwise = node.otherwise or Block(())
-    if condition in (_TRUE, _FALSE):
-        return simplified(node.then if condition == _TRUE else otherwise, facts)
+    if condition in (TRUE, FALSE):
+        return simplified(node.then if condition == TRUE else otherwise, facts)
     first, second = simplified(node.then, facts), simplified(otherwise, facts)
     changed = first.changed | second.changed
     after = _without(facts, changed)
@@ -169,44 +169,10 @@ def _value(expression: Expression, facts: Facts) -> Expression:
         return expression
     if isinstance(expression, Operation) and expression.operator is Operator.SELECT:
         condition = _value(operands[0], facts)
-        if condition in (_TRUE, _FALSE):
-            return _value(operands[1 if condition == _TRUE else 2], facts)
+        if condition in (TRUE, FALSE):
+            return _value(operands[1 if condition == TRUE else 2], facts)
     result = rebuild(expression, tuple([_value(operand, facts) for operand in operands]))
-    return result if result is expression else _folded(result)
-
-
-def _folded(value: Expression) -> Expression:
-    """Evaluate a condition whose operands are partly literals."""
-    match value:
-        case Operation(operator=Operator.NOT, operands=(Constant(value=holds),)):
-            return _FALSE if holds else _TRUE
-        case Operation(operator=Operator.AND | Operator.OR as operator, operands=(left, right)):
-            for one, other in ((left, right), (right, left)):
-                if isinstance(one, Constant):
-                    return other if bool(one.value) == (operator is Operator.AND) else one
-        case Operation(operator=operator, operands=(Constant(value=left), Constant(value=right))):
-            if operator in COMPARISONS and _is_small(left) and _is_small(right):
-                return _TRUE if _compared(operator, left, right) else _FALSE
-        case Cast(operand=Cast(operand=inner, type=between), type=dtype) if inner.dtype == dtype:
-            are_integers = dtype.is_integer and between.is_integer
-            return inner if are_integers and between.bits >= dtype.bits else value
-        case Cast(operand=Constant(value=number), type=dtype) if dtype.is_integer:
-            return Constant(int(number), dtype) if _is_small(number) else value
-    return value
-
-
-def _is_small(number: Number) -> bool:
-    """Whether a number is an integer that all integer types with more than a bit hold."""
-    return isinstance(number, int) and 0 <= number <= 1
-
-
-def _compared(operator: Operator, left: Number, right: Number) -> bool:
-    return {
-        Operator.LESS: left < right,
-        Operator.LESS_EQUAL: left <= right,
-        Operator.EQUAL: left == right,
-        Operator.NOT_EQUAL: left != right,
-    }[operator]
+    return result if result is expression else folded(result)
 
 
 def _is_kept(value: Expression, target: Access) -> bool:
@@ -230,15 +196,15 @@ def _is_kept(value: Expression, target: Access) -> bool:
 
 
 def conditions_of(node: LoopNode, flags: Set[str]) -> list[Expression]:
-    """The conditions on some scalars in a node, in order, at most `_MOST_CONDITIONS`."""
+    """The conditions on some scalars in a node, in order, at most `MOST_CONDITIONS`."""
     found: dict[Expression, None] = {}
     for one in walk(node):
         values = [one.value] if isinstance(one, Assign) else list(controls(one))
         for value in values:
             found |= dict.fromkeys(_atoms(value, flags))
-        if len(found) >= _MOST_CONDITIONS:
+        if len(found) >= MOST_CONDITIONS:
             break
-    return list(found)[:_MOST_CONDITIONS]
+    return list(found)[:MOST_CONDITIONS]
 
 
 def _atoms(value: Expression, flags: Set[str]) -> Iterator[Expression]:
