@@ -73,7 +73,7 @@ class Declarer:
             TypeLearnedError: the type of a number differs from its known type.
         """
         for node in body:
-            for one in _single_targets(node):
+            for one in _single_targets(self.reader, node):
                 parts = as_range_loops(self.reader, one)
                 if parts == [one] and isinstance(one, ast.For):
                     parts = with_data_bounds(self.assigner, one) or parts
@@ -354,20 +354,23 @@ class Declarer:
             raise self.reader.source.error(node, f"{action} only outside of loops and branches")
 
 
-def _single_targets(node: ast.stmt) -> list[ast.stmt]:
+def _single_targets(reader: Reader, node: ast.stmt) -> list[ast.stmt]:
     """``a = b = value`` as ``a = value`` and ``b = a``; other statements as they are."""
     if not isinstance(node, ast.Assign) or len(node.targets) == 1:
         return [node]
-    first, *others = node.targets
+    first, targets = node.targets[0], node.targets
     same: ast.expr = node.value
-    if isinstance(first, ast.Name) and not isinstance(same, ast.Constant | ast.Name):
+    values = [node.value]
+    if not isinstance(same, ast.Constant | ast.Name):
+        if not isinstance(first, ast.Name):
+            name = reader.scope.variable("value")
+            first = ast.copy_location(ast.Name(name, ast.Store()), node.value)
+            targets = [first, *targets]
         same = ast.copy_location(ast.Name(first.id, ast.Load()), first)
-    elif not isinstance(same, ast.Constant | ast.Name):
-        return [node]
-    values = [node.value, *[same] * len(others)]
+    values += [same] * (len(targets) - 1)
     return [
         ast.copy_location(ast.Assign([target], value), node)
-        for target, value in zip(node.targets, values, strict=True)
+        for target, value in zip(targets, values, strict=True)
     ]
 
 
