@@ -82,8 +82,8 @@ def compile_command(
 
     If TARGET is a C file, the function keeps its C signature, so the code can replace it in the
     program: link FILE.o instead of the object that the C compiler makes of the function. In the
-    cases of 1 and 2, it prints a line to the error output and aborts. The header declares it as the
-    file does.
+    cases of 1 and 2, and where an array that it writes lies over a loop bound in a struct, it
+    prints a line to the error output and aborts. The header declares it as the file does.
 
     If a C function has no translation as a whole, the C compiler compiles it with calls of
     generated functions in place of its loops that have one; the command prints which loops these

@@ -3,9 +3,10 @@
 The kernel's function and the processor check are the C interface of
 :mod:`polysched.llvm.export.c_interface`, under internal names. The wrapper passes arrays on, widens
 integers, and stores numbers passed by value to memory that the kernel reads. The kernel cannot run
-without memory for its workspace, on a processor without an instruction set, or with an unsigned
-size that no signed integer holds. A C function has no status to report this, so the wrapper writes
-a line to the standard error output and aborts.
+without memory for its workspace, on a processor without an instruction set, with an unsigned size
+that no signed integer holds, or if it writes over a size or pointer that it has read from memory.
+A C function has no status to report this, so the wrapper writes a line to the standard error output
+and aborts.
 """
 
 from __future__ import annotations
