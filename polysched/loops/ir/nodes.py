@@ -89,11 +89,17 @@ class For:
 
 @dataclass(frozen=True)
 class If:
-    """Run ``then`` if ``condition`` holds, else ``otherwise``."""
+    """Run ``then`` if ``condition`` holds, else ``otherwise``.
+
+    Attributes:
+        leaves: whether ``until`` of the innermost loop around holds after ``then``, and nothing
+            else in the iteration runs, so that the code may leave the loop there.
+    """
 
     condition: Expression
     then: LoopNode
     otherwise: LoopNode | None = None
+    leaves: bool = False
 
 
 @dataclass(frozen=True)
