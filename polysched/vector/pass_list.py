@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from polysched.loops.ir.nodes import LoopProgram
+from polysched.loops.leave_loops import leave_loops
 from polysched.loops.trim_no_ops import trim_no_ops
 from polysched.machine.description import Machine
 from polysched.vector.ir import VectorProgram
@@ -79,6 +80,11 @@ PASSES = (
         "trim-no-ops",
         "trim loops to the iterations that change something, where data decides that",
         lambda program, machine: trim_no_ops(program),
+    ),
+    Pass(
+        "leave-loops",
+        "leave loops where data decides that no later iteration changes anything",
+        lambda program, machine: leave_loops(program),
     ),
     Pass(
         "promote",

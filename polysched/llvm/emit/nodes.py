@@ -133,7 +133,12 @@ class Emitter:
             return
         is_entered = self.builder.icmp_signed("<", lower, upper)
         with self.builder.if_then(is_entered), self.values.scope():
-            run(node, lower, upper)
+            if node.until is None:
+                run(node, lower, upper)
+                return
+            is_left = self.values.value(node.until, None).ir
+            with self.builder.if_then(self.builder.not_(is_left)), self.values.scope():
+                run(node, lower, upper)
 
     def counted(self, node: Loop, lower: ir.Value, upper: ir.Value) -> None:
         """Emit a loop that runs at least once, with the exit test at its end."""
@@ -148,8 +153,15 @@ class Emitter:
         with self.values.inside(node.variable, variable):
             self.node(node.body)
         following = builder.add(variable, INDEX(node.step), flags=("nsw",))
+        continues = builder.icmp_signed("<", following, upper)
+        if node.until is not None:
+            tested = builder.append_basic_block(f"{node.name}.until")
+            builder.cbranch(continues, tested, after)
+            builder.position_at_end(tested)
+            with self.values.scope():
+                continues = builder.not_(self.values.value(node.until, None).ir)
         variable.add_incoming(following, builder.block)
-        builder.cbranch(builder.icmp_signed("<", following, upper), body, after)
+        builder.cbranch(continues, body, after)
         builder.position_at_end(after)
 
     # -- statements ------------------------------------------------------------------------------

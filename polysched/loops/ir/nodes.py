@@ -2,7 +2,7 @@
 
 ::
 
-    node = For(variable, lower, upper, step, kind, body) | If(condition, then, otherwise)
+    node = For(variable, lower, upper, step, kind, body, until) | If(condition, then, otherwise)
          | Block(children) | Allocate(array, body) | Assign(statement, instance, target, value)
          | InstructionCall(meaning, instruction, operands)
          | TileCall(meaning, instruction, sizes, tiles)
@@ -63,6 +63,8 @@ class For:
         transposition: how a vector loop's accesses whose lanes lie rows apart are transposed.
         prefetches: executed at the start of every iteration; no value depends on them.
         instruction: mark of the loops of a nest that one machine instruction computes.
+        until: the loop ends before the first iteration in which this condition holds; the others
+            change nothing. None if all iterations run.
     """
 
     variable: str
@@ -77,6 +79,7 @@ class For:
     transposition: TransposeDirective | None = None
     prefetches: tuple[Prefetch, ...] = ()
     instruction: InstructionMark | None = None
+    until: Expression | None = None
 
     @property
     def bounds(self) -> Interval:
@@ -280,10 +283,10 @@ def children(node: LoopNode) -> tuple[LoopNode, ...]:
 
 
 def controls(node: LoopNode) -> tuple[Expression, ...]:
-    """The expressions that decide what runs: the bounds of a loop, or a condition."""
+    """The expressions that decide what runs: a loop's bounds and early end, or a condition."""
     match node:
-        case For(lower=lower, upper=upper):
-            return lower, upper
+        case For(lower=lower, upper=upper, until=until):
+            return (lower, upper) if until is None else (lower, upper, until)
         case If(condition=condition):
             return (condition,)
     return ()
@@ -352,7 +355,8 @@ def with_value(node: LoopNode, variable: str, value: Expression, known: Interval
         case For():
             prefetches = tuple(replace(box, start=integers(box.start)) for box in node.prefetches)
             lower, upper = integers((node.lower, node.upper))
-            node = replace(node, lower=lower, upper=upper, prefetches=prefetches)
+            until = None if node.until is None else transform(node.until, rule)
+            node = replace(node, lower=lower, upper=upper, prefetches=prefetches, until=until)
         case If():
             node = replace(node, condition=transform(node.condition, rule))
         case Allocate():

@@ -95,7 +95,7 @@ class _Vectorizer:
 
     def _loop(self, node: loop.For) -> ir.Loop:
         frame, known = self.scope.frame, self.scope.known
-        runs = surely_runs(node, known)
+        runs = node.until is None and surely_runs(node, known)
         lower, upper = self.scope.index(node.lower), self.scope.index(node.upper)
         region = None
         if node.kind is LoopKind.PARALLEL and not self.in_region:
@@ -109,8 +109,9 @@ class _Vectorizer:
         self.scope.frame, self.scope.known = frame, known
         if region is not None:
             self.in_region = False
+        until = None if node.until is None else self.scope.value(node.until, None)
         return ir.Loop(
-            node.variable, node.loop, lower, upper, node.step, runs, _sequence(body), region
+            node.variable, node.loop, lower, upper, node.step, runs, _sequence(body), region, until
         )
 
     def _prefetches(self, request: loop.Prefetch) -> list[ir.Node]:
