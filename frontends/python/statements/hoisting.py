@@ -176,9 +176,9 @@ class Hoister:
         computed = ast.Subscript | ast.BinOp | ast.Compare | ast.UnaryOp
         if isinstance(func, ast.Attribute) and isinstance(func.value, computed):
             function, arguments = reduction_named(func.attr), [func.value, *arguments]
-        elif (isinstance(func, ast.Attribute) and not reader.is_inside(func.value)) or (
-            isinstance(func, ast.Name) and func.id not in reader.source.functions
-        ):
+        elif reader.is_inside(func) or _name_of(func) in reader.source.functions:
+            return None
+        elif isinstance(func, ast.Name | ast.Attribute):
             function = reader.outer(func)
         else:
             return None
@@ -370,6 +370,10 @@ class Hoister:
             self.assigner.set(ast.copy_location(ast.Pass(), node), target, operand)
         else:
             scope.names[name] = operand
+
+
+def _name_of(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _is_condition(node: ast.expr) -> bool:
