@@ -258,10 +258,6 @@ def call_as_a_statement(x: "f32[n]"):
     x.sort()
 
 
-def several_targets(x: "f32[n]"):
-    x[0] = x[1] = x[0] + 3
-
-
 def filtered_list(x: "f32[n]"):
     x[:] = np.array([v for v in x if v > 0])
 
