@@ -171,23 +171,24 @@ class Hoister:
         return self._named(node, result)
 
     def _masked(self, node: ast.Call, statement: ast.stmt) -> ast.expr | None:
-        """``np.sum(x[m])`` of the elements that a mask selects; None for other calls."""
+        """``np.sum(x[m] ** 2)`` of the elements that a mask selects; None for other calls."""
         reader, func, arguments = self.assigner.reader, node.func, node.args
-        if isinstance(func, ast.Attribute) and reader.is_inside(func.value):
+        computed = ast.Subscript | ast.BinOp | ast.Compare | ast.UnaryOp
+        if isinstance(func, ast.Attribute) and isinstance(func.value, computed):
             function, arguments = reduction_named(func.attr), [func.value, *arguments]
-        elif isinstance(func, ast.Attribute):
+        elif reader.is_inside(func) or _name_of(func) in reader.source.functions:
+            return None
+        elif isinstance(func, ast.Name | ast.Attribute):
             function = reader.outer(func)
         else:
             return None
         form = masked_in_python(function)
         if form is None or len(arguments) != 1 or node.keywords:
             return None
-        (part,) = arguments
-        if not isinstance(part, ast.Subscript) or self.assigner.masked.mask(part) is None:
+        selected = self.assigner.masked.selected(arguments[0])
+        if selected is None:
             return None
-        whole = copy(node)
-        whole.args = [part.value, part.slice]
-        return self._inline(whole, form, statement)
+        return self._inline(with_fields(node, args=[*selected]), form, statement)
 
     def _of_elements(self, node: ast.Call, function: Any, statement: ast.stmt) -> ast.expr:
         """``sum(x)``, ``max(v * v for v in x)`` and the like."""
@@ -369,6 +370,10 @@ class Hoister:
             self.assigner.set(ast.copy_location(ast.Pass(), node), target, operand)
         else:
             scope.names[name] = operand
+
+
+def _name_of(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _is_condition(node: ast.expr) -> bool:
