@@ -132,6 +132,7 @@ class _Machine:
     def _loop(self, node: ir.Loop) -> Run:
         lower, upper = self.value(node.lower), self.value(node.upper)
         variable, body = node.variable, self.node(node.body)
+        until = None if node.until is None else self.value(node.until)
         if node.region is not None:
             body = in_order([self.frame(node.region), body])
 
@@ -140,6 +141,8 @@ class _Machine:
             if node.runs and not values:
                 raise KernelError(f"loop '{node.name}' has no iteration at {variables}")
             for value in values:
+                if until is not None and until(variables, 0):
+                    break
                 variables[variable] = value
                 body(variables)
             variables.pop(variable, None)

@@ -5,7 +5,7 @@ rewrite it, and :mod:`polysched.llvm.emit.nodes` translates it to LLVM IR node b
 
     program   = VectorProgram(name, parameters, arrays, layouts, frame, body)
     node      = Sequence(nodes)
-              | Loop(variable, lower, upper, step, runs, region, body)
+              | Loop(variable, lower, upper, step, runs, region, until, body)
               | Branch(condition, then, otherwise)
               | Assign(target, value, lanes)               one element, or one for each lane
               | Call(target, before, instruction, operands, lanes)     a machine instruction
@@ -244,6 +244,8 @@ class Loop:
         runs: whether at least one iteration provably runs.
         region: the frame of the function of a parallel loop whose iterations threads share;
             None for all other loops.
+        until: the loop ends before the first iteration in which this condition holds; None if all
+            iterations run.
     """
 
     variable: str
@@ -254,15 +256,22 @@ class Loop:
     runs: bool
     body: Node
     region: Frame | None = None
+    until: Value | None = None
 
 
 @dataclass(frozen=True)
 class Branch:
-    """Run ``then`` if the condition holds, else ``otherwise``."""
+    """Run ``then`` if the condition holds, else ``otherwise``.
+
+    Attributes:
+        leaves: whether ``until`` of the innermost loop around holds after ``then``, and nothing
+            else in the iteration runs, so that the code may leave the loop there.
+    """
 
     condition: Value
     then: Node
     otherwise: Node | None = None
+    leaves: bool = False
 
 
 @dataclass(frozen=True)

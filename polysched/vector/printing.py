@@ -127,7 +127,8 @@ def _lines(node: Node) -> list[str]:
             return [line for child in nodes for line in _lines(child)]
         case Loop(lower=lower, upper=upper, body=body):
             kind = "for" if node.region is None else "parallel"
-            head = f"{kind} {node.variable} in {_range(lower, upper, node.step)}:"
+            end = "" if node.until is None else f" until {format_value(node.until)}"
+            head = f"{kind} {node.variable} in {_range(lower, upper, node.step)}{end}:"
             return [head, *_indented(body)]
         case Branch(condition=condition, then=then, otherwise=otherwise):
             lines = [f"if {format_value(condition)}:", *_indented(then)]

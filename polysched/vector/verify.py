@@ -42,6 +42,8 @@ class _Verifier:
             case ir.Loop(variable=variable, lower=lower, upper=upper, body=body):
                 self.scalar(lower, names)
                 self.scalar(upper, names)
+                if node.until is not None:
+                    self.scalar(node.until, names)
                 _require(node.step >= 1, f"loop '{node.name}' with step {node.step}")
                 inner = self if node.region is None else _Verifier(self.program, node.region)
                 inner.node(body, names | {variable})

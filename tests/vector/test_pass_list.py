@@ -7,6 +7,7 @@ import pytest
 
 import polysched as ps
 from polysched.ir.core.tree import LoopKind
+from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.loops.ir.nodes import For, LoopProgram, walk
 from polysched.lower import STAGES, lower
 from polysched.machine.presets import PRESETS
@@ -18,6 +19,18 @@ from tests.support.interpreting import interpret
 
 VNNI = PRESETS["sapphirerapids"]
 N = 16
+
+
+def add_search(build: ps.KernelBuilder, line: ArrayHandle) -> None:
+    """Find the first number above 3, by a loop that ends there."""
+    flag, first = build.temporary("flag", ps.i32, ()), build.output("first", ps.i64, ())
+    is_found = build.temporary("is_found", ps.boolean, ())
+    first[()] = -1
+    flag[()] = 0
+    with build.loops(h=40) as h:
+        is_found[()] = ps.equal(flag[()], 0) & (line[h] > 3)
+        first[()] = ps.select(is_found[()], h, first[()])
+        flag[()] = ps.select(is_found[()], 1, flag[()])
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +76,7 @@ def loops() -> LoopProgram:
     squares, ends = build.output("squares", ps.i32, (N, N)), build.input("ends", ps.i64, (6,))
     with build.loops(v=6, at=40) as (v, at), build.statement("segments"):
         corner[v, 0, 0] = ps.select(at < ends[v], corner[v, 0, 0] + line[at], corner[v, 0, 0])
+    add_search(build, line)
     with build.loops(m=N, n=N) as (m, n), build.statement("clear"):
         squares[m, n] = 0
     schedule = ps.Schedule(build.kernel()).vectorize("i", N).unroll("t")

@@ -72,6 +72,7 @@ class Emitter:
         self.builder = values.builder
         self.regions = regions
         self.tiles = TileUnit(values)
+        self.loop_end: ir.Block | None = None
 
     # -- control flow ----------------------------------------------------------------------------
 
@@ -115,13 +116,19 @@ class Emitter:
         holds = self.values.value(node.condition, None).ir
         if node.otherwise is None:
             with self.builder.if_then(holds), self.values.scope():
-                self.node(node.then)
+                self._then(node)
             return
         with self.builder.if_else(holds) as (if_true, if_false):
             with if_true, self.values.scope():
-                self.node(node.then)
+                self._then(node)
             with if_false, self.values.scope():
                 self.node(node.otherwise)
+
+    def _then(self, node: Branch) -> None:
+        self.node(node.then)
+        if node.leaves:
+            assert self.loop_end is not None, "a branch that leaves a loop is inside one"
+            self.builder.branch(self.loop_end)
 
     def _loop(self, node: Loop) -> None:
         lower, upper = self.values.index(node.lower), self.values.index(node.upper)
@@ -133,7 +140,12 @@ class Emitter:
             return
         is_entered = self.builder.icmp_signed("<", lower, upper)
         with self.builder.if_then(is_entered), self.values.scope():
-            run(node, lower, upper)
+            if node.until is None:
+                run(node, lower, upper)
+                return
+            is_left = self.values.value(node.until, None).ir
+            with self.builder.if_then(self.builder.not_(is_left)), self.values.scope():
+                run(node, lower, upper)
 
     def counted(self, node: Loop, lower: ir.Value, upper: ir.Value) -> None:
         """Emit a loop that runs at least once, with the exit test at its end."""
@@ -145,8 +157,15 @@ class Emitter:
         builder.position_at_end(body)
         variable = builder.phi(INDEX, name=node.variable)
         variable.add_incoming(lower, before)
+        around, self.loop_end = self.loop_end, after
         with self.values.inside(node.variable, variable):
             self.node(node.body)
+        self.loop_end = around
+        if node.until is not None:
+            continued = builder.append_basic_block(f"{node.name}.continued")
+            with self.values.scope():
+                builder.cbranch(self.values.value(node.until, None).ir, after, continued)
+            builder.position_at_end(continued)
         following = builder.add(variable, INDEX(node.step), flags=("nsw",))
         variable.add_incoming(following, builder.block)
         builder.cbranch(builder.icmp_signed("<", following, upper), body, after)

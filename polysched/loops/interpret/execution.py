@@ -125,10 +125,13 @@ class _Compiler:
         lower, upper = self.expression(node.lower), self.expression(node.upper)
         variable, step = node.variable, _step(node)
         body = self.node(node.body, (*around, node))
+        until = None if node.until is None else self.expression(node.until)
         order = self.order if node.kind is LoopKind.PARALLEL else ascending
 
         def run(variables: Variables) -> None:
             for value in order(range(lower(variables), upper(variables), step)):
+                if until is not None and until(variables):
+                    break
                 variables[variable] = value
                 body(variables)
             variables.pop(variable, None)

@@ -2,7 +2,7 @@
 
 ::
 
-    node = For(variable, lower, upper, step, kind, body) | If(condition, then, otherwise)
+    node = For(variable, lower, upper, step, kind, body, until) | If(condition, then, otherwise)
          | Block(children) | Allocate(array, body) | Assign(statement, instance, target, value)
          | InstructionCall(meaning, instruction, operands)
          | TileCall(meaning, instruction, sizes, tiles)
@@ -63,6 +63,8 @@ class For:
         transposition: how a vector loop's accesses whose lanes lie rows apart are transposed.
         prefetches: executed at the start of every iteration; no value depends on them.
         instruction: mark of the loops of a nest that one machine instruction computes.
+        until: the loop ends before the first iteration in which this condition holds; the others
+            change nothing. None if all iterations run.
     """
 
     variable: str
@@ -77,6 +79,7 @@ class For:
     transposition: TransposeDirective | None = None
     prefetches: tuple[Prefetch, ...] = ()
     instruction: InstructionMark | None = None
+    until: Expression | None = None
 
     @property
     def bounds(self) -> Interval:
@@ -86,11 +89,17 @@ class For:
 
 @dataclass(frozen=True)
 class If:
-    """Run ``then`` if ``condition`` holds, else ``otherwise``."""
+    """Run ``then`` if ``condition`` holds, else ``otherwise``.
+
+    Attributes:
+        leaves: whether ``until`` of the innermost loop around holds after ``then``, and nothing
+            else in the iteration runs, so that the code may leave the loop there.
+    """
 
     condition: Expression
     then: LoopNode
     otherwise: LoopNode | None = None
+    leaves: bool = False
 
 
 @dataclass(frozen=True)
@@ -239,6 +248,8 @@ class LoopProgram:
         registers: arrays that the passes of :mod:`polysched.vector.pass_list` keep in registers,
             each with the array whose elements it holds; empty before these passes.
         instructions: the forms of each instruction that a loop is marked with.
+        reassociated: the statements whose updates LLVM may combine in any order: reductions of a
+            program without a schedule.
     """
 
     name: str
@@ -250,6 +261,7 @@ class LoopProgram:
     fp_contract: bool = True
     registers: Mapping[str, str] = field(default_factory=dict)
     instructions: Mapping[str, Forms] = field(default_factory=dict)
+    reassociated: frozenset[str] = frozenset()
 
 
 def block(children: Iterator[LoopNode] | list[LoopNode] | tuple[LoopNode, ...]) -> LoopNode:
@@ -280,10 +292,10 @@ def children(node: LoopNode) -> tuple[LoopNode, ...]:
 
 
 def controls(node: LoopNode) -> tuple[Expression, ...]:
-    """The expressions that decide what runs: the bounds of a loop, or a condition."""
+    """The expressions that decide what runs: a loop's bounds and early end, or a condition."""
     match node:
-        case For(lower=lower, upper=upper):
-            return lower, upper
+        case For(lower=lower, upper=upper, until=until):
+            return (lower, upper) if until is None else (lower, upper, until)
         case If(condition=condition):
             return (condition,)
     return ()
@@ -352,7 +364,8 @@ def with_value(node: LoopNode, variable: str, value: Expression, known: Interval
         case For():
             prefetches = tuple(replace(box, start=integers(box.start)) for box in node.prefetches)
             lower, upper = integers((node.lower, node.upper))
-            node = replace(node, lower=lower, upper=upper, prefetches=prefetches)
+            until = None if node.until is None else transform(node.until, rule)
+            node = replace(node, lower=lower, upper=upper, prefetches=prefetches, until=until)
         case If():
             node = replace(node, condition=transform(node.condition, rule))
         case Allocate():

@@ -208,7 +208,8 @@ class _Printer:
                 pragma = f"{UNROLLED} " if is_unrolled and is_literal else ""
                 note = " /* unrolled */" if is_unrolled else ""
                 prefetches = [f"/* {format_prefetch(one)} */" for one in node.prefetches]
-                inner = _indented([*prefetches, *self.lines(body)])
+                ends = [] if node.until is None else [self.if_head([node.until]), "  break;", "}"]
+                inner = _indented([*ends, *prefetches, *self.lines(body)])
                 return [f"{pragma}{self.loop_head(node)}{note}", *inner, "}"]
             case If(condition=condition, then=then, otherwise=otherwise):
                 result = [self.if_head([condition]), *_indented(self.lines(then))]

@@ -10,7 +10,7 @@ from polysched.ir.expr.expressions import Expression, Load, Parameter
 from polysched.ir.expr.traversal import children as operands_of
 from polysched.ir.expr.traversal import walk as walk_expression
 from polysched.loops.analysis.usage import accessed_arrays
-from polysched.loops.ir.nodes import Assign, For, If, LoopProgram, walk
+from polysched.loops.ir.nodes import Assign, For, If, LoopProgram, controls, walk
 from polysched.loops.printers.c_helpers import Helper, helper_for
 
 
@@ -61,10 +61,8 @@ def _written(program: LoopProgram) -> Iterator[tuple[Expression, bool, bool]]:
     """The expressions of the loops and their assignments, as in `_expressions`."""
     for node in walk(program.body):
         match node:
-            case For(lower=lower, upper=upper):
-                yield from ((lower, False, False), (upper, False, False))
-            case If(condition=condition):
-                yield condition, False, False
+            case For() | If():
+                yield from ((control, False, False) for control in controls(node))
             case Assign(target=target, value=value):
                 yield from ((subscript, True, False) for subscript in target.subscripts)
                 yield value, False, True

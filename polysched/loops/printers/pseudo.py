@@ -60,7 +60,8 @@ def print_loops(program: LoopProgram) -> str:
 def _lines(program: LoopProgram, node: LoopNode) -> list[str]:
     match node:
         case For(variable=variable, kind=kind, body=body):
-            head = f"{kind.value} {variable} in {_range(node)}:"
+            end = "" if node.until is None else f" until {format_expression(node.until)}"
+            head = f"{kind.value} {variable} in {_range(node)}{end}:"
             prefetches = [f"{_INDENT}{format_prefetch(one)}" for one in node.prefetches]
             return [head, *prefetches, *_indented(program, body)]
         case If(condition=condition, then=then, otherwise=otherwise):

@@ -103,8 +103,8 @@ def _users(program: VectorProgram) -> Mapping[str, list[Node]]:
 
 def _registers(node: Node) -> Iterator[str]:
     match node:
-        case Loop(lower=lower, upper=upper):
-            roots: tuple[Value, ...] = (lower, upper)
+        case Loop(lower=lower, upper=upper, until=until):
+            roots: tuple[Value, ...] = (lower, upper) if until is None else (lower, upper, until)
         case ir.Branch(condition=condition):
             roots = (condition,)
         case ir.Transpose(rows=rows, columns=columns):

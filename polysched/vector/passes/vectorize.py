@@ -81,7 +81,8 @@ class _Vectorizer:
                 return self.node(body)
             case loop.If(condition=condition, then=then, otherwise=otherwise):
                 other = None if otherwise is None else self.node(otherwise)
-                return ir.Branch(self.scope.value(condition, None), self.node(then), other)
+                holds = self.scope.value(condition, None)
+                return ir.Branch(holds, self.node(then), other, node.leaves)
             case loop.For(kind=LoopKind.VECTOR):
                 return self._vector(node)
             case loop.For():
@@ -95,7 +96,7 @@ class _Vectorizer:
 
     def _loop(self, node: loop.For) -> ir.Loop:
         frame, known = self.scope.frame, self.scope.known
-        runs = surely_runs(node, known)
+        runs = node.until is None and surely_runs(node, known)
         lower, upper = self.scope.index(node.lower), self.scope.index(node.upper)
         region = None
         if node.kind is LoopKind.PARALLEL and not self.in_region:
@@ -109,8 +110,9 @@ class _Vectorizer:
         self.scope.frame, self.scope.known = frame, known
         if region is not None:
             self.in_region = False
+        until = None if node.until is None else self.scope.value(node.until, None)
         return ir.Loop(
-            node.variable, node.loop, lower, upper, node.step, runs, _sequence(body), region
+            node.variable, node.loop, lower, upper, node.step, runs, _sequence(body), region, until
         )
 
     def _prefetches(self, request: loop.Prefetch) -> list[ir.Node]:
@@ -188,6 +190,8 @@ class _Vectorizer:
 
     def _written(self, node: loop.Assign, lanes: LanesOrNone) -> ir.Node:
         value = self.scope.value(node.value, lanes)
+        if node.statement in self.program.reassociated and isinstance(value, vector.Apply):
+            value = replace(value, reassociates=True)
         return ir.Assign(node.statement, self._target(node, lanes), value, lanes)
 
     def _guarded(

@@ -1,0 +1,304 @@
+"""Simplify loops by conditions whose truth values are known.
+
+A statement ``x = select(c, e, x)`` changes nothing if ``c`` does not hold, and is dropped where
+that is known. Conditions stay known until a statement changes an array that they read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from polysched.ir.core.guards import reads_target
+from polysched.ir.core.kernel import Access
+from polysched.ir.expr.dtypes import boolean
+from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Number, Operation
+from polysched.ir.expr.neutral import neutral_element
+from polysched.ir.expr.operators import COMPARISONS, Operator
+from polysched.ir.expr.traversal import children as operands_of
+from polysched.ir.expr.traversal import loads, rebuild
+from polysched.loops.ir.nodes import (
+    Allocate,
+    Assign,
+    Block,
+    For,
+    If,
+    LoopNode,
+    block,
+    children,
+    controls,
+    walk,
+)
+
+Facts: TypeAlias = Mapping[Expression, Constant]
+"""Values of conditions, and of elements that hold literals."""
+
+_MOST_CONDITIONS = 8
+"""Conditions that are tried for one loop or block. The time is proportional to their number."""
+
+_TRUE, _FALSE = Constant(True, boolean), Constant(False, boolean)
+_NEUTRAL = (Operator.ADD, Operator.MULTIPLY, Operator.MINIMUM, Operator.MAXIMUM)
+
+
+@dataclass(frozen=True)
+class Simplified:
+    """A node that computes the same as another one where some conditions have known values.
+
+    Attributes:
+        node: the simpler node.
+        facts: what is known after it.
+        changed: the arrays whose elements it may change.
+    """
+
+    node: LoopNode
+    facts: Facts
+    changed: frozenset[str]
+
+
+def fact(condition: Expression, holds: bool) -> Facts:
+    """The fact that a condition holds, or that it does not hold."""
+    while isinstance(condition, Operation) and condition.operator is Operator.NOT:
+        condition, holds = condition.operands[0], not holds
+    return {condition: _TRUE if holds else _FALSE}
+
+
+def simplified(node: LoopNode, facts: Facts) -> Simplified:
+    """Simplify a node by facts that hold before it."""
+    match node:
+        case Assign():
+            return _assignment(node, facts)
+        case Block():
+            return _block(node, facts)
+        case If():
+            return _branch(node, facts)
+        case For():
+            return _loop(node, facts)
+        case Allocate(body=body):
+            inner = simplified(body, facts)
+            if inner.node == Block(()):
+                return inner
+            return replace(
+                inner, node=node if inner.node is body else replace(node, body=inner.node)
+            )
+    changed = frozenset(one.target.array for one in walk(node) if isinstance(one, Assign))
+    return Simplified(node, _without(facts, changed), changed)
+
+
+def _assignment(node: Assign, facts: Facts) -> Simplified:
+    target, value = node.target, _value(node.value, facts)
+    subscripts = tuple([_value(subscript, facts) for subscript in target.subscripts])
+    if any(map(lambda new, old: new is not old, subscripts, target.subscripts)):
+        target = replace(target, subscripts=subscripts)
+    if _is_kept(value, target):
+        return Simplified(Block(()), facts, frozenset())
+    changed = frozenset({target.array})
+    facts = _without(facts, changed)
+    if isinstance(value, Constant) and value.dtype is not None and not target.subscripts:
+        facts = {**facts, Load(target.array, (), value.dtype): value}
+    if value is not node.value or target is not node.target:
+        node = replace(node, target=target, value=value)
+    return Simplified(node, facts, changed)
+
+
+def _block(node: Block, facts: Facts) -> Simplified:
+    kept: list[LoopNode] = []
+    changed: frozenset[str] = frozenset()
+    for child in node.children:
+        part = simplified(child, facts)
+        facts, changed = part.facts, changed | part.changed
+        kept.append(part.node)
+    if all(map(lambda new, old: new is old, kept, node.children)):
+        return Simplified(node, facts, changed)
+    return Simplified(block([one for one in kept if one != Block(())]), facts, changed)
+
+
+def _branch(node: If, facts: Facts) -> Simplified:
+    condition = _value(node.condition, facts)
+    otherwise = node.otherwise or Block(())
+    if condition in (_TRUE, _FALSE):
+        return simplified(node.then if condition == _TRUE else otherwise, facts)
+    first, second = simplified(node.then, facts), simplified(otherwise, facts)
+    changed = first.changed | second.changed
+    after = _without(facts, changed)
+    if first.node == second.node == Block(()):
+        return Simplified(Block(()), after, changed)
+    if condition is node.condition and first.node is node.then and second.node is otherwise:
+        return Simplified(node, after, changed)
+    other = None if second.node == Block(()) else second.node
+    return Simplified(If(condition, first.node, other), after, changed)
+
+
+def _loop(node: For, facts: Facts) -> Simplified:
+    lower, upper = _value(node.lower, facts), _value(node.upper, facts)
+    until = None if node.until is None else _value(node.until, facts)
+    while True:
+        # What holds before the loop holds in all iterations if none changes its arrays.
+        body = simplified(node.body, facts)
+        kept = _without(facts, body.changed)
+        if len(kept) == len(facts):
+            break
+        facts = kept
+    if body.node == Block(()):
+        return replace(body, node=Block(()), facts=facts)
+    ends = zip((lower, upper, until), (node.lower, node.upper, node.until), strict=True)
+    if body.node is not node.body or any(new is not old for new, old in ends):
+        node = replace(node, body=body.node, lower=lower, upper=upper, until=until)
+    return Simplified(node, facts, body.changed)
+
+
+def _without(facts: Facts, changed: frozenset[str]) -> Facts:
+    """The facts that read no changed array."""
+    if not any(load.array in changed for known in facts for load in loads(known)):
+        return facts
+    return {
+        known: value
+        for known, value in facts.items()
+        if not any(load.array in changed for load in loads(known))
+    }
+
+
+def _value(expression: Expression, facts: Facts) -> Expression:
+    """Simplify an expression by facts; the same object if nothing is known about it."""
+    known = facts.get(expression)
+    if known is not None:
+        return known
+    operands = operands_of(expression)
+    if not operands:
+        return expression
+    if isinstance(expression, Operation) and expression.operator is Operator.SELECT:
+        condition = _value(operands[0], facts)
+        if condition in (_TRUE, _FALSE):
+            return _value(operands[1 if condition == _TRUE else 2], facts)
+    result = rebuild(expression, tuple([_value(operand, facts) for operand in operands]))
+    return result if result is expression else _folded(result)
+
+
+def _folded(value: Expression) -> Expression:
+    """Evaluate a condition whose operands are partly literals."""
+    match value:
+        case Operation(operator=Operator.NOT, operands=(Constant(value=holds),)):
+            return _FALSE if holds else _TRUE
+        case Operation(operator=Operator.AND | Operator.OR as operator, operands=(left, right)):
+            for one, other in ((left, right), (right, left)):
+                if isinstance(one, Constant):
+                    return other if bool(one.value) == (operator is Operator.AND) else one
+        case Operation(operator=operator, operands=(Constant(value=left), Constant(value=right))):
+            if operator in COMPARISONS and _is_small(left) and _is_small(right):
+                return _TRUE if _compared(operator, left, right) else _FALSE
+        case Cast(operand=Cast(operand=inner, type=between), type=dtype) if inner.dtype == dtype:
+            are_integers = dtype.is_integer and between.is_integer
+            return inner if are_integers and between.bits >= dtype.bits else value
+        case Cast(operand=Constant(value=number), type=dtype) if dtype.is_integer:
+            return Constant(int(number), dtype) if _is_small(number) else value
+    return value
+
+
+def _is_small(number: Number) -> bool:
+    """Whether a number is an integer that all integer types with more than a bit hold."""
+    return isinstance(number, int) and 0 <= number <= 1
+
+
+def _compared(operator: Operator, left: Number, right: Number) -> bool:
+    return {
+        Operator.LESS: left < right,
+        Operator.LESS_EQUAL: left <= right,
+        Operator.EQUAL: left == right,
+        Operator.NOT_EQUAL: left != right,
+    }[operator]
+
+
+def _is_kept(value: Expression, target: Access) -> bool:
+    """Whether a value is the content of its target."""
+    match value:
+        case Load():
+            return reads_target(value, target)
+        case Operation(operator=Operator.SUBTRACT, operands=(left, Constant(value=number))):
+            return repr(number) in ("0", "0.0") and _is_kept(left, target)
+        case Operation(operator=operator, operands=(left, right), dtype=dtype) if (
+            operator in _NEUTRAL and dtype is not None
+        ):
+            neutral = repr(neutral_element(operator, dtype).value)
+            return any(
+                isinstance(other, Constant)
+                and repr(other.value) == neutral
+                and _is_kept(one, target)
+                for one, other in ((left, right), (right, left))
+            )
+    return False
+
+
+def conditions_of(node: LoopNode, flags: Set[str]) -> list[Expression]:
+    """The conditions on some scalars in a node, in order, at most `_MOST_CONDITIONS`."""
+    found: dict[Expression, None] = {}
+    for one in walk(node):
+        values = [one.value] if isinstance(one, Assign) else list(controls(one))
+        for value in values:
+            found |= dict.fromkeys(_atoms(value, flags))
+        if len(found) >= _MOST_CONDITIONS:
+            break
+    return list(found)[:_MOST_CONDITIONS]
+
+
+def _atoms(value: Expression, flags: Set[str]) -> Iterator[Expression]:
+    """Yield the parts of a value that are conditions on some scalars and literals only."""
+    if isinstance(value, Load):
+        if value.array in flags and value.dtype == boolean:
+            yield value
+        return
+    if isinstance(value, Operation) and value.operator in COMPARISONS:
+        read = loads(value)
+        if read and all(load.array in flags for load in read) and _is_literal(value):
+            yield value
+            return
+    for operand in operands_of(value):
+        yield from _atoms(operand, flags)
+
+
+def _is_literal(comparison: Operation) -> bool:
+    """Whether a comparison is between scalars, also converted ones, and literals."""
+    plain = [one.operand if isinstance(one, Cast) else one for one in comparison.operands]
+    return all(isinstance(one, Constant | Load) for one in plain)
+
+
+def accesses(node: LoopNode) -> Iterator[str]:
+    """Yield the array of each access in a node, also in bounds and conditions."""
+    for one in walk(node):
+        yield from (load.array for control in controls(one) for load in loads(control))
+        if isinstance(one, Assign):
+            yield one.target.array
+            yield from (load.array for load in one.reads)
+
+
+def own_arrays(node: LoopNode, scalars: Set[str], uses: Mapping[str, int]) -> frozenset[str]:
+    """The buffers of a node, and the scalars that it writes first and that nothing else accesses.
+
+    Args:
+        scalars: the temporaries of one element.
+        uses: the number of accesses to each array in the program.
+    """
+    inner = Counter(accesses(node))
+    candidates = {name for name in scalars if inner[name] and inner[name] == uses[name]}
+    own = {one.array for one in walk(node) if isinstance(one, Allocate)}
+    seen: set[str] = set()
+    for one in _straight(node):
+        if isinstance(one, Assign):
+            seen |= {load.array for load in one.reads}
+            if one.target.array in candidates - seen:
+                own.add(one.target.array)
+            seen.add(one.target.array)
+        else:
+            for part in children(one):
+                own |= own_arrays(part, scalars, uses)
+            seen |= set(accesses(one))
+    return frozenset(own)
+
+
+def _straight(node: LoopNode) -> Iterator[LoopNode]:
+    """The nodes that run one after another in each run of a node."""
+    if isinstance(node, Block | Allocate):
+        for child in children(node):
+            yield from _straight(child)
+    else:
+        yield node
