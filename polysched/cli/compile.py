@@ -23,6 +23,7 @@ from polysched.cli.terminal import output, print_error
 from polysched.errors import FrontendError
 from polysched.frontends.scop.header import function_header
 from polysched.frontends.scop.regions import Replacement
+from polysched.ir.core.printing import format_expression
 from polysched.ir.core.tree import LoopKind, loops
 from polysched.ir.isl.budget import time_budget, time_left
 from polysched.legality.verdicts.verdict import RefusedScheduleError
@@ -130,6 +131,9 @@ def compile_command(
     if loaded.program is not None:
         for note in loaded.program.notes():
             output().print(note, highlight=False)
+    if loaded.gains is not None:
+        condition = format_expression(loaded.gains)
+        output().print(f"runs as written unless {condition}, where it gains", highlight=False)
     _write_header(header, text)
 
 
@@ -159,6 +163,7 @@ def _whole(
         machine=machine,
         guard=guard,
         c_function=c_function,
+        gains=loaded.gains,
         seconds=seconds,
     )
     return loaded

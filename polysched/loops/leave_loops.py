@@ -18,18 +18,16 @@ before it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from polysched.ir.core.kernel import Role
 from polysched.ir.core.tree import LoopKind
-from polysched.ir.expr.dtypes import boolean
-from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Operation
-from polysched.ir.expr.operators import COMPARISONS
-from polysched.ir.expr.traversal import children as operands_of
+from polysched.ir.expr.expressions import Expression
 from polysched.ir.expr.traversal import loads
 from polysched.loops.analysis.known_conditions import (
     accesses,
+    conditions_of,
     fact,
     own_arrays,
     simplified,
@@ -43,13 +41,9 @@ from polysched.loops.ir.nodes import (
     LoopNode,
     LoopProgram,
     block,
-    controls,
     map_children,
     walk,
 )
-
-_MOST_CONDITIONS = 8
-"""Conditions that are tried for one loop or block. The time is proportional to their number."""
 
 
 def leave_loops(program: LoopProgram) -> LoopProgram:
@@ -59,17 +53,11 @@ def leave_loops(program: LoopProgram) -> LoopProgram:
         for name, array in program.arrays.items()
         if array.role is Role.TEMPORARY and not array.shape
     }
-    if not any(
-        isinstance(node, Assign) and _reads_condition(node, scalars) for node in walk(program.body)
-    ):
+    if not conditions_of(program.body, scalars):
         return program
     uses = Counter(accesses(program.body))
     leaving = _Leaving(scalars, uses)
     return replace(program, body=leaving.node(program.body, _Before()))
-
-
-def _reads_condition(node: Assign, scalars: Set[str]) -> bool:
-    return any(True for _ in _atoms(node.value, scalars))
 
 
 @dataclass(frozen=True)
@@ -131,7 +119,7 @@ class _Leaving:
         own = own_arrays(loop.body, self.scalars, self.uses)
         flags = (changed & self.scalars) - own
         own |= self._own(loop, before)
-        for atom in _conditions(loop.body, flags):
+        for atom in conditions_of(loop.body, flags):
             for holds in (True, False):
                 known = fact(atom, holds)
                 if simplified(loop.body, known).changed <= own:
@@ -175,7 +163,7 @@ class _Leaving:
             if not any(isinstance(one, For) for one in walk(run)):
                 return None
             own: frozenset[str] | None = None
-            for atom in _conditions(run, before.defined):
+            for atom in conditions_of(run, before.defined):
                 own = self._own(run, before) if own is None else own
                 for holds in (False, True):
                     if not simplified(run, fact(atom, holds)).changed <= own:
@@ -184,36 +172,3 @@ class _Leaving:
                     if not any(load.array in inside.changed for load in loads(atom)):
                         return (~atom if holds else atom), inside.node, end
         return None
-
-
-def _conditions(node: LoopNode, flags: Set[str]) -> list[Expression]:
-    """The conditions on some scalars in a node, in order, at most `_MOST_CONDITIONS`."""
-    found: dict[Expression, None] = {}
-    for one in walk(node):
-        values = [one.value] if isinstance(one, Assign) else list(controls(one))
-        for value in values:
-            found |= dict.fromkeys(_atoms(value, flags))
-        if len(found) >= _MOST_CONDITIONS:
-            break
-    return list(found)[:_MOST_CONDITIONS]
-
-
-def _atoms(value: Expression, flags: Set[str]) -> Iterator[Expression]:
-    """Yield the parts of a value that are conditions on some scalars and literals only."""
-    if isinstance(value, Load):
-        if value.array in flags and value.dtype == boolean:
-            yield value
-        return
-    if isinstance(value, Operation) and value.operator in COMPARISONS:
-        read = loads(value)
-        if read and all(load.array in flags for load in read) and _is_literal(value):
-            yield value
-            return
-    for operand in operands_of(value):
-        yield from _atoms(operand, flags)
-
-
-def _is_literal(comparison: Operation) -> bool:
-    """Whether a comparison is between scalars, also converted ones, and literals."""
-    plain = [one.operand if isinstance(one, Cast) else one for one in comparison.operands]
-    return all(isinstance(one, Constant | Load) for one in plain)

@@ -261,11 +261,17 @@ class Loop:
 
 @dataclass(frozen=True)
 class Branch:
-    """Run ``then`` if the condition holds, else ``otherwise``."""
+    """Run ``then`` if the condition holds, else ``otherwise``.
+
+    Attributes:
+        leaves: whether ``until`` of the innermost loop around holds after ``then``, and nothing
+            else in the iteration runs, so that the code may leave the loop there.
+    """
 
     condition: Value
     then: Node
     otherwise: Node | None = None
+    leaves: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
+from polysched.loops.branches import form_branches
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.loops.leave_loops import leave_loops
 from polysched.loops.trim_no_ops import trim_no_ops
@@ -95,6 +96,11 @@ PASSES = (
         "carry",
         "keep values that the next iteration reads in registers",
         lambda program, machine: carry_values(program, machine.vector_registers // 2),
+    ),
+    Pass(
+        "branches",
+        "run scalar statements that need the same condition in one branch",
+        lambda program, machine: form_branches(program),
     ),
     Pass(
         "transpose-tiles",

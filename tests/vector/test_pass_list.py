@@ -24,11 +24,13 @@ N = 16
 def add_search(build: ps.KernelBuilder, line: ArrayHandle) -> None:
     """Find the first number above 3, by a loop that ends there."""
     flag, first = build.temporary("flag", ps.i32, ()), build.output("first", ps.i64, ())
+    is_found = build.temporary("is_found", ps.boolean, ())
     first[()] = -1
     flag[()] = 0
     with build.loops(h=40) as h:
-        found = ps.equal(flag[()], 0) & (line[h] > 3)
-        first[()], flag[()] = ps.select(found, h, first[()]), ps.select(found, 1, flag[()])
+        is_found[()] = ps.equal(flag[()], 0) & (line[h] > 3)
+        first[()] = ps.select(is_found[()], h, first[()])
+        flag[()] = ps.select(is_found[()], 1, flag[()])
 
 
 @pytest.fixture(scope="module")

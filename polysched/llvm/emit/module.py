@@ -18,7 +18,9 @@ from polysched.llvm.emit.regions import Regions, Team, private_bytes
 from polysched.llvm.memory.arrays import Storage
 from polysched.llvm.memory.streaming import emit_fence
 from polysched.llvm.values.expressions import INDEX
+from polysched.loops.branches import form_branches
 from polysched.loops.ir.nodes import LoopProgram
+from polysched.loops.leave_loops import leave_loops
 from polysched.machine.description import Machine
 from polysched.vector.ir import Loop, VectorProgram, walk
 from polysched.vector.pass_list import vector_program
@@ -68,11 +70,13 @@ def add_function_as_written(module: ir.Module, program: LoopProgram, machine: Ma
     """Add the function of an unscheduled program whose arrays may overlap.
 
     Every access goes to memory in program order: no pass keeps elements in registers, and the
-    pointers are not ``noalias``.
+    pointers are not ``noalias``. Early ends and branches only ask temporaries, which overlap
+    nothing.
 
     Args:
         program: loops without vector, parallel or unrolled loops.
     """
+    program = form_branches(leave_loops(program))
     _emit_function(module, vectorize(program, machine), machine, is_apart=False)
 
 

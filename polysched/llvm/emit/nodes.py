@@ -72,6 +72,7 @@ class Emitter:
         self.builder = values.builder
         self.regions = regions
         self.tiles = TileUnit(values)
+        self.loop_end: ir.Block | None = None
 
     # -- control flow ----------------------------------------------------------------------------
 
@@ -115,13 +116,19 @@ class Emitter:
         holds = self.values.value(node.condition, None).ir
         if node.otherwise is None:
             with self.builder.if_then(holds), self.values.scope():
-                self.node(node.then)
+                self._then(node)
             return
         with self.builder.if_else(holds) as (if_true, if_false):
             with if_true, self.values.scope():
-                self.node(node.then)
+                self._then(node)
             with if_false, self.values.scope():
                 self.node(node.otherwise)
+
+    def _then(self, node: Branch) -> None:
+        self.node(node.then)
+        if node.leaves:
+            assert self.loop_end is not None, "a branch that leaves a loop is inside one"
+            self.builder.branch(self.loop_end)
 
     def _loop(self, node: Loop) -> None:
         lower, upper = self.values.index(node.lower), self.values.index(node.upper)
@@ -150,18 +157,18 @@ class Emitter:
         builder.position_at_end(body)
         variable = builder.phi(INDEX, name=node.variable)
         variable.add_incoming(lower, before)
+        around, self.loop_end = self.loop_end, after
         with self.values.inside(node.variable, variable):
             self.node(node.body)
-        following = builder.add(variable, INDEX(node.step), flags=("nsw",))
-        continues = builder.icmp_signed("<", following, upper)
+        self.loop_end = around
         if node.until is not None:
-            tested = builder.append_basic_block(f"{node.name}.until")
-            builder.cbranch(continues, tested, after)
-            builder.position_at_end(tested)
+            continued = builder.append_basic_block(f"{node.name}.continued")
             with self.values.scope():
-                continues = builder.not_(self.values.value(node.until, None).ir)
+                builder.cbranch(self.values.value(node.until, None).ir, after, continued)
+            builder.position_at_end(continued)
+        following = builder.add(variable, INDEX(node.step), flags=("nsw",))
         variable.add_incoming(following, builder.block)
-        builder.cbranch(continues, body, after)
+        builder.cbranch(builder.icmp_signed("<", following, upper), body, after)
         builder.position_at_end(after)
 
     # -- statements ------------------------------------------------------------------------------

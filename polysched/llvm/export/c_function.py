@@ -24,7 +24,7 @@ from polysched.llvm.builder.function_builder import compile_for, new_function
 from polysched.llvm.builder.intrinsics import declared
 from polysched.llvm.emit.evaluation import Evaluator
 from polysched.llvm.emit.module import CALLED, add_function_as_written
-from polysched.llvm.export.c_interface import build_exported_module
+from polysched.llvm.export.c_interface import ExportedProgram, build_exported_module
 from polysched.llvm.export.fallback import (
     Fallback,
     address_of,
@@ -123,7 +123,7 @@ class CFunction:
 
 
 def emit_c_function(
-    program: LoopProgram,
+    exported: ExportedProgram,
     machine: Machine,
     function: CFunction,
     as_written: LoopProgram | None = None,
@@ -131,7 +131,7 @@ def emit_c_function(
     """The LLVM IR of a module that defines a C function, as text.
 
     Args:
-        program: the loops, with the arrays and parameters that ``function`` names as meanings.
+        exported: the loops, with the arrays and parameters that ``function`` names as meanings.
         machine: one of :func:`polysched.machine.cpuid.checkable`.
         as_written: the loops of the function's fallback; None if it has none.
 
@@ -144,7 +144,8 @@ def emit_c_function(
             "another name"
         )
     status_name = f"{function.name}.status"
-    module = build_exported_module(replace(program, name=status_name), machine)
+    program = exported.program
+    module = build_exported_module(exported, status_name, machine)
     for name in (status_name, f"{status_name}_supported"):
         module.get_global(name).linkage = "internal"
     passed = [_passed(argument) for argument in function.arguments]

@@ -35,6 +35,9 @@ from polysched.loops.ir.nodes import (
 Facts: TypeAlias = Mapping[Expression, Constant]
 """Values of conditions, and of elements that hold literals."""
 
+_MOST_CONDITIONS = 8
+"""Conditions that are tried for one loop or block. The time is proportional to their number."""
+
 _TRUE, _FALSE = Constant(True, boolean), Constant(False, boolean)
 _NEUTRAL = (Operator.ADD, Operator.MULTIPLY, Operator.MINIMUM, Operator.MAXIMUM)
 
@@ -224,6 +227,39 @@ def _is_kept(value: Expression, target: Access) -> bool:
                 for one, other in ((left, right), (right, left))
             )
     return False
+
+
+def conditions_of(node: LoopNode, flags: Set[str]) -> list[Expression]:
+    """The conditions on some scalars in a node, in order, at most `_MOST_CONDITIONS`."""
+    found: dict[Expression, None] = {}
+    for one in walk(node):
+        values = [one.value] if isinstance(one, Assign) else list(controls(one))
+        for value in values:
+            found |= dict.fromkeys(_atoms(value, flags))
+        if len(found) >= _MOST_CONDITIONS:
+            break
+    return list(found)[:_MOST_CONDITIONS]
+
+
+def _atoms(value: Expression, flags: Set[str]) -> Iterator[Expression]:
+    """Yield the parts of a value that are conditions on some scalars and literals only."""
+    if isinstance(value, Load):
+        if value.array in flags and value.dtype == boolean:
+            yield value
+        return
+    if isinstance(value, Operation) and value.operator in COMPARISONS:
+        read = loads(value)
+        if read and all(load.array in flags for load in read) and _is_literal(value):
+            yield value
+            return
+    for operand in operands_of(value):
+        yield from _atoms(operand, flags)
+
+
+def _is_literal(comparison: Operation) -> bool:
+    """Whether a comparison is between scalars, also converted ones, and literals."""
+    plain = [one.operand if isinstance(one, Cast) else one for one in comparison.operands]
+    return all(isinstance(one, Constant | Load) for one in plain)
 
 
 def accesses(node: LoopNode) -> Iterator[str]:

@@ -89,11 +89,17 @@ class For:
 
 @dataclass(frozen=True)
 class If:
-    """Run ``then`` if ``condition`` holds, else ``otherwise``."""
+    """Run ``then`` if ``condition`` holds, else ``otherwise``.
+
+    Attributes:
+        leaves: whether ``until`` of the innermost loop around holds after ``then``, and nothing
+            else in the iteration runs, so that the code may leave the loop there.
+    """
 
     condition: Expression
     then: LoopNode
     otherwise: LoopNode | None = None
+    leaves: bool = False
 
 
 @dataclass(frozen=True)
@@ -242,6 +248,8 @@ class LoopProgram:
         registers: arrays that the passes of :mod:`polysched.vector.pass_list` keep in registers,
             each with the array whose elements it holds; empty before these passes.
         instructions: the forms of each instruction that a loop is marked with.
+        reassociated: the statements whose updates LLVM may combine in any order: reductions of a
+            program without a schedule.
     """
 
     name: str
@@ -253,6 +261,7 @@ class LoopProgram:
     fp_contract: bool = True
     registers: Mapping[str, str] = field(default_factory=dict)
     instructions: Mapping[str, Forms] = field(default_factory=dict)
+    reassociated: frozenset[str] = frozenset()
 
 
 def block(children: Iterator[LoopNode] | list[LoopNode] | tuple[LoopNode, ...]) -> LoopNode:

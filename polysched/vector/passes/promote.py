@@ -18,6 +18,7 @@ from polysched.ir.core.tree import LoopKind
 from polysched.ir.expr.expressions import Constant, Expression, Index, Load
 from polysched.ir.expr.linear_form import Intervals
 from polysched.ir.expr.traversal import transform
+from polysched.loops.analysis.known_conditions import accesses, own_arrays
 from polysched.loops.ir.nodes import (
     Allocate,
     Assign,
@@ -66,6 +67,12 @@ class _Promoter:
     def __init__(self, program: LoopProgram, budget: int) -> None:
         self.arrays = program.arrays
         self.budget = budget
+        self.scalars = {
+            name
+            for name, array in program.arrays.items()
+            if array.role is Role.TEMPORARY and not array.shape
+        }
+        self.uses = Counter(accesses(program.body))
         self.registers: dict[str, Array] = {}
         self.sources: dict[str, str] = {}
 
@@ -121,6 +128,10 @@ class _Promoter:
     def _held(self, region: Region, arrays: Iterable[str]) -> _Held:
         """Replace accesses to the slots of arrays in a region by accesses to registers."""
         held = _Held(region.node, [], [], [])
+        arrays = list(arrays)
+        own: frozenset[str] = frozenset()
+        if not self.scalars.isdisjoint(arrays):
+            own = own_arrays(region.node, self.scalars, self.uses)
         for array in arrays:
             if array in self.registers or array in region.born or array not in region.read:
                 continue
@@ -134,8 +145,9 @@ class _Promoter:
             for slot, name in names.items():
                 load = _transfer(slot, name, self.arrays[array], load=True)
                 store = _transfer(slot, name, self.arrays[array], load=False)
-                held.before.append(_under(slots[slot], load))
-                held.after.append(_under(slots[slot], store))
+                if array not in own:
+                    held.before.append(_under(slots[slot], load))
+                    held.after.append(_under(slots[slot], store))
                 held.names.append(name)
             renamed = _renamed(held.node, array, names, needs_memory=True, along=along)
             held = replace(held, node=renamed)

@@ -81,7 +81,8 @@ class _Vectorizer:
                 return self.node(body)
             case loop.If(condition=condition, then=then, otherwise=otherwise):
                 other = None if otherwise is None else self.node(otherwise)
-                return ir.Branch(self.scope.value(condition, None), self.node(then), other)
+                holds = self.scope.value(condition, None)
+                return ir.Branch(holds, self.node(then), other, node.leaves)
             case loop.For(kind=LoopKind.VECTOR):
                 return self._vector(node)
             case loop.For():
@@ -189,6 +190,8 @@ class _Vectorizer:
 
     def _written(self, node: loop.Assign, lanes: LanesOrNone) -> ir.Node:
         value = self.scope.value(node.value, lanes)
+        if node.statement in self.program.reassociated and isinstance(value, vector.Apply):
+            value = replace(value, reassociates=True)
         return ir.Assign(node.statement, self._target(node, lanes), value, lanes)
 
     def _guarded(
