@@ -260,6 +260,12 @@ class Hoister:
 
     def _in_place(self, node: ast.Call, func: ast.Attribute) -> ast.expr:
         """``x.fill(value)``, a statement."""
+        if func.attr in ("partition", "sort"):
+            raise self.assigner.reader.source.error(
+                node,
+                f"'{func.attr}' moves elements by comparing data, which is not supported; call it "
+                "outside of the compiled function",
+            )
         if func.attr != "fill" or len(node.args) != 1 or node.keywords:
             return node
         reader = self.assigner.reader
