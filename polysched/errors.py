@@ -133,6 +133,10 @@ class FrontendError(PolyschedError):
         self.location = location
 
 
+class UnboundError(FrontendError, UnboundLocalError):
+    """A variable of a Python function has no value where it is read, for the sizes of a call."""
+
+
 class TargetError(PolyschedError):
     """The command line's ``FILE.py:NAME`` does not yield a kernel or schedule."""
 

@@ -35,9 +35,10 @@ from weakref import WeakKeyDictionary
 
 from polysched.dependence.printing import format_dependences
 from polysched.errors import PolyschedError, suggestion
-from polysched.ir.core.kernel import Kernel
+from polysched.ir.core.kernel import Kernel, Order
 from polysched.ir.core.printing import format_kernel
 from polysched.ir.core.tree import executed
+from polysched.ir.expr.expressions import Expression
 from polysched.ir.isl.budget import SAFETY_SECONDS, time_budget
 from polysched.legality.check import check
 from polysched.legality.condition import Condition, legality_condition
@@ -45,6 +46,7 @@ from polysched.legality.reports.answer import advice, answer_of
 from polysched.legality.reports.loop_reports import explained, format_loop_reports
 from polysched.llvm.emit.module import emit_module
 from polysched.llvm.export.c_function import CFunction
+from polysched.llvm.export.c_interface import ExportedProgram, Unscheduled
 from polysched.loops.analysis.parallel import parallel_loops
 from polysched.loops.analysis.size_limits import with_limited_sizes
 from polysched.loops.generate import generate_loops
@@ -57,7 +59,7 @@ from polysched.machine.load import as_machine
 from polysched.runtime.cache import ObjectCache
 from polysched.runtime.collection import collection_paused
 from polysched.runtime.compiling import compile_kernel
-from polysched.runtime.export import export_files, write_export
+from polysched.runtime.export import ExportFormat, export_files, write_export
 from polysched.runtime.jit import emit_assembly
 from polysched.runtime.kernel import CompiledKernel
 from polysched.schedule.core.program import Program
@@ -142,6 +144,7 @@ def export(
     machine: Machine | str | None = None,
     guard: bool = False,
     c_function: CFunction | None = None,
+    gains: Expression | None = None,
     seconds: float = SAFETY_SECONDS,
 ) -> None:
     """Prove a schedule legal and export it as an object file, library, IR, assembly or C text.
@@ -162,6 +165,8 @@ def export(
         guard: as in :func:`compile`.
         c_function: a C function that the code replaces; its signature is exported instead of the
             two functions above.
+        gains: the condition on the parameters under which the schedule gains; otherwise the program
+            runs as written, as LLVM optimizes it.
         seconds: as in :func:`compile`.
 
     Raises:
@@ -181,7 +186,26 @@ def export(
         as_written = (
             None if fallback is None else with_limited_sizes(lower(Schedule(fallback.kernel)))
         )
-    write_export(loops, target, files, c_function, as_written)
+        unscheduled = None
+        if gains is not None and files.format is not ExportFormat.C:
+            unscheduled = unscheduled_variant(schedule, gains)
+    write_export(ExportedProgram(loops, unscheduled), target, files, c_function, as_written)
+
+
+def unscheduled_variant(schedule: Schedule, gains: Expression) -> Unscheduled:
+    """Generate the loops of the program as written, for parameters at which a schedule is slower.
+
+    Args:
+        gains: the condition on the parameters under which the schedule gains.
+    """
+    written = schedule.first(0)
+    free = {
+        name
+        for name, statement in written.program.statements.items()
+        if statement.reduction is not None and statement.reduction.order is Order.ANY
+    }
+    loops = replace(with_limited_sizes(lower(written)), reassociated=frozenset(free))
+    return Unscheduled(loops, gains)
 
 
 def proved(schedule: Schedule, machine: Machine, *, guard: bool) -> LoopProgram:

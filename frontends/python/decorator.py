@@ -108,7 +108,9 @@ class PythonKernel(Kernel):
 
     @cached_property
     def _compiled(self) -> CompiledCall:
-        restricted = with_inferred_bounds(self, function_source(self.function), None)
+        restricted = with_inferred_bounds(
+            self, function_source(self.function), None, unset=self.returns.unset
+        )
         compiled = compile(schedule_request(restricted, threads=1).schedule())
         arrays = tuple(
             array for array in compiled.signature.arrays if array.role is not Role.OUTPUT

@@ -203,7 +203,9 @@ def _read(source: FunctionSource, known: Known) -> tuple[Kernel, Returned]:
             build.assume(Parameter(name) >= -limit)
         result = build.kernel()
     outside_name = None if scope.outside is None else scope.outside.array.name
-    returned = Returned(results, returns.is_tuple, outside_name, frozenset(scope.contiguous))
+    returned = Returned(
+        results, returns.is_tuple, outside_name, frozenset(scope.contiguous), scope.unset
+    )
     result = with_joined_choices(with_results(result, returned), declarer.labeled)
     if known.order is not None:
         result = with_order(result, known.order, declarer.labeled)

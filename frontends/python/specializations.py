@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from polysched.errors import CallError, FrontendError, PolyschedError
+from polysched.errors import CallError, FrontendError, PolyschedError, UnboundError
 from polysched.frontends.python.calls.chosen_schedule import (
     WORTH_CYCLES,
     ScheduleRequest,
@@ -150,13 +150,16 @@ class Specializations:
 
         Raises:
             PolyschedError: this fails too; it is the error about all sizes.
+            UnboundError: a variable has no value for these sizes.
         """
         with self._lock:
             if types not in self._made:
                 try:
                     self._made[types] = self._compiled(types, values)
-                except PolyschedError:
-                    raise error from None
+                except PolyschedError as own:
+                    is_unbound = isinstance(own, UnboundError)
+                    is_general = not is_unbound or isinstance(error, UnboundError)
+                    raise (error if is_general else own) from None
             return self._made[types]
 
     def _require(
@@ -230,7 +233,9 @@ class Specializations:
         given = Given(arguments, types.static, products, types.shared)
         kernel = read_kernel(self.function, order, given)
         sizes = sizes_of(kernel, arguments, values)
-        restricted = with_inferred_bounds(kernel, self._source, sizes, arguments)
+        restricted = with_inferred_bounds(
+            kernel, self._source, sizes, arguments, kernel.returns.unset
+        )
         restricted = replace(restricted, fp_contract=self.fastmath)
         self._require(restricted, arguments, values)
         if self.fastmath:

@@ -23,6 +23,7 @@ from polysched.frontends.scop.rewrites.live_out import with_values_after
 from polysched.frontends.scop.rewrites.normalizing import normalized
 from polysched.frontends.scop.rewrites.own_parameters import with_own_parameters
 from polysched.frontends.scop.rewrites.pointed_sizes import with_pointed_sizes
+from polysched.frontends.scop.rewrites.pointer_swaps import with_written_out_swaps
 from polysched.frontends.scop.rewrites.pointer_tests import with_pointer_tests
 from polysched.frontends.scop.rewrites.pointer_values import with_pointer_values
 from polysched.frontends.scop.rewrites.region import Region
@@ -129,7 +130,8 @@ def _without_calls(parsed: ParsedSource, region: Region) -> Region:
     functions = inlinable(parsed.tree, others, visible)
     expansion = Expansion(functions, names, visible, parsed.source_map)
     own = with_own_statics(region.items) if region.is_function else region.items
-    items = with_pointer_values(expansion.items(own), names)
+    own = with_written_out_swaps(expansion.items(own), parameters_of(region)[1])
+    items = with_pointer_values(own, names)
     region = replace(region, leaves_loops=_leaves_loops(items))
     if not region.is_function:
         return replace(region, items=items)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +10,11 @@ from pathlib import Path
 from polysched.errors import FrontendError
 from polysched.frontends.reciprocals import with_reciprocals
 from polysched.frontends.reductions import with_free_extrema, with_order
-from polysched.frontends.scop.declare.overlap import addressed_names, may_overlap
+from polysched.frontends.scop.declare.overlap import (
+    addressed_names,
+    may_overlap,
+    names_after_a_store,
+)
 from polysched.frontends.scop.declare.shapes import UNKNOWN
 from polysched.frontends.scop.declare.variables import Origin, Outside, Variable, typedefs_of
 from polysched.frontends.scop.inline.choices import choices_of
@@ -32,7 +36,7 @@ from polysched.ir.expr.affine import from_set
 from polysched.ir.expr.dtypes import boolean, i64, u64
 from polysched.ir.expr.expressions import Constant, Expression
 from polysched.llvm.export.c_function import CArgument, CFunction, CMember
-from polysched.llvm.export.fallback import Fallback
+from polysched.llvm.export.fallback import Fallback, address_of
 
 LONGEST_EXTENT = 40
 """Largest number of characters of an inferred extent that notes show."""
@@ -119,15 +123,15 @@ class CProgram:
                     )
                 )
         fallback = self.fallback
-        all_sizes = dict.fromkeys(self.outside.sizes)
-        if fallback is not None:
-            all_sizes |= dict.fromkeys(self.as_written.outside.sizes)
+        self._require_checkable(fallback)
+        outside = [self.outside, *([] if fallback is None else [self.as_written.outside])]
+        all_sizes = dict.fromkeys(size for one in outside for size in one.sizes)
         return CFunction(
             self.region.name,
             tuple(arguments),
             self.result,
             fallback,
-            self._members(),
+            _members(outside),
             {
                 size.name: size.derived.value
                 for size in all_sizes
@@ -140,29 +144,17 @@ class CProgram:
             },
         )
 
-    def _members(self) -> tuple[CMember, ...]:
-        """Return the kernel's arrays and sizes that are members of structs."""
-        return tuple(
-            CMember(
-                variable.name,
-                variable.place.base,
-                variable.place.member.offset,
-                variable.type.dtype,
-                is_size=variable in self.outside.sizes,
-                is_pointer=variable.place.member.is_pointer,
-            )
-            for variable in self._used()
-            if variable.place is not None and variable.type.dtype is not None
-        )
-
     @property
     def fallback(self) -> Fallback | None:
         """The program as written, for the calls that the kernel is not valid for; None if none."""
         has_long = any(size.type.dtype == i64 for size in self.translation.limited)
         if self.entry_condition is None and not self.apart:
             return Fallback(self.kernel, None, ()) if has_long else None
-        kernel = replace(self.as_written.kernel, fp_contract=self.kernel.fp_contract)
-        return Fallback(kernel, self.entry_condition, self.apart)
+        written = self.as_written
+        kernel = replace(written.kernel, fp_contract=self.kernel.fp_contract)
+        pairs = () if self.promises.no_alias else self._pairs(written)
+        read_once = tuple(pair for pair in pairs if pair[1] not in kernel.arrays)
+        return Fallback(kernel, self.entry_condition, self.apart, read_once)
 
     @cached_property
     def as_written(self) -> Translation:
@@ -173,9 +165,15 @@ class CProgram:
     @cached_property
     def apart(self) -> tuple[tuple[str, str], ...]:
         """The pairs of arrays that must not overlap, which the compiled function checks."""
-        if self.promises.no_alias:
-            return ()
-        return may_overlap(self.kernel, self.outside, addressed_names(self.region.function))
+        return () if self.promises.no_alias else self._pairs(self.translation)
+
+    def _pairs(self, translation: Translation) -> tuple[tuple[str, str], ...]:
+        return may_overlap(
+            translation.kernel,
+            translation.outside,
+            names_after_a_store(translation.form.items),
+            addressed_names(self.region.function),
+        )
 
     @cached_property
     def entry_condition(self) -> Expression | None:
@@ -264,10 +262,30 @@ class CProgram:
         return self.parsed.source_map.error(self.region.node, f"'{self.region.name}' {reason}")
 
     def _pointer(self, name: str) -> str:
-        """Return the pointer in C that an array comes of: for members of its structs, their own."""
+        """Return the pointer in C that an array or address comes of: of members, their struct's."""
         variable = self.variables.get(name)
+        if variable is None and name in self.read_at_entry:
+            variable = self.read_at_entry[name]
+            return variable.name if variable.place is None else variable.place.base
         place = None if variable is None else variable.place
         return name if place is None or place.member.is_pointer else place.base
+
+    @cached_property
+    def read_at_entry(self) -> Mapping[str, Variable]:
+        """The variables by `address_of`, as which sizes and pointers count that are read once."""
+        return {address_of(name): variable for name, variable in self.variables.items()}
+
+    def _require_checkable(self, fallback: Fallback | None) -> None:
+        """Check that the fallback can compare the addresses of what it reads at the entry."""
+        for stored, read in () if fallback is None else fallback.read_once:
+            if fallback is not None and fallback.kernel.arrays[stored].shape[:1] == (UNKNOWN,):
+                variable = self.variables[stored]
+                raise self.parsed.source_map.error(
+                    variable.node,
+                    f"the extent of '{stored}' depends on data, and its stores may change "
+                    f"'{self.read_at_entry[read].text}', which the object reads once; 'restrict' "
+                    "or --assume-no-alias promises that they do not, or use 'polysched rewrite'",
+                )
 
     def with_fast_math(self) -> CProgram:
         """Allow reassociation of all reductions and contraction of ``a * b + c``.
@@ -291,6 +309,24 @@ class CProgram:
 
     def _used(self) -> list[Variable]:
         return [*self.outside.sizes, *self.outside.arrays.values()]
+
+
+def _members(outside: Sequence[Outside]) -> tuple[CMember, ...]:
+    """Return the arrays and sizes of kernels that are members of structs."""
+    sizes = {variable.name for one in outside for variable in one.sizes}
+    used = {each.name: each for one in outside for each in (*one.sizes, *one.arrays.values())}
+    return tuple(
+        CMember(
+            variable.name,
+            variable.place.base,
+            variable.place.member.offset,
+            variable.type.dtype,
+            is_size=variable.name in sizes,
+            is_pointer=variable.place.member.is_pointer,
+        )
+        for variable in used.values()
+        if variable.place is not None and variable.type.dtype is not None
+    )
 
 
 def _extent_text(extent: Expression) -> str:

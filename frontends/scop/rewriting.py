@@ -291,11 +291,11 @@ class _Call:
     def _address(self, name: str) -> str:
         if name == self.program.result:
             return f"&{_RESULT}"
+        read = self.program.read_at_entry.get(name)
+        if read is not None:
+            return f"&{read.text}"
         variable = self.program.variables[name]
-        if variable.place is not None:
-            is_size = name not in self.program.kernel.arrays
-            return f"&{variable.place.text}" if is_size else name
-        return name if variable.type.dims else f"&{name}"
+        return name if variable.place is not None or variable.type.dims else f"&{name}"
 
     def _apart(self, first: str, second: str) -> str:
         starts = {name: f"(unsigned long){self._address(name)}" for name in (first, second)}
@@ -306,7 +306,7 @@ class _Call:
         """The size of a variable; an extent below 0 counts as 0."""
         array = self.program.kernel.arrays.get(name)
         if array is None:
-            return f"sizeof {name}"
+            return f"sizeof {self.program.read_at_entry[name].text}"
         if array.strides is not None:
             lasts = [
                 f"({size_text(extent)} > 1 ? {size_text(extent)} - 1 : 0) * {size_text(stride)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -21,7 +21,7 @@ from polysched.frontends.scop.declare.declarations import (
     no_extent,
     undeclared_extents,
 )
-from polysched.frontends.scop.declare.integer_uses import integer_uses
+from polysched.frontends.scop.declare.integer_uses import IntegerUses, integer_uses
 from polysched.frontends.scop.declare.roles import with_outputs
 from polysched.frontends.scop.declare.shapes import Shapes
 from polysched.frontends.scop.declare.variables import (
@@ -61,7 +61,7 @@ from polysched.frontends.scop.statements.assumptions import inferred_assumptions
 from polysched.frontends.scop.statements.extents import inferred_shapes
 from polysched.frontends.scop.statements.row_ranges import RowRange, row_range
 from polysched.frontends.scop.statements.translate import Statements
-from polysched.frontends.scop.types.c_types import declared_type
+from polysched.frontends.scop.types.c_types import declared_type, may_alias
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import i64, u64
@@ -79,11 +79,14 @@ class Settings:
         infers_sizes: whether sizes are excluded for which an access lies outside its array.
         may_overlap: whether arrays without ``restrict`` may overlap each other.
         may_assume: whether sizes are excluded for which unsigned integers wrap around.
+        reads_late: whether integers behind pointers are read where conditions and values use them,
+            instead of once at the entry, because stores may change them.
     """
 
     infers_sizes: bool = True
     may_overlap: bool = False
     may_assume: bool = False
+    reads_late: bool = False
 
 
 @dataclass(frozen=True)
@@ -164,6 +167,9 @@ def translated_form(parsed: ParsedSource, form: Region, settings: Settings) -> T
     """Translate the form of a region that another translation found, exactly for all sizes."""
     if form.for_all_sizes is not None:
         form = replace(form, items=form.for_all_sizes)
+    if settings.may_overlap:
+        with contextlib.suppress(FrontendError):
+            return _without_walks(parsed, form, replace(settings, reads_late=True))
     return _without_walks(parsed, form, settings)
 
 
@@ -272,7 +278,7 @@ class _Translator:
             self.usage,
             self.pragmas,
             {**dict.fromkeys(self.undeclared), **shapes},
-            uses.only_compared,
+            self._data(uses, leaves),
         )
         self.limited = tuple(
             variable
@@ -290,6 +296,30 @@ class _Translator:
         )
         statements.declare_tables(tables)
         statements.declare_all(items)
+
+    def _data(self, uses: IntegerUses, leaves: Collection[str]) -> set[str]:
+        """Return the integers from outside that are data, not sizes.
+
+        An unsigned integer is compared in its own type. With `settings.reads_late`, a number behind
+        a pointer is data if a store may change it and no bound or subscript uses it.
+        """
+        types = {name: variable.type for name, variable in self.variables.items()}
+        data = {name for name in uses.only_compared if name in types and types[name].dtype == u64}
+        if not self.settings.reads_late:
+            return data
+        kept = {*leaves, *uses.in_sizes}
+        stored = [types[name].dtype for name in self.usage.assigned if name in types]
+        behind = {
+            name
+            for name, variable in self.variables.items()
+            if variable.place is not None and variable.place.is_pointer
+        }
+        return data | {
+            name
+            for name in behind - kept
+            if (own := types[name].dtype) is not None
+            and any(dtype is not None and may_alias(own, dtype) for dtype in stored)
+        }
 
     def translation(self) -> Translation:
         """Return the kernel."""

@@ -29,7 +29,14 @@ from polysched.autoscheduler.threads.share import with_threads
 from polysched.errors import ScheduleError
 from polysched.integers import as_integer
 from polysched.ir.core.tree import loops
-from polysched.ir.isl.budget import SAFETY_SECONDS, is_out_of_time, part_of_time, time_budget
+from polysched.ir.isl.budget import (
+    SAFETY_SECONDS,
+    is_budget_spent,
+    is_out_of_time,
+    operation_budget,
+    part_of_budget,
+    time_budget,
+)
 from polysched.ir.isl.shared_results import shared_results
 from polysched.legality.check import check
 from polysched.legality.verdicts.verdict import Verdict
@@ -42,8 +49,18 @@ REBUILT = (time_tiled, owner_tiled, column_formed, row_blocked, row_fused)
 """Stages that rebuild several nests at once; their results are searched like the start."""
 REBUILT_FOR_THREADS = (column_tiled,)
 """More such stages for several threads: their tiles are slower on one."""
+SEARCH_OPERATIONS = 16_000_000
+"""isl operations of a whole search and its proofs; after half of them the best so far is proved.
+
+Threads have as many again. The proofs of the fallbacks have only limits of their own.
+
+A million take 0.3 to 0.7 seconds of Sapphire Rapids, the search's own arithmetic included. The
+largest search of the gallery and of ``bench/programs`` takes 5 million, rotations of a Jacobi
+eigenvalue solver 14 million. isl counts allocations, some of which its caches save: what the
+process has computed before changes the count by about one percent.
+"""
 SEARCH_PART = 0.5
-"""The part of a time limit after which the search ends, so that its best candidate can be proved.
+"""The part of a limit after which the search ends, so that its best candidate can be proved.
 
 In the gallery the proof takes 0.44 of the time of search and proof in the median.
 """
@@ -77,7 +94,7 @@ LONG_ENOUGH = 1.5
 OTHER_GAIN = 0.9
 """The part of the cycles of the best candidate's threads that those of another one may take."""
 PROOF_PART = 0.8
-"""The part of the time after the search for candidates with a gain; the fallbacks have the rest."""
+"""The part of what the search leaves for candidates with a gain; the fallbacks have the rest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +110,7 @@ class Optimized:
         sizes: the values of the parameters for which costs are predicted.
         stopped: the seconds after which the time limit ended the search; None if it was finished.
         is_searched: whether more than vectors in innermost loops and partial sums was tried.
+        operations: isl's operations whose limit ended the search, alike in each run; or None.
     """
 
     start: Schedule
@@ -107,6 +125,7 @@ class Optimized:
     stopped: float | None = None
     threads: int = 1
     is_searched: bool = True
+    operations: int | None = None
 
 
 def optimize_schedule(
@@ -144,31 +163,35 @@ def optimize_schedule(
         skipped: Iterable[Candidate] = ()
         fallbacks = [written]
         is_late = seconds == 0
-        is_searched = False
+        is_searched = is_limited = False
         if not is_late:
             simple = searched(written, replace(context, recipes=FALLBACK, answers={}))
             is_searched = simple.cycles >= worth_cycles
             if not is_searched:
                 simple = searched(written, replace(context, recipes=QUICK, answers={}))
             fallbacks.insert(0, simple)
-        if is_searched:
-            with part_of_time(SEARCH_PART):
-                better, skipped = _better(written, context, long_context, tell)
-                is_late = is_out_of_time()
-        tell("proving")
         most_cycles = REPLACING_GAIN * written.cycles
-        with part_of_time(PROOF_PART):
-            proof = proved(schedule, better, machine, chosen, most_cycles)
-            if proof is None and not is_out_of_time():
-                others = (searched(origin, context) for origin in skipped)
-                gaining = (other for other in others if other.cycles < most_cycles)
-                proof = proved(schedule, gaining, machine, chosen, most_cycles)
+        with operation_budget(SEARCH_OPERATIONS):
+            if is_searched:
+                with part_of_budget(SEARCH_PART):
+                    better, skipped = _better(written, context, long_context, tell)
+                    is_late, is_limited = is_out_of_time(), is_budget_spent()
+            tell("proving")
+            with part_of_budget(PROOF_PART):
+                proof = proved(schedule, better, machine, chosen, most_cycles)
+                if proof is None and not is_budget_spent():
+                    others = (searched(origin, context) for origin in skipped)
+                    gaining = (other for other in others if other.cycles < most_cycles)
+                    proof = proved(schedule, gaining, machine, chosen, most_cycles)
+                is_limited = is_limited or is_budget_spent()
         if proof is None:
             proof = proved(schedule, fallbacks, machine, chosen, most_cycles)
         if proof is None:
             proof = Proved(written, verdict, ())
-        proof = _threaded(schedule, proof, better, context)
-        stopped = time.thread_time() - begin if is_late or is_out_of_time() else None
+        with operation_budget(SEARCH_OPERATIONS):
+            proof = _threaded(schedule, proof, better, context)
+            is_limited = is_limited or is_budget_spent()
+        is_late = is_late or is_out_of_time()
     return Optimized(
         schedule,
         proof.candidate.schedule,
@@ -179,9 +202,10 @@ def optimize_schedule(
         proof.candidate,
         machine,
         chosen,
-        stopped,
+        time.thread_time() - begin if is_late else None,
         threads,
         is_searched or is_late,
+        SEARCH_OPERATIONS if is_limited and not is_late else None,
     )
 
 
@@ -219,7 +243,7 @@ def _better(
     over the best one are left out. After a candidate that is close to the lower bound of the
     program, only starts that cost less than its own start are searched.
     """
-    if is_out_of_time():
+    if is_budget_spent():
         return [], ()
     tell("distributing loops")
     schedule, first = with_simplification(written.schedule)
@@ -248,7 +272,7 @@ def _better(
             most_cycles = min(most_cycles, LEAST_GAIN * cycles)
             if cycles <= bound / NEAR_LEAST:
                 cheapest = min(cheapest, begin.cycles)
-        if most_cycles <= bound / context.threads or is_out_of_time():
+        if most_cycles <= bound / context.threads or is_budget_spent():
             break
     least_predicted = min((cycles for cycles, _ in predicted), default=0.0)
     by_cycles = sorted(predicted, key=partial(_rank, least=least_predicted))

@@ -91,6 +91,7 @@ class Report:
         dropped: steps that were left out since the checker did not prove them, with its reason.
         stopped: the seconds after which the time limit ended the search; None if it was finished.
         is_searched: whether more than vectors in innermost loops and partial sums was tried.
+        operations: isl's operations whose limit ended the search; None if they did not.
     """
 
     kernel: str
@@ -104,6 +105,7 @@ class Report:
     statements: tuple[StatementEntry, ...]
     stopped: float | None = None
     is_searched: bool = True
+    operations: int | None = None
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
@@ -125,6 +127,7 @@ class Report:
             "written": self.written,
             "cycles": self.cycles,
             "stopped": self.stopped,
+            "operations": self.operations,
             "decisions": [_decision_as_json(decision) for decision in self.decisions],
             "dropped": [
                 {**_decision_as_json(decision), "refused": reason}
@@ -161,6 +164,8 @@ def report_of(
     missing = "not predicted to gain"
     if optimized is not None and optimized.stopped is not None:
         missing = "the time limit ended the search"
+    elif optimized is not None and optimized.operations is not None:
+        missing = "the limit of isl operations ended the search"
     elif optimized is not None and not optimized.is_searched:
         missing = NOT_WORTH_IT
     is_asked = optimized is None or optimized.threads > 1
@@ -191,6 +196,7 @@ def report_of(
         ),
         None if optimized is None else optimized.stopped,
         optimized is None or optimized.is_searched,
+        None if optimized is None else optimized.operations,
     )
 
 
@@ -284,6 +290,20 @@ def _loop_lines(loop: LoopEntry, *, has_serial: bool) -> Iterator[str]:
         yield f"{indent}  serial: {loop.serial}"
 
 
+def _limits(report: Report) -> Iterator[str]:
+    """Yield a line for the limit that ended the search, if one did."""
+    if report.stopped is not None:
+        yield (
+            f"stopped after {report.stopped:.1f} s: the time limit ended the search, and more time "
+            "may find more; give it more seconds"
+        )
+    if report.operations is not None:
+        yield (
+            f"limited to {report.operations:,} isl operations: the search ended with the best "
+            "schedule so far; distribute or simplify the loops to search more of them"
+        )
+
+
 def _lines(report: Report) -> Iterator[str]:
     sizes = "".join(f", {name} = {value}" for name, value in report.sizes.items())
     yield f"{report.kernel} for {report.machine}{sizes}"
@@ -293,21 +313,17 @@ def _lines(report: Report) -> Iterator[str]:
         gain = f"{report.written / max(report.cycles, 1.0):.1f}"
         before = f"{gain} times as fast as {report.written:.3g} cycles before"
         yield f"predicted: {report.cycles:.3g} cycles, {'as before' if gain == '1.0' else before}"
-    if report.stopped is not None:
-        yield (
-            f"stopped after {report.stopped:.1f} s: the time limit ended the search, and more time "
-            "may find more; give it more seconds"
-        )
+    yield from _limits(report)
     yield ""
     yield "decisions:"
     for decision in report.decisions:
         yield f"  {', '.join(decision.statements)}: {decision.reason}"
     if not report.is_searched:
         yield f"  {NOT_WORTH_IT}: only vectors in innermost loops and partial sums were tried"
-    elif not report.decisions and report.stopped is None:
+    elif not report.decisions and not list(_limits(report)):
         yield "  none: no change is predicted to gain"
     elif not report.decisions:
-        yield "  none found and proved in this time"
+        yield "  none found and proved within the limit"
     for decision, reason in report.dropped:
         yield f"  left out for {', '.join(decision.statements)}: {reason.splitlines()[0]}"
     yield ""

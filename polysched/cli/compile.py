@@ -23,6 +23,7 @@ from polysched.cli.terminal import output, print_error
 from polysched.errors import FrontendError
 from polysched.frontends.scop.header import function_header
 from polysched.frontends.scop.regions import Replacement
+from polysched.ir.core.printing import format_expression
 from polysched.ir.core.tree import LoopKind, loops
 from polysched.ir.isl.budget import time_budget, time_left
 from polysched.legality.verdicts.verdict import RefusedScheduleError
@@ -82,8 +83,8 @@ def compile_command(
 
     If TARGET is a C file, the function keeps its C signature, so the code can replace it in the
     program: link FILE.o instead of the object that the C compiler makes of the function. In the
-    cases of 1 and 2, it prints a line to the error output and aborts. The header declares it as the
-    file does.
+    cases of 1 and 2, and where an array that it writes lies over a loop bound in a struct, it
+    prints a line to the error output and aborts. The header declares it as the file does.
 
     If a C function has no translation as a whole, the C compiler compiles it with calls of
     generated functions in place of its loops that have one; the command prints which loops these
@@ -130,6 +131,9 @@ def compile_command(
     if loaded.program is not None:
         for note in loaded.program.notes():
             output().print(note, highlight=False)
+    if loaded.gains is not None:
+        condition = format_expression(loaded.gains)
+        output().print(f"runs as written unless {condition}, where it gains", highlight=False)
     _write_header(header, text)
 
 
@@ -159,6 +163,7 @@ def _whole(
         machine=machine,
         guard=guard,
         c_function=c_function,
+        gains=loaded.gains,
         seconds=seconds,
     )
     return loaded

@@ -22,8 +22,8 @@ from polysched.frontends.scop.source.parse import ParsedSource, parse
 from polysched.frontends.scop.source.text import read_source
 from polysched.frontends.scop.source.trees import names_in
 from polysched.ir.isl.budget import time_budget
+from polysched.llvm.export.c_interface import ExportedProgram
 from polysched.loops.analysis.parallel import parallel_loops
-from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
 from polysched.runtime.export import ExportFiles, ExportFormat, write_file, write_object
 from polysched.runtime.linker import compile_c, link_function, link_shared
@@ -59,7 +59,7 @@ def compile_regions(
         *reading.promises.preprocessor,
         f"-I{path.absolute().parent}",
     ]
-    openmp = any(parallel_loops(program.body) for program in programs)
+    openmp = any(parallel_loops(one.program.body) for one in programs)
     with tempfile.TemporaryDirectory() as folder:
         written, rest, kernels, whole = (
             Path(folder) / name for name in (path.name, "rest.o", "kernels.o", "whole.o")
@@ -82,7 +82,7 @@ def compile_regions(
 
 def scheduled_regions(
     target: str, reading: Reading, machine: Machine, refused: PolyschedError
-) -> tuple[str, list[Replacement], list[LoopProgram]]:
+) -> tuple[str, list[Replacement], list[ExportedProgram]]:
     """Find and prove the loops of a function that has no translation as a whole.
 
     Returns:

@@ -6,12 +6,13 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from polysched.autoscheduler.gaining_sizes import gaining_sizes
 from polysched.cli.targets.schedule_file import Reading, no_gain, with_floating_point
 from polysched.errors import PolyschedError, ScheduleError
 from polysched.frontends.scop.regions import Refusal, Replacement, parts_of
 from polysched.ir.isl.budget import time_budget
-from polysched.loops.ir.nodes import LoopProgram
-from polysched.lower import proved
+from polysched.llvm.export.c_interface import ExportedProgram
+from polysched.lower import proved, unscheduled_variant
 from polysched.machine.description import Machine
 from polysched.schedule.notation.file import apply_file
 from polysched.schedule.schedule import Schedule
@@ -26,7 +27,7 @@ class NoGainError(ScheduleError):
 
 def proved_regions(
     candidates: list[Replacement], refused: list[Refusal], reading: Reading, machine: Machine
-) -> tuple[list[Replacement], list[LoopProgram]]:
+) -> tuple[list[Replacement], list[ExportedProgram]]:
     """Generate the loops of the regions; those that are not proved correct are refused.
 
     Regions inside a whole function take its place. Searches for the regions of a function share its
@@ -34,7 +35,7 @@ def proved_regions(
     """
     spent: dict[str, float] = {}
     replaced: list[Replacement] = []
-    programs: list[LoopProgram] = []
+    programs: list[ExportedProgram] = []
     reasons: set[tuple[str, str]] = set()
     left = [*candidates]
     while left:
@@ -77,14 +78,18 @@ def file_text(path: Path) -> str:
     return path.read_bytes().decode()
 
 
-def _scheduled(region: Replacement, reading: Reading, machine: Machine) -> LoopProgram:
+def _scheduled(region: Replacement, reading: Reading, machine: Machine) -> ExportedProgram:
     program = with_floating_point(region.program, reading)
     schedule = Schedule(program.kernel)
+    unscheduled = None
     if reading.schedule_file is not None:
         schedule = apply_file(schedule, reading.schedule_file)
     if reading.auto:
         made = reading.optimized(schedule)
         if not made.decisions and reading.schedule_file is None:
             raise NoGainError(no_gain(schedule, reading))
-        schedule = made.schedule
-    return replace(proved(schedule, machine, guard=False), name=region.symbol)
+        schedule, gains = made.schedule, gaining_sizes(made)
+        if gains is not None:
+            unscheduled = unscheduled_variant(schedule, gains)
+    scheduled = replace(proved(schedule, machine, guard=False), name=region.symbol)
+    return ExportedProgram(scheduled, unscheduled)

@@ -14,7 +14,7 @@ import islpy as isl
 
 from polysched.ir.core.kernel import Statement
 from polysched.ir.core.tree import Node, time_columns
-from polysched.ir.expr.affine import literal
+from polysched.ir.expr.affine import literal, map_of_sums
 
 
 class DependenceKind(Enum):
@@ -74,8 +74,13 @@ def timestamps(tree: Node, statements: Mapping[str, Statement]) -> dict[str, isl
 def timestamp_map(statement: Statement, columns: Sequence[isl.PwAff | int]) -> isl.Map:
     """Map the instances of a statement to timestamps with the given columns."""
     space = statement.domain.get_space()
-    result = isl.Map.from_domain(isl.Set.universe(space))
-    for column in columns:
-        function = literal(space, column) if isinstance(column, int) else column
-        result = result.flat_range_product(isl.Map.from_pw_aff(function))
-    return result.intersect_domain(statement.domain)
+    functions = [
+        literal(space, column) if isinstance(column, int) else column for column in columns
+    ]
+    if all(function.isa_aff() for function in functions):
+        times = map_of_sums(space, [function.as_aff() for function in functions])
+    else:
+        times = isl.Map.from_domain(isl.Set.universe(space))
+        for function in functions:
+            times = times.flat_range_product(isl.Map.from_pw_aff(function))
+    return times.intersect_domain(statement.domain)

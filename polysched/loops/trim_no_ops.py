@@ -371,8 +371,11 @@ def _comparison(condition: Expression) -> tuple[Bound, int] | None:
     left, right = condition.operands
     is_upper = not loads(left)
     index, value = (left, right) if is_upper else (right, left)
+    dtype = value.dtype
+    if not loads(value) or dtype is None or not dtype.is_integer or not dtype.is_signed:
+        return None
     form = linear_form(_plain(index), {})
-    if not form.is_affine or not loads(value) or value.dtype is None or not value.dtype.is_signed:
+    if not form.is_affine:
         return None
     bound = Bound(_ordered(form.plus(-form.constant)), value, is_upper)
     return bound, form.constant - (is_strict != is_upper)

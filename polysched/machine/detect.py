@@ -21,7 +21,7 @@ from polysched.machine.features import (
     vector_registers,
     widest_vector_bits,
 )
-from polysched.machine.processors import fma_pipes
+from polysched.machine.processors import credible_processor, fma_pipes
 
 _SYS_ARCH_PRCTL = 158
 _ARCH_REQ_XCOMP_PERM = 0x1023
@@ -77,14 +77,15 @@ def detect(sources: Sources) -> Machine:
     if vector_bits == 512:
         # LLVM's tuning of several Intel processors prefers 256 bits; the emitter chooses the width.
         features["prefer-256-bit"] = False
-    pipes = fma_pipes(sources.cpu)
+    cpu = credible_processor(sources.cpu, enabled)
+    pipes = fma_pipes(cpu)
     cores = usable_cores(sources.sysfs, sources.affinity)
     quota = quota_cores(sources.proc, sources.sysfs / "fs" / "cgroup")
     if quota is not None:
         cores = min(cores, max(1, math.floor(quota)))
     return Machine(
-        name=f"{model_name(sources.proc) or 'unnamed processor'} ({sources.cpu})",
-        cpu=sources.cpu,
+        name=f"{model_name(sources.proc) or 'unnamed processor'} ({cpu})",
+        cpu=cpu,
         features=feature_string(features),
         triple=sources.triple,
         vector_bits=vector_bits,

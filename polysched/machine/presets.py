@@ -25,7 +25,9 @@ _ICELAKE = tuple(
 _BF16 = ("avx512bf16",)
 _SAPPHIRE = tuple("avx512fp16 avxvnni amx-tile amx-bf16 amx-int8".split())
 _ZEN5 = tuple("avxvnni avx512vp2intersect".split())
-_ALL = frozenset(_SSE + _AVX2 + _AVX512 + _ICELAKE + _BF16 + _SAPPHIRE + _ZEN5)
+# Never enabled: no Intel processor has them, and LLVM shuffles by them for the names of AMD's.
+_ONLY_AMD = ("sse4a",)
+_ALL = frozenset(_SSE + _AVX2 + _AVX512 + _ICELAKE + _BF16 + _SAPPHIRE + _ZEN5 + _ONLY_AMD)
 
 
 def _preset(cpu: str, enabled: tuple[str, ...], caches: tuple[Cache, ...], name: str) -> Machine:

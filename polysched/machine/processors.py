@@ -1,10 +1,12 @@
-"""FMA units by LLVM processor name; no ``cpuid`` leaf reports them.
+"""Processors by LLVM's names: FMA units, which no ``cpuid`` leaf reports, and names by features.
 
 Sources: Intel's optimization reference manual, AMD's software optimization guides for families 17h,
 19h and 1Ah, Agner Fog's instruction tables, uops.info.
 """
 
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from types import MappingProxyType
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,33 @@ FMA_PIPES: dict[str, FmaPipes] = {
     "znver4": FmaPipes(units_512=1, units_256=2, latency=4),
     "znver5": FmaPipes(units_512=2, units_256=2, latency=4),
 }
+
+
+# Features that only some processors have; the first name stands for an unknown one of them.
+_OWNERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "amx-fp16": ("graniterapids", "graniterapids-d", "diamondrapids"),
+        "amx-tile": (
+            "sapphirerapids",
+            "emeraldrapids",
+            "graniterapids",
+            "graniterapids-d",
+            "diamondrapids",
+        ),
+    }
+)
+
+
+def credible_processor(cpu: str, enabled: Set[str]) -> str:
+    """Return `cpu`, or a processor that has the `enabled` features if `cpu` does not have them.
+
+    LLVM names the host by its family and model number, and some virtual machines report the number
+    of an older client processor beside the features of a server: Rocket Lake with AMX.
+    """
+    for feature, owners in _OWNERS.items():
+        if feature in enabled:
+            return cpu if cpu in owners else owners[0]
+    return cpu
 
 
 def fma_pipes(cpu: str) -> FmaPipes:

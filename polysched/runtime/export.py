@@ -11,7 +11,11 @@ from pathlib import Path
 
 from polysched.errors import ExportError, MachineError
 from polysched.llvm.export.c_function import CFunction, emit_c_function
-from polysched.llvm.export.c_interface import emit_exported_module
+from polysched.llvm.export.c_interface import (
+    ExportedProgram,
+    emit_exported_module,
+    emit_unscheduled,
+)
 from polysched.loops.analysis.parallel import parallel_loops
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.loops.printers.c import C_LINKAGE, function_name, print_c
@@ -25,6 +29,7 @@ from polysched.runtime.jit import (
     emit_object,
     linked_modules,
     optimized_ir,
+    unscheduled_ir,
 )
 from polysched.runtime.linker import link_shared
 from polysched.runtime.pipeline import CompileOptions
@@ -83,7 +88,7 @@ def export_files(code: Path, header: Path | None = None) -> ExportFiles:
 
 
 def write_export(
-    program: LoopProgram,
+    exported: ExportedProgram,
     machine: Machine,
     files: ExportFiles,
     c_function: CFunction | None = None,
@@ -102,6 +107,7 @@ def write_export(
         LoweringError: the program cannot be compiled to machine code.
         MachineError: the code cannot check at run time whether a processor supports it.
     """
+    program = exported.program
     signature = signature_of(program)
     if c_function is None:
         require_c_names(signature)
@@ -116,7 +122,7 @@ def write_export(
             "that the code has; leave out the header"
         )
     writing: list[tuple[Path, Callable[[Path], None]]] = [
-        (files.code, _code(program, machine, files.format, c_function, as_written))
+        (files.code, _code(exported, machine, files.format, c_function, as_written))
     ]
     if files.header is not None:
         text = header_text(signature, _linkage(program, machine, files))
@@ -128,12 +134,14 @@ def write_export(
                 temporary.replace(path.resolve())
 
 
-def write_object(programs: Sequence[LoopProgram], machine: Machine, path: Path) -> None:
+def write_object(programs: Sequence[ExportedProgram], machine: Machine, path: Path) -> None:
     """Write one object file with several programs, each as ``int NAME(...)`` of `write_export`."""
     target = checkable(machine)
-    modules = [emit_exported_module(program, target) for program in programs]
+    modules = [
+        _with_unscheduled(emit_exported_module(one, target), one, target) for one in programs
+    ]
     text = linked_modules(modules)
-    code = emit_object(text, programs[0].name, target, _OPTIONS)
+    code = emit_object(text, programs[0].program.name, target, _OPTIONS)
     write_file(path, lambda new: _write(new, code))
 
 
@@ -144,13 +152,14 @@ def write_file(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def _code(
-    program: LoopProgram,
+    exported: ExportedProgram,
     machine: Machine,
     kind: ExportFormat,
     c_function: CFunction | None,
     as_written: LoopProgram | None,
 ) -> Callable[[Path], None]:
     """Compile the code now, and return a function that writes it to a path."""
+    program = exported.program
     if kind is ExportFormat.C:
         return text_writer(_c_text(program))
     target = checkable(machine)
@@ -160,10 +169,11 @@ def _code(
             f"{architecture(target)} host only; export C text (.c)"
         )
     llvm = (
-        emit_exported_module(program, target)
+        emit_exported_module(exported, target)
         if c_function is None
-        else emit_c_function(program, target, c_function, as_written)
+        else emit_c_function(exported, target, c_function, as_written)
     )
+    llvm = _with_unscheduled(llvm, exported, target)
     if kind is ExportFormat.LLVM:
         return text_writer(optimized_ir(llvm, target, _OPTIONS))
     if kind is ExportFormat.ASSEMBLY:
@@ -179,6 +189,15 @@ def _code(
         link_shared(objects, path, openmp=openmp)
 
     return link
+
+
+def _with_unscheduled(text: str, exported: ExportedProgram, machine: Machine) -> str:
+    """Link the program as written, which LLVM optimizes, to the module that calls it."""
+    if exported.unscheduled is None:
+        return text
+    symbol = exported.unscheduled_symbol
+    plain = unscheduled_ir(emit_unscheduled(exported.unscheduled, symbol, machine), machine)
+    return linked_modules([text, plain], [symbol])
 
 
 def _c_text(program: LoopProgram) -> str:

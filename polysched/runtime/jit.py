@@ -16,7 +16,7 @@ from polysched.machine.detect import detect_host
 from polysched.machine.target import initialize_llvm, target_machine
 from polysched.runtime.cache import ObjectCache, cache_key
 from polysched.runtime.extension import WORKSPACE_FUNCTIONS
-from polysched.runtime.pipeline import CompileOptions, simplify
+from polysched.runtime.pipeline import CompileOptions, optimize_unscheduled, simplify
 from polysched.version import own_version
 
 
@@ -109,17 +109,31 @@ def optimized_ir(ir_text: str, machine: Machine, options: CompileOptions | None 
     return str(module)
 
 
-def linked_modules(texts: Sequence[str]) -> str:
-    """Link LLVM modules that define different functions into one, as text."""
+def linked_modules(texts: Sequence[str], internal: Sequence[str] = ()) -> str:
+    """Link LLVM modules that define different functions into one, as text.
+
+    Args:
+        internal: the functions that only the linked module itself calls.
+    """
     initialize_llvm()
     try:
         context = binding.create_context()
         first, *more_modules = (binding.parse_assembly(text, context) for text in texts)
         for module in more_modules:
             first.link_in(module)
+        for name in internal:
+            first.get_function(name).linkage = "internal"
     except RuntimeError as error:
         raise LoweringError(f"LLVM refuses the generated code: {error}") from error
     return str(first)
+
+
+def unscheduled_ir(ir_text: str, machine: Machine) -> str:
+    """The IR text of a program as written after all of LLVM's passes. Raises as `emit_object`."""
+    initialize_llvm()
+    module = _parsed(ir_text, machine, target_machine(machine))
+    optimize_unscheduled(module, machine)
+    return str(module)
 
 
 def new_linker(machine: Machine) -> binding.LLJIT:
@@ -202,6 +216,12 @@ def _optimized(
         optimization=options.code_generation,
         position_independent=options.position_independent,
     )
+    module = _parsed(ir_text, machine, target)
+    simplify(module, machine, options)
+    return module, target
+
+
+def _parsed(ir_text: str, machine: Machine, target: binding.TargetMachine) -> binding.ModuleRef:
     try:
         # A separate context frees its types and constants with the module. No thread shares it.
         module = binding.parse_assembly(ir_text, binding.create_context())
@@ -209,5 +229,4 @@ def _optimized(
         module.verify()
     except RuntimeError as error:
         raise LoweringError(f"LLVM refuses the generated code: {error}") from error
-    simplify(module, machine, options)
-    return module, target
+    return module

@@ -59,6 +59,25 @@ def simplify(module: binding.ModuleRef, machine: Machine, options: CompileOption
             passes.run(function, builder)
 
 
+def optimize_unscheduled(module: binding.ModuleRef, machine: Machine) -> None:
+    """Run LLVM's own optimizations, with its vectorizers and unrollers, on a module in place.
+
+    They are for programs as written: no schedule says which loops are vectors.
+    """
+    passes, builder = _all_passes(machine)
+    passes.run(module, builder)
+
+
+@functools.lru_cache(maxsize=8)
+def _all_passes(machine: Machine) -> tuple[binding.ModulePassManager, Any]:
+    """LLVM's default pipeline of level 3, cached as `_passes`."""
+    tuning = binding.create_pipeline_tuning_options(speed_level=3)
+    tuning.loop_vectorization = tuning.slp_vectorization = True
+    tuning.loop_unrolling = tuning.loop_interleaving = True
+    builder = binding.create_pass_builder(target_machine(machine), tuning)
+    return builder.getModulePassManager(), builder
+
+
 @functools.lru_cache(maxsize=8)
 def _passes(machine: Machine, level: int) -> tuple[binding.FunctionPassManager, Any]:
     """The pass manager and its pass builder.

@@ -26,12 +26,12 @@ def with_tails(kernel: Kernel, terms: int) -> Kernel:
     parts = {
         name: _parts(statement, terms)
         for name, statement in kernel.statements.items()
-        if _ends_at_stored_element(kernel, statement)
+        if ends_at_stored_element(kernel, statement)
     }
     return split_statements(kernel, parts) if parts else kernel
 
 
-def _ends_at_stored_element(kernel: Kernel, statement: Statement) -> bool:
+def ends_at_stored_element(kernel: Kernel, statement: Statement) -> bool:
     """Whether a sum runs through elements that a later statement around its loop stores."""
     around = path(kernel.body, statement.name)
     if (

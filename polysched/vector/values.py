@@ -206,12 +206,14 @@ class Apply:
 
     Attributes:
         contract: whether a product and a sum may be contracted to an FMA.
+        reassociates: whether LLVM may combine the operations of several iterations in any order.
     """
 
     operator: Operator
     operands: tuple[Value, ...]
     dtype: DType | None
     contract: bool
+    reassociates: bool = False
 
 
 @dataclass(frozen=True)

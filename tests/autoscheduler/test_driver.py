@@ -126,6 +126,21 @@ def test_what_was_found_before_the_time_limit_is_proved(monkeypatch: pytest.Monk
     assert schedule.check().is_legal
 
 
+def test_a_search_that_isl_operations_end_gives_the_best_so_far_in_each_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The limit ends the search before a tile is found; the fallback has vectors and is proved."""
+    monkeypatch.setattr(driver, "SEARCH_OPERATIONS", 10_000)
+    schedules = [ps.optimize(kernels.matmul(), AVX512) for _ in range(2)]
+    report = schedules[0].report()
+    assert schedules[0].trace() == schedules[1].trace()
+    assert "vectorize" in schedules[0].trace()
+    assert schedules[0].check().is_legal
+    assert (report.operations, report.stopped) == (10_000, None)
+    assert "limited to 10,000 isl operations: the search ended with the best" in str(report)
+    assert "predicted to gain" not in str(report)
+
+
 def test_a_loop_inside_a_vector_is_not_said_to_be_written_out() -> None:
     report = ps.optimize(kernels.matmul(), AVX512).report()
     for loop in report.loops:
@@ -135,8 +150,9 @@ def test_a_loop_inside_a_vector_is_not_said_to_be_written_out() -> None:
 
 def test_a_finished_search_has_not_stopped() -> None:
     report = ps.optimize(kernels.scale(), AVX512).report()
-    assert report.stopped is None
+    assert report.stopped is report.operations is None
     assert "stopped" not in str(report)
+    assert "limited" not in str(report)
 
 
 def test_a_start_is_kept() -> None:

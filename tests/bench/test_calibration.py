@@ -11,10 +11,13 @@ from polysched.machine.load import load_machine
 
 @pytest.fixture(scope="module")
 def measured() -> Calibration:
+    told: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(calibration, "RUNS", 1)
         patch.setattr(calibration, "SHORTEST", 1e-5)
-        return calibrate(load_machine())
+        costs = calibrate(load_machine(), told.append)
+    assert told == list(CALIBRATED), "the progress names each cost"
+    return costs
 
 
 def test_each_cost_is_measured_and_positive(measured: Calibration) -> None:
@@ -36,11 +39,3 @@ def test_the_rows_compare_with_the_costs_in_use(measured: Calibration) -> None:
     rows = list(measured.rows(Costs(division=5.0)))
     assert [name for name, _, _ in rows] == list(CALIBRATED)
     assert {name: used for name, used, _ in rows}["division"] == 5.0
-
-
-def test_progress_names_each_cost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibration, "RUNS", 1)
-    monkeypatch.setattr(calibration, "SHORTEST", 1e-6)
-    told: list[str] = []
-    calibrate(load_machine(), told.append)
-    assert told == list(CALIBRATED)

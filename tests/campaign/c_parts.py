@@ -16,6 +16,7 @@ import polysched as ps
 from polysched.frontends.scop import NO_PROMISES
 from polysched.frontends.scop.regions import Replacement, replacements_of
 from polysched.frontends.scop.rewriting import edited
+from polysched.llvm.export.c_interface import ExportedProgram
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.lower import proved
 from polysched.machine.load import load_machine
@@ -157,7 +158,7 @@ def _judge(functions: list[Function], seed: int, folder: Path, outcome: Outcome,
         return
     rewritten = folder / f"parts{seed}.opt.c"
     rewritten.write_text(edited(text, [edit for one in replaced for edit in one.edits]))
-    write_object(programs, load_machine(), folder / "kernels.o")
+    write_object([ExportedProgram(one) for one in programs], load_machine(), folder / "kernels.o")
     library = _library(rewritten, folder, "-O1", str(folder / "kernels.o"))
     for function in functions:
         before = outcome.counts["gcc differs from itself"]

@@ -1,15 +1,5 @@
-"""Compiled library code is shared by all tests of a run, in both processes of pytest-xdist."""
+"""Tests of this folder share compiled code: they call the same functions of the library."""
 
-import os
+from tests.support.shared_code import shared_code
 
-import pytest
-
-
-@pytest.fixture(autouse=True)
-def _shared_code(
-    _own_home: None, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Keep compiled code in a folder of this run, so that no two processes compile the same."""
-    base = tmp_path_factory.getbasetemp()
-    run = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    monkeypatch.setenv("POLYSCHED_CACHE", str(run / "library-code"))
+__all__ = ["shared_code"]

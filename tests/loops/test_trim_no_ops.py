@@ -82,6 +82,16 @@ def test_bounds_that_a_loop_changes_do_not_trim_it() -> None:
     assert interpret(trim_no_ops(loops), given, {})["x"].tolist() == [1] * M
 
 
+def test_a_comparison_of_floats_bounds_no_loop() -> None:
+    build = ps.KernelBuilder("floats")
+    x = build.inout("x", ps.f64, (M,))
+    with build.loops(k=M) as k:
+        x[k] = ps.select(x[k] < float("inf"), x[k] + 1, x[k])
+    given = {"x": np.full(M, 2.0)}
+    loops = trim_no_ops(lower(ps.Schedule(build.kernel())))
+    assert interpret(loops, given, {})["x"].tolist() == [3.0] * M
+
+
 def test_a_statement_without_the_condition_keeps_the_loop() -> None:
     build = ps.KernelBuilder("beside")
     n, x = build.input("n", ps.i64, (1,)), build.inout("x", ps.i64, (M,))

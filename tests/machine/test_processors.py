@@ -1,6 +1,11 @@
 import pytest
 
-from polysched.machine.processors import DEFAULT_PIPES, FMA_PIPES, fma_pipes
+from polysched.machine.processors import (
+    DEFAULT_PIPES,
+    FMA_PIPES,
+    credible_processor,
+    fma_pipes,
+)
 from polysched.machine.x86_names import PROCESSORS
 
 
@@ -11,6 +16,20 @@ def test_units_depend_on_the_width() -> None:
 
 def test_unknown_processors_get_the_default() -> None:
     assert fma_pipes("z80") is DEFAULT_PIPES
+
+
+@pytest.mark.parametrize(
+    ("cpu", "features", "expected"),
+    [
+        ("rocketlake", {"avx512f", "amx-tile"}, "sapphirerapids"),
+        ("icelake-server", {"amx-tile", "amx-fp16"}, "graniterapids"),
+        ("emeraldrapids", {"amx-tile"}, "emeraldrapids"),
+        ("rocketlake", {"avx512f"}, "rocketlake"),
+    ],
+)
+def test_a_name_must_go_with_the_features(cpu: str, features: set[str], expected: str) -> None:
+    """Some virtual machines report the model number of another processor."""
+    assert credible_processor(cpu, features) == expected
 
 
 @pytest.mark.parametrize("cpu", sorted(FMA_PIPES))

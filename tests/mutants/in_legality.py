@@ -179,7 +179,7 @@ MUTANTS = (
         "undefined-outputs",
         "reads of outputs that nothing has written are accepted",
         BOUNDS,
-        "undefined_violation",
+        "undefined_reads",
         "role not in (Role.OUTPUT, Role.TEMPORARY)",
         "role is not Role.TEMPORARY",
         ("tests/legality/checks/test_bounds.py",),

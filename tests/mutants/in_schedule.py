@@ -158,8 +158,8 @@ MUTANTS = (
         "a maximum of floats starts from 0",
         "polysched.ir.expr.neutral",
         "_value",
-        "-math.inf if dtype.is_float else _lowest(dtype)",
-        "0.0 if dtype.is_float else _lowest(dtype)",
+        "-math.inf if dtype.is_float else dtype.lowest",
+        "0.0 if dtype.is_float else dtype.lowest",
         ("tests/ir/expr/test_neutral.py", "tests/loops/verify/test_sources.py"),
     ),
     Mutant(

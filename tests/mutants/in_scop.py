@@ -346,7 +346,7 @@ MUTANTS = (
         "c-overlap-in-one-direction",
         "arrays are apart if the first one begins before the second one",
         "polysched.llvm.export.fallback",
-        "emit_is_valid",
+        "emit_is_apart",
         'builder.icmp_unsigned("<=", ends[first], starts[second])',
         'builder.icmp_unsigned("<=", starts[first], starts[second])',
         WHOLE,

@@ -15,6 +15,7 @@ from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import ALL_DTYPES, DType, boolean, f32, f64
 from polysched.ir.expr.functions import exp
 from polysched.legality.verdicts.verdict import IllegalScheduleError
+from polysched.llvm.export.c_interface import ExportedProgram
 from polysched.lower import export, lower
 from polysched.machine.detect import detect_host
 from polysched.machine.load import load_machine
@@ -337,7 +338,7 @@ def test_on_a_host_of_another_architecture(tmp_path: Path, monkeypatch: pytest.M
 def test_the_same_text_each_time(tmp_path: Path) -> None:
     paths = [tmp_path / "a.o", tmp_path / "b.o"]
     for path in paths:
-        write_export(lower(FAST), detect_host(), export_files(path))
+        write_export(ExportedProgram(lower(FAST)), detect_host(), export_files(path))
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 

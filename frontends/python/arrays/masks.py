@@ -7,7 +7,7 @@ mask selects stand for whole arrays: the value at each element is the same.
 from __future__ import annotations
 
 import ast
-from copy import copy
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ from polysched.frontends.python.scope.array_values import (
     require_same,
     shape_text,
 )
+from polysched.frontends.python.source.changed_nodes import with_fields
 from polysched.frontends.python.values.value import Value, chosen, stored
 from polysched.ir.expr.dtypes import boolean
 
@@ -74,6 +75,40 @@ class MaskedStores:
         except KernelError as error:
             raise self.reader.source.error(node, str(error)) from None
 
+    def selected(self, node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+        """Split ``f(x[m], y[m])`` into ``f(x, y)`` and ``m``; None for other expressions.
+
+        Every array in the expression is one that the mask selects from, because others have
+        another length.
+        """
+        operands = list(self._operands(node))
+        for part in operands:
+            mask = self.mask(part)
+            if mask is None or not isinstance(part, ast.Subscript):
+                continue
+            index = ast.dump(part.slice)
+            for one in operands:
+                is_selected = isinstance(one, ast.Subscript) and ast.dump(one.slice) == index
+                if not is_selected and isinstance(self.reader.operand(one), ArrayValue):
+                    return None
+            return self._unmasked(node, index, mask), part.slice
+        return None
+
+    def _operands(self, node: ast.expr) -> Iterator[ast.expr]:
+        """The operands of the operations that compute each element of an expression."""
+        inner: list[ast.expr] = []
+        match node:
+            case ast.BinOp(left=left, right=right) | ast.Compare(left=left, comparators=[right]):
+                inner = [left, right]
+            case ast.UnaryOp(operand=operand):
+                inner = [operand]
+            case ast.Call(func=func, args=arguments, keywords=[]) if self._is_elementwise(func):
+                inner = arguments
+            case _:
+                yield node
+        for one in inner:
+            yield from self._operands(one)
+
     def _unmasked(self, node: ast.expr, mask: str, shape: ArrayValue) -> ast.expr:
         """An expression with whole arrays in the place of the parts that a mask selects."""
         match node:
@@ -82,25 +117,18 @@ class MaskedStores:
                 return array
             case ast.BinOp(left=left, right=right):
                 sides = [self._unmasked(side, mask, shape) for side in (left, right)]
-                if sides[0] is left and sides[1] is right:
-                    return node
-                changed = copy(node)
-                changed.left, changed.right = sides
-                return changed
+                return with_fields(node, left=sides[0], right=sides[1])
             case ast.Call(func=func, args=arguments, keywords=[]) if self._is_elementwise(func):
                 parts = [self._unmasked(one, mask, shape) for one in arguments]
                 if all(one is other for one, other in zip(parts, arguments, strict=True)):
                     return node
-                called = copy(node)
-                called.args = parts
-                return called
+                return with_fields(node, args=parts)
+            case ast.Compare(left=left, comparators=[right]):
+                sides = [self._unmasked(side, mask, shape) for side in (left, right)]
+                changed = [sides[1]] if sides[1] is not right else node.comparators
+                return with_fields(node, left=sides[0], comparators=changed)
             case ast.UnaryOp(operand=operand):
-                inner = self._unmasked(operand, mask, shape)
-                if inner is operand:
-                    return node
-                negated = copy(node)
-                negated.operand = inner
-                return negated
+                return with_fields(node, operand=self._unmasked(operand, mask, shape))
         return node
 
     def _is_elementwise(self, func: ast.expr) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import reduce
 from operator import and_
@@ -97,12 +97,15 @@ class Returned:
             0; None if no subscript is computed from data.
         contiguous: the arguments that have to be contiguous: numpy makes a view of them in another
             shape only then, and the function writes them.
+        unset: the numbers that are read after the loop or branch that gives them their first value,
+            by their arrays.
     """
 
     results: tuple[Result, ...] = ()
     is_tuple: bool = False
     outside: str | None = None
     contiguous: frozenset[str] = frozenset()
+    unset: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -242,6 +245,7 @@ def _stored(assigner: Assigner, node: ast.Name, *, arguments: bool) -> Result:
     if isinstance(binding, ArrayValue):
         return _array(assigner, node, binding, arguments=arguments)
     if isinstance(binding, LocalNumber):
+        scope.read(node.id, binding)
         kind = ResultKind.PYTHON_NUMBER if binding.is_weak else ResultKind.NUMPY_NUMBER
         is_chosen = bool(scope.alternatives.get(node.id))
         return Result(binding.handle.array.name, kind, is_chosen=is_chosen)

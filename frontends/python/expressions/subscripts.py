@@ -188,7 +188,8 @@ class Subscripting:
             raise self.source.error(
                 part,
                 "how many elements this mask selects depends on data; supported are x[m] = ..., "
-                "np.sum(x[m]), np.mean(x[m]) and np.where(m, x, y)",
+                "np.where(m, x, y), len(x[m]), and np.sum(x[m] * y[m]) and the like: reductions of "
+                "arithmetic with such parts",
             )
         if not operand.dtype.is_integer:
             raise self.source.error(

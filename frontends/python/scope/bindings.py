@@ -181,6 +181,8 @@ class Scope:
         filled: the arrays of ``np.empty`` that start with zeros.
         listed: the arrays of list comprehensions whose elements' type and shape are not known.
         data_loops: the loops whose bounds are data, by their indices.
+        conditional: the numbers that got their first value in a loop or branch that has ended.
+        unset: those among them that are read, by their arrays.
     """
 
     types: Mapping[str, NumberType]
@@ -208,6 +210,13 @@ class Scope:
     literals: frozenset[str] = frozenset()
     listed: set[str] = field(default_factory=set)
     data_loops: dict[str, ast.expr] = field(default_factory=dict)
+    conditional: set[str] = field(default_factory=set)
+    unset: dict[str, str] = field(default_factory=dict)
+
+    def read(self, name: str, number: LocalNumber) -> None:
+        """Note the read of a number, which may have no value yet."""
+        if name in self.conditional:
+            self.unset[number.handle.array.name] = name.removeprefix(self.inlined)
 
     def is_constant(self, name: str) -> bool:
         """Whether an array of the kernel holds an array outside of the function."""

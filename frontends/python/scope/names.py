@@ -104,6 +104,7 @@ class Names:
     def _name(self, node: ast.Name) -> Operand:
         binding = self.binding(node)
         if isinstance(binding, LocalNumber):
+            self.scope.read(node.id, binding)
             return Value(
                 binding.handle[()], binding.is_weak, self.scope.alternatives.get(node.id, ())
             )

@@ -20,6 +20,9 @@ from typing import TypeVar
 MOST_CASES = 16
 """Limit on the statements that one statement of the user is split into."""
 
+_OF_ONE_OR_MORE = frozenset({"amax", "amin", "argmax", "argmin", "max", "min"})
+"""Functions and methods of arrays that need an element."""
+
 NodeT = TypeVar("NodeT", bound=ast.AST)
 IsAffine = Callable[[ast.expr], bool]
 
@@ -99,9 +102,10 @@ def _joined(node: ast.BoolOp, values: list[ast.expr]) -> ast.expr:
 
 
 def _reads_elements(node: ast.expr) -> bool:
-    """Whether an expression reads an array element; ``a.shape[0]`` does not."""
+    """Whether an expression reads an array element; ``a.shape[0]`` does not, ``a.max()`` does."""
     return any(
-        isinstance(child, ast.Subscript) and not isinstance(child.value, ast.Attribute)
+        (isinstance(child, ast.Subscript) and not isinstance(child.value, ast.Attribute))
+        or (isinstance(child, ast.Attribute) and child.attr in _OF_ONE_OR_MORE)
         for child in ast.walk(node)
     )
 

@@ -16,8 +16,10 @@ from polysched.errors import FrontendError
 from polysched.frontends.python.source.buffer_swaps import without_swaps
 from polysched.frontends.python.source.control_flow import structured
 from polysched.frontends.python.source.error_state import without_error_states
+from polysched.frontends.python.source.kept_indices import with_kept_indices
 from polysched.frontends.python.source.local_functions import free_names, split_functions
 from polysched.frontends.python.source.loop_targets import with_own_targets
+from polysched.frontends.python.source.plain_statements import plain
 from polysched.frontends.python.source.tuple_names import split_constants, without_tuples
 from polysched.frontends.source_text import Span
 from polysched.ir.expr.expressions import DEEPEST
@@ -91,22 +93,28 @@ class FunctionSource:
         return self.indent + len(text[self.indent :].encode()[:offset].decode(errors="ignore")) + 1
 
 
-def function_source(function: Callable[..., Any]) -> FunctionSource:
+def function_source(function: Callable[..., Any], *, is_inlined: bool = False) -> FunctionSource:
     """Read the definition of a function, with its control flow rewritten.
+
+    Args:
+        is_inlined: whether it is read in the place of a call.
 
     Raises:
         FrontendError: it is not a plain function, or its source is not available.
     """
     source = written_source(function)
-    node, constants = split_constants(without_error_states(source.node, source.outer), source.outer)
+    written = without_error_states(
+        plain(source.node, source.error, is_inlined=is_inlined), source.outer
+    )
+    node, constants = split_constants(written, source.outer)
     outer = {**source.outer, **constants} if constants else source.outer
-    plain, functions = split_functions(without_tuples(node, outer))
+    own, functions = split_functions(without_tuples(node, outer))
     held = {name for inner in functions.values() for name in free_names(inner)}
-    unswapped = with_own_targets(without_swaps(plain, outer, held), held)
+    unswapped = with_own_targets(without_swaps(own, outer, held), held)
     return replace(
         source,
         outer=outer,
-        node=structured(unswapped, source.error, held),
+        node=structured(with_kept_indices(unswapped, held), source.error, held),
         functions=functions,
     )
 

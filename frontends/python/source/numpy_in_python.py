@@ -192,6 +192,22 @@ def masked_sum(a, mask):
     return np.sum(np.where(mask, a, 0))
 
 
+def masked_len(a, mask):
+    return int(np.sum(mask))
+
+
+def masked_prod(a, mask):
+    return np.prod(np.where(mask, a, 1))
+
+
+def masked_any(a, mask):
+    return np.any((a != 0) & mask)
+
+
+def masked_all(a, mask):
+    return np.all((a != 0) | ~mask)
+
+
 def masked_mean(a, mask):
     mean = np.sum(np.where(mask, a * 1.0, 0)) / np.sum(mask)
     if a.dtype == np.float32:
@@ -299,7 +315,16 @@ _REDUCED: Mapping[np.ufunc, Any] = MappingProxyType(
     }
 )
 _MASKED: Mapping[Any, Any] = MappingProxyType(
-    {np.sum: masked_sum, np.mean: masked_mean, np.min: masked_min, np.max: masked_max}
+    {
+        len: masked_len,
+        np.all: masked_all,
+        np.any: masked_any,
+        np.max: masked_max,
+        np.mean: masked_mean,
+        np.min: masked_min,
+        np.prod: masked_prod,
+        np.sum: masked_sum,
+    }
 )
 _METHODS: Mapping[str, Any] = MappingProxyType({"trace": np.trace})
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable
-from copy import copy, deepcopy
+from copy import copy
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Protocol
@@ -24,7 +24,6 @@ from polysched.frontends.python.arrays.joins import Joins, is_join
 from polysched.frontends.python.arrays.reductions import Reductions, is_reduction, reduction_named
 from polysched.frontends.python.scope.array_values import ArrayValue, Operand
 from polysched.frontends.python.scope.inlining import (
-    Renamer,
     bound_arguments,
     inlined_body,
     with_own_names,
@@ -49,7 +48,7 @@ from polysched.frontends.python.source.numpy_in_python import (
 )
 from polysched.frontends.python.statements.assignments import Assigner
 from polysched.frontends.python.statements.comprehensions import comprehension, is_comprehension
-from polysched.frontends.python.statements.literal_loops import summed, summing
+from polysched.frontends.python.statements.element_builtins import ElementBuiltins, is_of_elements
 from polysched.ir.declare.array_handle import ArrayHandle
 
 DEEPEST_CALLS = 16
@@ -155,8 +154,8 @@ class Hoister:
             split = split_output(function, node)
             if split is not None:
                 return self._into(*split, statement)
-            if function is sum and len(node.args) == 1:
-                return self._sum(node, statement)
+            if is_of_elements(function, node):
+                return self._of_elements(node, function, statement)
             if is_join(function):
                 return self._join(node, function, statement)
             if not is_reduction(function) and function is not np.einsum:
@@ -172,44 +171,31 @@ class Hoister:
         return self._named(node, result)
 
     def _masked(self, node: ast.Call, statement: ast.stmt) -> ast.expr | None:
-        """``np.sum(x[m])`` of the elements that a mask selects; None for other calls."""
+        """``np.sum(x[m] ** 2)`` of the elements that a mask selects; None for other calls."""
         reader, func, arguments = self.assigner.reader, node.func, node.args
-        if isinstance(func, ast.Attribute) and reader.is_inside(func.value):
+        computed = ast.Subscript | ast.BinOp | ast.Compare | ast.UnaryOp
+        if isinstance(func, ast.Attribute) and isinstance(func.value, computed):
             function, arguments = reduction_named(func.attr), [func.value, *arguments]
-        elif isinstance(func, ast.Attribute):
+        elif reader.is_inside(func) or _name_of(func) in reader.source.functions:
+            return None
+        elif isinstance(func, ast.Name | ast.Attribute):
             function = reader.outer(func)
         else:
             return None
         form = masked_in_python(function)
         if form is None or len(arguments) != 1 or node.keywords:
             return None
-        (part,) = arguments
-        if not isinstance(part, ast.Subscript) or self.assigner.masked.mask(part) is None:
+        selected = self.assigner.masked.selected(arguments[0])
+        if selected is None:
             return None
-        whole = copy(node)
-        whole.args = [part.value, part.slice]
-        return self._inline(whole, form, statement)
+        return self._inline(with_fields(node, args=[*selected]), form, statement)
 
-    def _sum(self, node: ast.Call, statement: ast.stmt) -> ast.expr:
-        """``sum(x[i] for i in range(n))``."""
-        reader, generator = self.assigner.reader, node.args[0]
-        whole = summed(reader, generator)
-        if whole is not None:
-            return self._visit(whole, statement)
-        if not isinstance(generator, ast.GeneratorExp | ast.ListComp):
-            return node
-        scope = reader.scope
-        total = scope.variable("sum")
-        inner = {
-            part.id
-            for one in generator.generators
-            for part in ast.walk(one.target)
-            if isinstance(part, ast.Name)
-        }
-        renamed = Renamer(inner, f"{total}_").visit(deepcopy(generator))
-        scope.taken |= {f"{total}_{name}" for name in inner}
-        self.inner(reader.source, total).block(summing(renamed, total))
-        return ast.copy_location(ast.Name(total, ast.Load()), node)
+    def _of_elements(self, node: ast.Call, function: Any, statement: ast.stmt) -> ast.expr:
+        """``sum(x)``, ``max(v * v for v in x)`` and the like."""
+        source = self.assigner.reader.source
+        block = lambda name: self.inner(source, name).block  # noqa: E731
+        new = ElementBuiltins(self.assigner, block).replaced(node, function)
+        return new if isinstance(new, ast.Name) else self._visit(new, statement)
 
     def _made(self, function: Any, node: ast.Call, statement: ast.stmt) -> ArrayValue | None:
         """The array that ``np.array`` makes of a list; None for other calls."""
@@ -274,6 +260,12 @@ class Hoister:
 
     def _in_place(self, node: ast.Call, func: ast.Attribute) -> ast.expr:
         """``x.fill(value)``, a statement."""
+        if func.attr in ("partition", "sort"):
+            raise self.assigner.reader.source.error(
+                node,
+                f"'{func.attr}' moves elements by comparing data, which is not supported; call it "
+                "outside of the compiled function",
+            )
         if func.attr != "fill" or len(node.args) != 1 or node.keywords:
             return node
         reader = self.assigner.reader
@@ -291,7 +283,9 @@ class Hoister:
 
     def _inline(self, node: ast.Call, function: FunctionType, statement: ast.stmt) -> ast.expr:
         is_foreign = is_library(function)
-        source = library_source(function) if is_foreign else function_source(function)
+        source = (
+            library_source(function) if is_foreign else function_source(function, is_inlined=True)
+        )
         signature = inspect.signature(function)
         scope = self.assigner.reader.scope
         prefix = f"{source.node.name}_{scope.calls + 1}_"
@@ -382,6 +376,10 @@ class Hoister:
             self.assigner.set(ast.copy_location(ast.Pass(), node), target, operand)
         else:
             scope.names[name] = operand
+
+
+def _name_of(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _is_condition(node: ast.expr) -> bool:

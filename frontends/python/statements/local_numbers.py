@@ -62,6 +62,7 @@ def assign_number(stores: ElementStores, node: ast.stmt, target: ast.expr, value
         binding = LocalNumber(handle, known.is_weak)
         scope.names[name] = binding
     stores.put(node, binding.handle, (), value, is_new=is_new)
+    scope.conditional.discard(name)
     if known.is_weak and known.dtype == i64:
         place = binding.handle.array.name
         reader.uses.store(place, Need(node, value.expression, scope.indices))

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from polysched.frontends.python.expressions.array_calls import copied
 from polysched.frontends.python.scope.array_values import ArrayValue, whole
-from polysched.frontends.python.scope.bindings import EndedBinding, indices_of
+from polysched.frontends.python.scope.bindings import EndedBinding, LocalNumber, indices_of
 from polysched.frontends.python.source.liveness import is_changed
 from polysched.frontends.python.source.stored_names import assigned, rebound
 from polysched.frontends.python.statements.element_stores import ElementStores
@@ -41,13 +41,16 @@ def nested_block(
         for name in changed:
             if isinstance(scope.names.get(name), Value):
                 scope.names[name] = ended
-    before = dict(scope.names)
+    before, conditional = dict(scope.names), set(scope.conditional)
     enclosing, scope.kept = scope.kept, scope.kept | kept
     yield
     scope.kept = enclosing
+    scope.conditional |= conditional
     for name in changed:
         binding = scope.names.get(name)
-        if isinstance(binding, Value):
+        if isinstance(binding, LocalNumber) and not isinstance(before.get(name), LocalNumber):
+            scope.conditional.add(name)
+        elif isinstance(binding, Value):
             scope.names[name] = ended
         elif isinstance(binding, ArrayHandle | ArrayValue) and before.get(name) is not binding:
             shown = whole(binding) if isinstance(binding, ArrayHandle) else binding

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 
-from polysched.errors import FrontendError, KernelError
+from polysched.errors import FrontendError, KernelError, UnboundError
 from polysched.frontends.python.expressions.translate import BINARY, Reader
 from polysched.frontends.python.scope.array_values import ArrayValue, Operand, always, whole
 from polysched.frontends.python.scope.bindings import (
@@ -31,7 +31,7 @@ from polysched.frontends.python.statements.given_label import given_label
 from polysched.frontends.python.statements.hoisting import Hoister
 from polysched.frontends.python.statements.loop_forms import as_range_loops
 from polysched.frontends.python.statements.nested_blocks import nested_block
-from polysched.frontends.python.statements.ranges import ranges_of
+from polysched.frontends.python.statements.ranges import Range, ranges_of
 from polysched.frontends.python.values.literal_conditions import decided, is_narrow
 from polysched.frontends.python.values.value import Value, number
 from polysched.ir.declare.array_handle import ArrayHandle
@@ -73,7 +73,7 @@ class Declarer:
             TypeLearnedError: the type of a number differs from its known type.
         """
         for node in body:
-            for one in _single_targets(node):
+            for one in _single_targets(self.reader, node):
                 parts = as_range_loops(self.reader, one)
                 if parts == [one] and isinstance(one, ast.For):
                     parts = with_data_bounds(self.assigner, one) or parts
@@ -158,7 +158,8 @@ class Declarer:
                     f"'{loop.name}' is already an array or a number; choose another name for the "
                     "index",
                 )
-        self._declare_arrays(node, node.body, is_filled=True)
+        for name in self._declare_arrays(node, node.body, is_filled=True):
+            self._require_iterations(node, loops, name)
         enclosing = scope.indices
         with (
             nested_block(self.assigner, node.body, "loop", tuple(loop.name for loop in loops)),
@@ -191,6 +192,8 @@ class Declarer:
                     with nested_block(self.assigner, body, "branch"), where:
                         if self.reader.build.is_reached():
                             self.block(body)
+            scope = self.reader.scope
+            scope.conditional -= {one for one in scope.conditional if always_assigns([node], one)}
             return
         if self._may_change(condition, [*node.body, *node.orelse]):
             condition = self._kept(node.test, condition)
@@ -208,22 +211,47 @@ class Declarer:
             if isinstance(binding, PartialBinding) and always_assigns([node], name):
                 scope.names[name] = binding.number
 
-    def _declare_arrays(self, node: ast.stmt, body: list[ast.stmt], *, is_filled: bool) -> None:
+    def _require_iterations(self, node: ast.For, loops: list[Range], name: str) -> None:
+        """Assume that loops run, because an array that they make is read after them."""
+        build, source = self.reader.build, self.reader.source
+        for loop in loops:
+            least, greatest = loop.ends
+            try:
+                if build.assume_never(least > greatest):
+                    continue
+            except KernelError as error:
+                raise loop.refused(self.reader, node, error) from None
+            unset = source.error(
+                node,
+                f"'{name}' is read after this loop, which may run no iteration that gives it a "
+                "value; give it a value before the loop",
+            )
+            raise UnboundError(str(unset), unset.reason, unset.location)
+
+    def _declare_arrays(
+        self, node: ast.stmt, body: list[ast.stmt], *, is_filled: bool
+    ) -> list[str]:
         """Declare the arrays that a loop or all sides of a branch make and that are read after it.
 
         Args:
             body: the statements that must make them.
             is_filled: whether they start with zeros: each side of a branch over data keeps the
-                elements that it does not store, and a loop may run no iteration.
+                elements that it does not store, also inside of a loop.
+
+        Returns:
+            the names of the arrays.
         """
+        declared = []
         scope, arrays = self.reader.scope, self.assigner.arrays
         for name, array in scope.branch_arrays.items():
             is_bound = not isinstance(scope.names.get(name), EndedBinding | None)
             if not is_bound and always_assigns(body, name):
                 handle = arrays.declare(node, name, array.dtype, array.shape)
                 made = scope.names[name] = scope.owned[name] = whole(handle, array.shape)
+                declared.append(name)
                 if is_filled:
                     arrays.fill(node, made, Value(Constant(0, array.dtype)))
+        return declared
 
     def _may_change(self, condition: Value, body: list[ast.stmt]) -> bool:
         """Whether a block may change an element that its condition reads."""
@@ -326,20 +354,23 @@ class Declarer:
             raise self.reader.source.error(node, f"{action} only outside of loops and branches")
 
 
-def _single_targets(node: ast.stmt) -> list[ast.stmt]:
+def _single_targets(reader: Reader, node: ast.stmt) -> list[ast.stmt]:
     """``a = b = value`` as ``a = value`` and ``b = a``; other statements as they are."""
     if not isinstance(node, ast.Assign) or len(node.targets) == 1:
         return [node]
-    first, *others = node.targets
+    first, targets = node.targets[0], node.targets
     same: ast.expr = node.value
-    if isinstance(first, ast.Name) and not isinstance(same, ast.Constant | ast.Name):
+    values = [node.value]
+    if not isinstance(same, ast.Constant | ast.Name):
+        if not isinstance(first, ast.Name):
+            name = reader.scope.variable("value")
+            first = ast.copy_location(ast.Name(name, ast.Store()), node.value)
+            targets = [first, *targets]
         same = ast.copy_location(ast.Name(first.id, ast.Load()), first)
-    elif not isinstance(same, ast.Constant | ast.Name):
-        return [node]
-    values = [node.value, *[same] * len(others)]
+    values += [same] * (len(targets) - 1)
     return [
         ast.copy_location(ast.Assign([target], value), node)
-        for target, value in zip(node.targets, values, strict=True)
+        for target, value in zip(targets, values, strict=True)
     ]
 
 

@@ -26,7 +26,7 @@ from polysched.frontends.scop.source.names import Names
 from polysched.frontends.scop.source.pragmas import Pragmas, Shape
 from polysched.frontends.scop.types.c_types import type_range
 from polysched.ir.declare.builder import KernelBuilder
-from polysched.ir.expr.dtypes import DType, u64
+from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Constant, Expression, Parameter
 from polysched.ir.expr.functions import equal
 
@@ -44,13 +44,14 @@ def declare_outside(
     usage: Usage,
     pragmas: Pragmas,
     shapes: Mapping[str, InferredShape | None],
-    compared: Collection[str] = (),
+    data: Collection[str] = (),
 ) -> Outside:
     """Declare the outside variables that a region uses; written arrays become inout.
 
     Args:
         shapes: the inferred shapes of arrays without declared extents; None for a draft.
-        compared: the names that conditions use, and no bound or subscript.
+        data: the integers that are read where they are used, unless an extent uses them; all others
+            that nothing assigns to are sizes.
     """
     for name, shape in pragmas.shapes.items():
         if name not in variables:
@@ -58,7 +59,7 @@ def declare_outside(
     used = set(usage.used)
     extents = _extent_names(variables, used, pragmas)
     assumed = {name for node, _ in pragmas.assumptions for name in _identifiers(node)}
-    as_data = {*compared} - extents - assumed
+    as_data = {*data} - extents - assumed
     sizes: list[Variable] = []
     bound: set[str] = set()
     for name, variable in variables.items():
@@ -74,7 +75,7 @@ def declare_outside(
             if number is not None:
                 scope.bind(name, IntegerBinding(Constant(number), dtype))
                 continue
-            if dtype == u64 and name in as_data:
+            if name in as_data:
                 bound.remove(name)
                 continue
             names.fresh(name)

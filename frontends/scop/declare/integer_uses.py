@@ -78,8 +78,12 @@ def _place(node: c_ast.Node, slot: str, place: _Place) -> _Place:
     match node, slot:
         case c_ast.For() | c_ast.While() | c_ast.DoWhile(), "stmt":
             return place
-        case (c_ast.ArrayRef(), "name") | (c_ast.Decl(), "init"):
+        case c_ast.Decl(type=c_ast.PtrDecl()), "init":
+            return _Place.SIZE
+        case (c_ast.ArrayRef(name=c_ast.ID()), "name") | (c_ast.Decl(), "init"):
             return place
+        case c_ast.UnaryOp(op="*" | "&"), _:
+            return _Place.SIZE
         case (
             (
                 c_ast.For()

@@ -1,20 +1,23 @@
-"""Find the arrays of a C function that may overlap."""
+"""Find the arrays of a C function that may overlap each other, or the sizes that it reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from itertools import combinations
 
 from pycparser import c_ast
 
 from polysched.frontends.scop.declare.variables import Origin, Outside, Variable
-from polysched.frontends.scop.rewrites.usage import base_name
+from polysched.frontends.scop.rewrites.usage import base_name, changed_by, declared_names
+from polysched.frontends.scop.source.trees import names_in, walk
 from polysched.frontends.scop.types.c_types import may_alias
 from polysched.ir.core.kernel import Kernel
+from polysched.ir.expr.dtypes import i8, u8
+from polysched.llvm.export.fallback import address_of
 
 
 def may_overlap(
-    kernel: Kernel, outside: Outside, addressed: Set[str] = frozenset()
+    kernel: Kernel, outside: Outside, late: Set[str], addressed: Set[str] = frozenset()
 ) -> tuple[tuple[str, str], ...]:
     """Return the pairs of variables that C lets overlap, of which the kernel writes at least one.
 
@@ -24,15 +27,18 @@ def may_overlap(
 
     Args:
         outside: the variables that it uses.
+        late: the names that the code uses after its first store. The kernel reads sizes and the
+            pointers in structs at its entry, so their addresses are kept apart from what it writes.
         addressed: the scalars whose address is taken in the function; pointers may lead to them.
     """
     arrays = outside.arrays.values()
     written = {variable.name for variable in arrays if kernel.arrays[variable.name].is_written}
     sizes = [size for size in outside.sizes if size.place or not size.type.is_const]
-    pairs = combinations((*arrays, *sizes), 2)
-    return tuple(
-        (first.name, second.name)
-        for first, second in pairs
+    sizes = [size for size in sizes if size.name in late]
+    keys = {size.name: address_of(size.name) for size in sizes}
+    pairs = [
+        (first.name, keys.get(second.name, second.name))
+        for first, second in combinations((*arrays, *sizes), 2)
         if {first.name, second.name} & written
         and not (_is_restrict(first) or _is_restrict(second))
         and not (_is_constant(first) or _is_constant(second))
@@ -45,12 +51,38 @@ def may_overlap(
             or second.type.dtype is None
             or may_alias(first.type.dtype, second.type.dtype)
         )
-    )
+    ]
+    # Only stores of bytes may change a pointer (C11 6.5).
+    bytes_ = [one for one in arrays if one.name in written and one.type.dtype in (i8, u8)]
+    pairs += [
+        (one.name, address_of(pointer.name))
+        for one in bytes_
+        if _is_pointer(one) and not _is_restrict(one)
+        for pointer in arrays
+        if (place := pointer.place) is not None
+        and place.member.is_pointer
+        and pointer.name in late
+        and not place.is_restrict
+        and (one.place is None or one.place.member.is_pointer or one.place.base != place.base)
+    ]
+    return tuple(pairs)
+
+
+def names_after_a_store(items: Sequence[c_ast.Node]) -> frozenset[str]:
+    """Return the names that are used after the first statement that may change other variables."""
+    own = declared_names(*items)
+    targets = [{base_name(target) for target in _targets(item)} for item in items]
+    first = next((at for at, names in enumerate(targets) if names - own), len(items))
+    return frozenset(name for item in items[first:] for name in names_in(item))
 
 
 def addressed_names(function: c_ast.FuncDef) -> frozenset[str]:
     """Return the names whose address is taken in a function, as in ``&x``."""
     return frozenset(_addressed(function.body))
+
+
+def _targets(item: c_ast.Node) -> Iterator[c_ast.Node]:
+    return (target for node in walk(item) if (target := changed_by(node)) is not None)
 
 
 def _addressed(node: c_ast.Node) -> Iterator[str]:

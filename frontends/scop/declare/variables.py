@@ -50,6 +50,11 @@ class Variable:
     place: MemberPlace | None = None
     derived: SizeValue | None = None
 
+    @property
+    def text(self) -> str:
+        """The variable in C."""
+        return self.name if self.place is None else self.place.text
+
 
 def typedefs_of(tree: c_ast.FileAST, before: Collection[c_ast.Node] = ()) -> Typedefs:
     """Collect the typedefs of a file, then those of the blocks around a region."""

@@ -156,7 +156,7 @@ def _may_be_affine(node: c_ast.Node) -> bool:
         case c_ast.BinaryOp(op="*", left=left, right=right):
             return not (names_in(left) and names_in(right))
         case c_ast.BinaryOp(op=operator):
-            return operator in ("+", "-") or not names_in(node.right)
+            return operator in ("+", "-", "<", ">") or not names_in(node.right)
         case c_ast.FuncCall() | c_ast.ArrayRef() | c_ast.StructRef():
             return False
     return not (isinstance(node, c_ast.UnaryOp) and node.op == "*")
@@ -171,6 +171,12 @@ def exclusive_end(
 
 def _end(cond: c_ast.Node | None, name: str, step: int, operands: _Operands) -> c_ast.Node | None:
     """Return the exclusive end of a variable; None for other conditions."""
+    if isinstance(cond, c_ast.BinaryOp) and cond.op == "&&":
+        ends = [_end(one, name, step, operands) for one in (cond.left, cond.right)]
+        if None in ends:
+            return None
+        relation = "<" if step > 0 else ">"
+        return c_expression(f"a {relation} b ? a : b", cond, a=ends[0], b=ends[1])
     if not isinstance(cond, c_ast.BinaryOp) or cond.op not in _MIRRORED:
         return None
     own, other, relation = cond.left, cond.right, cond.op

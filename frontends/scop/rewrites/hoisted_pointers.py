@@ -23,6 +23,7 @@ from polysched.frontends.scop.rewrites.region import Region
 from polysched.frontends.scop.rewrites.size_values import c_text
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by, changed_names
 from polysched.frontends.scop.source.names import Names
+from polysched.frontends.scop.source.quoting import c_expression, variable
 from polysched.frontends.scop.source.trees import (
     StandIn,
     loop_start,
@@ -162,15 +163,12 @@ class _Hoisting:
         text = c_text(node)
         if text not in self.found:
             name = self.names.fresh("_".join([*names_in(node)])[:40])
-            inner = type_.type
-            if not isinstance(inner, c_ast.TypeDecl):
+            if not isinstance(type_.type, c_ast.TypeDecl):
                 return node
-            renamed = c_ast.TypeDecl(name, inner.quals, None, inner.type, inner.coord)
             value = node
             for guard in reversed(guards):
-                value = c_ast.TernaryOp(guard, value, c_ast.Constant("int", "0"), node.coord)
-            pointer = c_ast.PtrDecl([], renamed, node.coord)
-            self.found[text] = c_ast.Decl(name, [], [], [], [], pointer, value, None, node.coord)
+                value = c_expression("guard ? value : 0", node, guard=guard, value=value)
+            self.found[text] = variable(name, type_, value, node)
         return StandIn(self.found[text].name, node)
 
 

@@ -3,6 +3,7 @@
 ::
 
     while (1) { if (i >= n) break; ...; }       ->  while (i < n) { ...; }
+    do { if (i >= n) break; ...; } while (i < n);   while (i < n) { ...; }
     while (i < j) { a; i++; f(i); j--; }        ->  while (i < j) { a; f(i + 1); i++; j--; }
     for (s = 0, i = 1; i <= n; i++) f(i);       ->  s = 0; i = 1; for (; i <= n; i++) f(i);
     for (i = 0; i < n; s += x[i], i++) f(i);    ->  for (i = 0; i < n; i++) { f(i); s += x[i]; }
@@ -16,8 +17,9 @@ from collections.abc import Sequence
 from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.after_loops import step_of
+from polysched.frontends.scop.rewrites.size_values import c_text
 from polysched.frontends.scop.rewrites.usage import changed_by, changed_names, declared_names
-from polysched.frontends.scop.source.trees import names_in, substituted, walk
+from polysched.frontends.scop.source.trees import loop_start, names_in, substituted, walk
 
 _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 
@@ -30,6 +32,12 @@ def with_known_form(node: c_ast.Node) -> list[c_ast.Node]:
     match node:
         case c_ast.For(init=None, cond=None, next=None) | c_ast.While(cond=c_ast.Constant()):
             node = _with_condition(node)
+        case c_ast.DoWhile(stmt=c_ast.Compound(block_items=[first, *rest])):
+            # The test at the end repeats the one at the start.
+            leaves, body = _left_if(first), c_ast.Compound(rest, node.coord)
+            is_last = leaves is not None and not _has(body, c_ast.Break | c_ast.Continue)
+            if is_last and c_text(_negated(leaves)) == c_text(node.cond):
+                node = c_ast.While(node.cond, body, node.coord)
     before: list[c_ast.Node] = []
     if isinstance(node, c_ast.For):
         before, node = _with_one_start(node)
@@ -102,6 +110,9 @@ def _with_one_step(node: c_ast.For) -> c_ast.Node:
     if node.init is None and any(changed_by(inner) is not None for inner in walk(node.cond)):
         return c_ast.While(node.cond, c_ast.Compound([node.stmt, *steps], node.coord), node.coord)
     names = names_in(node.cond)
+    started = loop_start(node)
+    if started is not None and started[0] in names:
+        names = [started[0]]
     own = [position for position, one in enumerate(steps) if _steps_one_of(one, names)]
     if len(steps) == 1 or len(own) != 1:
         return node

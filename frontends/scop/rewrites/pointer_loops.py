@@ -5,6 +5,9 @@
     const float *end = x + n;                for (long passed = 0; passed < n; passed++)
     while (x < end) s += *x++;                   s += *x++;
 
+    do s += *x++; while (x < end);           for (long passed = 0; passed < (n > 1 ? n : 1); ...)
+                                                 s += *x++;
+
     for (p = x; p != x + n; p++) s += *p;    float *p_at = x;
                                              for (long passed = 0; passed < n; passed++, p_at++)
                                                  s += *p_at;
@@ -28,7 +31,7 @@ from polysched.frontends.scop.rewrites.usage import (
     evaluated,
 )
 from polysched.frontends.scop.source.names import Names
-from polysched.frontends.scop.source.quoting import c_statement, variable
+from polysched.frontends.scop.source.quoting import c_expression, c_statement, variable
 from polysched.frontends.scop.source.trees import mapped, names_in, substituted, walk
 
 _LEAVING = c_ast.Continue | c_ast.Break | c_ast.Return | c_ast.Goto
@@ -104,19 +107,21 @@ class _Rewriting:
             case c_ast.If():
                 sides = [s and self.statement(s, at) for s in (node.iftrue, node.iffalse)]
                 return c_ast.If(node.cond, *sides, node.coord)
-            case c_ast.While() | c_ast.For():
+            case c_ast.While() | c_ast.For() | c_ast.DoWhile():
                 counted = self.counted(node, at)
                 inside = _after(node, at)
                 if counted is not None:
                     self.found = True
                     return counted
                 body = self.statement(node.stmt, inside)
-                if isinstance(node, c_ast.While):
-                    return c_ast.While(node.cond, body, node.coord)
+                if isinstance(node, c_ast.While | c_ast.DoWhile):
+                    return type(node)(node.cond, body, node.coord)
                 return c_ast.For(node.init, node.cond, node.next, body, node.coord)
         return node
 
-    def counted(self, node: c_ast.While | c_ast.For, at: Positions) -> c_ast.Node | None:
+    def counted(
+        self, node: c_ast.While | c_ast.For | c_ast.DoWhile, at: Positions
+    ) -> c_ast.Node | None:
         """Return the loop with a counter in place of its comparison; None if it has none."""
         if any(isinstance(inner, _LEAVING) for inner in walk(node.stmt)):
             return None
@@ -145,7 +150,10 @@ class _Rewriting:
             if relation != "!=" and relation not in (("<", "<=") if by > 0 else (">", ">=")):
                 continue
             self.ends |= {one for one in names_in(end) if one in self.declared}
-            return self.loop(node, name, before, steps, _count(distance, relation, by))
+            count = _count(distance, relation, by)
+            if isinstance(node, c_ast.DoWhile):
+                count = c_expression("count > 1 ? count : 1", node, count=count)
+            return self.loop(node, name, before, steps, count)
         return None
 
     def started(
@@ -176,7 +184,7 @@ class _Rewriting:
 
     def loop(
         self,
-        node: c_ast.While | c_ast.For,
+        node: c_ast.While | c_ast.For | c_ast.DoWhile,
         name: str,
         before: list[c_ast.Decl],
         steps: Sequence[c_ast.Node],

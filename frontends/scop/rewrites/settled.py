@@ -17,6 +17,7 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.usage import base_name, changed_by
 from polysched.frontends.scop.source.names import Names
+from polysched.frontends.scop.source.quoting import c_expression, variable
 from polysched.frontends.scop.source.trees import names_in, walk, with_stand_ins
 
 _PURE = (
@@ -46,11 +47,7 @@ def with_settled_integers(
         values = {name: with_stand_ins(value, current) for name, value in own.items()}
         for name, value in values.items():
             current[name] = names.fresh(name)
-            type_ = c_ast.TypeDecl(current[name], ["const"], None, integers[name].type, item.coord)
-            constant = c_ast.Decl(
-                current[name], ["const"], [], [], [], type_, value, None, item.coord
-            )
-            result.append(constant)
+            result.append(variable(current[name], integers[name], value, item, "const"))
     return tuple(result)
 
 
@@ -109,25 +106,22 @@ def _effects(node: c_ast.Node) -> _Effects | None:
         case c_ast.UnaryOp(
             op="++" | "p++" | "--" | "p--" as operator, expr=c_ast.ID(name=str(name)) as own
         ):
-            one = c_ast.Constant("int", "1", node.coord)
-            return {name: c_ast.BinaryOp("+" if "+" in operator else "-", own, one, node.coord)}
+            return {name: c_expression(f"own {operator[-1]} 1", node, own=own)}
         case c_ast.Compound(block_items=items):
             return _in_order(items or [])
         case c_ast.If(cond=cond, iftrue=first, iffalse=second):
-            sides = [_effects(first), {} if second is None else _effects(second)]
-            if sides[0] is None or sides[1] is None:
+            one, other = _effects(first), {} if second is None else _effects(second)
+            if one is None or other is None:
                 return None
             return {
-                name: c_ast.TernaryOp(
-                    cond,
-                    *(
-                        side.get(name, c_ast.ID(name, node.coord))
-                        for side in sides
-                        if side is not None
-                    ),
-                    node.coord,
+                name: c_expression(
+                    "cond ? first : second",
+                    node,
+                    cond=cond,
+                    first=one.get(name, name),
+                    second=other.get(name, name),
                 )
-                for name in (*sides[0], *(one for one in sides[1] if one not in sides[0]))
+                for name in one | other
             }
     return None
 

@@ -18,6 +18,7 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.rewrites.usage import may_change
 from polysched.frontends.scop.source.names import Names
+from polysched.frontends.scop.source.quoting import Part, c_expression, counting_loop, variable
 from polysched.frontends.scop.source.trees import is_zero, loop_start, mapped, names_in, walk
 
 _LEAVING = (c_ast.Break, c_ast.Return, c_ast.Goto, c_ast.Label)
@@ -65,26 +66,15 @@ def _counted(
     last: c_ast.Node,
     type_: c_ast.TypeDecl,
     names: Names,
-) -> c_ast.For:
-    coord = node.coord
-    by = c_ast.ID(step, coord)
-    own = c_ast.ID(names.fresh("t"), coord)
-    distance = last if is_zero(first) else c_ast.BinaryOp("-", last, first, coord)
-    passed = c_ast.BinaryOp("+", distance, by, coord)
-    count = c_ast.BinaryOp("/", passed, by, coord)
-    moved: c_ast.Node = c_ast.BinaryOp("*", own, by, coord)
-    if not is_zero(first):
-        moved = c_ast.BinaryOp("+", first, moved, coord)
-    long = c_ast.TypeDecl(own.name, [], None, c_ast.IdentifierType(["long"]), coord)
-    zero = c_ast.Constant("int", "0", coord)
-    start = c_ast.Decl(own.name, [], [], [], [], long, zero, None, coord)
-    inner = c_ast.TypeDecl(name, ["const"], None, type_.type, coord)
-    value = c_ast.Decl(name, ["const"], [], [], [], inner, moved, None, coord)
-    body = c_ast.Compound([value, node.stmt], coord)
-    bound = c_ast.BinaryOp("<", own, count, coord)
-    return c_ast.For(
-        c_ast.DeclList([start], coord), bound, c_ast.UnaryOp("p++", own, coord), body, coord
-    )
+) -> c_ast.Node:
+    own = names.fresh("t")
+    begins = "" if is_zero(first) else "first + "
+    parts: dict[str, Part] = {"first": first, "last": last, "by": step, "t": own}
+    moved = c_expression(f"{begins}t * by", node, **parts)
+    value = variable(name, type_, moved, node, "const")
+    distance = "last" if is_zero(first) else "last - first"
+    count = c_expression(f"({distance} + by) / by", node, **parts)
+    return counting_loop(own, count, c_ast.Compound([value, node.stmt], node.coord), node)
 
 
 def _last(cond: c_ast.Node | None, name: str) -> c_ast.Node | None:

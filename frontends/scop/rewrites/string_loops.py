@@ -26,6 +26,7 @@ from polysched.frontends.scop.rewrites.region import Region
 from polysched.frontends.scop.rewrites.size_values import EntryValue, c_text
 from polysched.frontends.scop.rewrites.usage import FILLS, base_name, changed_by, may_change
 from polysched.frontends.scop.source.names import Names
+from polysched.frontends.scop.source.quoting import c_expression, c_statement, counting_loop
 from polysched.frontends.scop.source.trees import is_zero, loop_start, names_in, walk
 from polysched.ir.expr.dtypes import DType, i64
 
@@ -90,9 +91,8 @@ def _to_the_end(node: c_ast.Node) -> _ToTheEnd | None:
             rvalue=c_ast.UnaryOp(op="*", expr=c_ast.UnaryOp(op="p++", expr=c_ast.ID() as pointer)),
         ) if isinstance(node, c_ast.While) and target != pointer.name:
             if [may_change(one, pointer.name) for one in walk(node)].count(True) == 1:
-                zero = c_ast.Constant("int", "0", node.coord)
-                last = c_ast.Assignment("=", own, zero, node.coord)
-                move = c_ast.UnaryOp("p++", pointer, node.coord)
+                last = c_statement("own = 0;", node, own=own)
+                move = c_statement("p++;", node, p=pointer)
                 return _ToTheEnd(pointer.name, None, (cond,), (last, move))
         case c_ast.ArrayRef(name=c_ast.ID(name=str(name)), subscript=c_ast.ID() as index):
             start = loop_start(node) if isinstance(node, c_ast.For) else None
@@ -110,20 +110,13 @@ def _counted(
     node: c_ast.Node, found: _ToTheEnd, length: c_ast.Node, names: Names
 ) -> tuple[c_ast.Node, ...]:
     """Return a loop as one that counts to a length, and the statements after it."""
-    coord = node.coord
     if found.index is not None:
-        bound = c_ast.BinaryOp("<", found.index, length, coord)
-        return (c_ast.For(node.init, bound, node.next, node.stmt, coord),)
-    own = c_ast.ID(names.fresh("k"), coord)
-    type_ = c_ast.TypeDecl(own.name, [], None, c_ast.IdentifierType(["long"]), coord)
-    zero = c_ast.Constant("int", "0", coord)
-    start = c_ast.Decl(own.name, [], [], [], [], type_, zero, None, coord)
+        bound = c_expression("k < length", node, k=found.index, length=length)
+        return (c_ast.For(node.init, bound, node.next, node.stmt, node.coord),)
     steps = [node.next] if isinstance(node, c_ast.For) else []
     before = node.init.decls if isinstance(node, c_ast.For) and node.init is not None else []
-    body = c_ast.Compound([*found.before, node.stmt, *steps], coord)
-    bound = c_ast.BinaryOp("<", own, length, coord)
-    step = c_ast.UnaryOp("p++", own, coord)
-    loop = c_ast.For(c_ast.DeclList([start], coord), bound, step, body, coord)
+    body = c_ast.Compound([*found.before, node.stmt, *steps], node.coord)
+    loop = counting_loop(names.fresh("k"), length, body, node)
     return *before, loop, *found.after
 
 

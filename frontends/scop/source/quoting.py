@@ -25,6 +25,12 @@ def c_expression(text: str, at: c_ast.Node, **parts: Part) -> c_ast.Node:
     return _filled(_parsed(f"{text};"), parts, at.coord)
 
 
+def counting_loop(name: str, count: c_ast.Node, body: c_ast.Node, at: c_ast.Node) -> c_ast.Node:
+    """Return a loop whose variable counts from 0 to below a number."""
+    text = "for (long k = 0; k < count; k++) body;"
+    return c_statement(text, at, k=name, count=count, body=body)
+
+
 def variable(
     name: str, type_: c_ast.Node, value: c_ast.Node | None, at: c_ast.Node, *qualifiers: str
 ) -> c_ast.Decl:

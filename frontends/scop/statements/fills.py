@@ -23,6 +23,7 @@ from polysched.frontends.scop.affine.scope import Scope
 from polysched.frontends.scop.affine.sizeof import bytes_of
 from polysched.frontends.scop.rewrites.derived import factors_of
 from polysched.frontends.scop.rewrites.usage import FILLS, pointed_name
+from polysched.frontends.scop.source.quoting import counting_loop
 from polysched.frontends.scop.source.trees import cast_to, names_in
 from polysched.frontends.scop.types.c_types import c_name
 from polysched.ir.expr.dtypes import DType, i64
@@ -99,17 +100,7 @@ def _loops(
 ) -> c_ast.Node:
     result: c_ast.Node = c_ast.Assignment("=", target, value, node.coord)
     for index, extent in reversed(list(zip(indices, extents, strict=True))):
-        long = c_ast.IdentifierType(["long"], node.coord)
-        zero = c_ast.Constant("int", "0", node.coord)
-        type_ = c_ast.TypeDecl(index.name, [], None, long, node.coord)
-        start = c_ast.Decl(index.name, [], [], [], [], type_, zero, None, node.coord)
-        result = c_ast.For(
-            c_ast.DeclList([start], node.coord),
-            c_ast.BinaryOp("<", index, extent, node.coord),
-            c_ast.UnaryOp("p++", index, node.coord),
-            result,
-            node.coord,
-        )
+        result = counting_loop(index.name, extent, result, node)
     return result
 
 

@@ -19,7 +19,7 @@ from polysched.frontends.scop.inline.choices import Choice
 from polysched.frontends.scop.source.source_map import SourceMap
 from polysched.frontends.scop.types.c_types import c_name, common_type, declared_type, promoted
 from polysched.frontends.scop.types.excess_precision import rounded, unrounded
-from polysched.frontends.scop.types.functions import BUILTIN, FUNCTIONS, KNOWN, power
+from polysched.frontends.scop.types.functions import BUILTIN, CLASSES, FUNCTIONS, KNOWN, power
 from polysched.frontends.scop.types.literals import literal, narrowed_literal
 from polysched.instructions.matching import fits
 from polysched.ir.expr.dtypes import DType, NumberKind, boolean, i32, i64, u64
@@ -280,6 +280,10 @@ class Values:
             return converted(quotient.value, quotient.dtype)
         if name in BUILTIN and all(getattr(text, "value", None) == '""' for text in arguments):
             return BUILTIN[name]
+        if name in CLASSES and len(arguments) == 1:
+            value = self.value(arguments[0])
+            if c_type_of(value).is_float:
+                return CLASSES[name](value)
         function = FUNCTIONS.get(name)
         if function is None:
             near = difflib.get_close_matches(name, FUNCTIONS, n=1)

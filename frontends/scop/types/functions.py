@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from polysched.ir.expr.dtypes import DType, f32, f64, i32, i64
 from polysched.ir.expr.expressions import Constant, Expression, operation
+from polysched.ir.expr.functions import absolute, cast, equal, not_equal
 from polysched.ir.expr.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
 
 
@@ -75,7 +76,37 @@ BUILTIN: Mapping[str, Constant] = MappingProxyType(
 )
 """Builtins that gcc's and clang's headers expand INFINITY, HUGE_VAL and NAN to."""
 
-KNOWN = tuple(sorted({*_REAL, "abs", "lrint", "lround"}))
+
+def _is_nan(value: Expression) -> Expression:
+    return not_equal(value, value)
+
+
+def _infinite_sign(value: Expression) -> Expression:
+    """Return 1 for infinity, -1 for minus infinity, and 0, as glibc's isinf does."""
+    infinity = Constant(math.inf, value.dtype)
+    least = Constant(-math.inf, value.dtype)
+    return cast(equal(value, infinity), i32) - cast(equal(value, least), i32)
+
+
+def _is_infinite(value: Expression) -> Expression:
+    return equal(absolute(value), Constant(math.inf, value.dtype))
+
+
+def _is_finite(value: Expression) -> Expression:
+    return absolute(value) < Constant(math.inf, value.dtype)
+
+
+CLASSES: Mapping[str, Callable[[Expression], Expression]] = MappingProxyType(
+    {
+        **dict.fromkeys(("isnan", "__builtin_isnan", "isnanf"), _is_nan),
+        **dict.fromkeys(("isinf", "__builtin_isinf_sign", "isinff"), _infinite_sign),
+        "__builtin_isinf": _is_infinite,
+        **dict.fromkeys(("isfinite", "__builtin_isfinite", "finite"), _is_finite),
+    }
+)
+"""Classifications of a floating-point number, by the names of the C library and of compilers."""
+
+KNOWN = tuple(sorted({*_REAL, "abs", "lrint", "lround", "isfinite", "isinf", "isnan"}))
 """Functions that error messages list, without the variants for ``float`` and ``long``."""
 
 

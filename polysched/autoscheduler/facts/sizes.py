@@ -62,6 +62,17 @@ def model_sizes(
     return sizes
 
 
+def nearest_sizes(
+    kernel: Kernel, wanted: Mapping[str, int], others: Mapping[str, int]
+) -> dict[str, int]:
+    """Return legal sizes near the wanted ones, with other sizes near given ones."""
+    legal, sizes = kernel.context, dict[str, int]()
+    for name, value in {**wanted, **others, **wanted}.items():
+        sizes[name] = _nearest(legal, name, value)
+        legal = with_parameters(legal, {name: sizes[name]})
+    return sizes
+
+
 def _with_iterations(
     kernel: Kernel, chosen: Mapping[str, int], legal: isl.Set, assumed: int
 ) -> dict[str, int]:

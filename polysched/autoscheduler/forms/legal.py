@@ -7,6 +7,7 @@ finished schedule.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from functools import partial
 from typing import TypeVar
 
@@ -19,6 +20,7 @@ from polysched.ir.isl.shared_results import remembered
 from polysched.legality.checks.order import demanded, keeps
 from polysched.legality.checks.storage import UndecidedError, storage_violation
 from polysched.schedule.core.program import Program
+from polysched.schedule.primitives.simplify import Simplify
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import Step
 
@@ -26,6 +28,13 @@ ORDER_QUOTA = 300_000
 """isl operations for one test of the order; a program that needs more counts as not legal."""
 DEPENDENCE_QUOTA = 3_000
 """The same for each dependence of a long program: 590 in lanes take 0.9 million."""
+
+STEP_QUOTA = 500_000
+"""isl operations for one step of a proposal; a step that needs more counts as not fitting.
+
+The steps of the gallery, of ``bench/programs`` and of forty other functions take up to 250,000, and
+`rfactor` of sums over windows with a parameter for the radius up to 1.2 million: 4 seconds each.
+"""
 
 _Schedule = TypeVar("_Schedule", bound=Schedule)
 
@@ -41,9 +50,12 @@ def applied(schedule: _Schedule, steps: Iterable[Step]) -> _Schedule | None:
 
 
 def _then(schedule: _Schedule, step: Step) -> _Schedule | None:
+    # All of the program is simplified at once, in rounds that its own quota limits.
+    quota = nullcontext() if isinstance(step, Simplify) else operation_quota(STEP_QUOTA)
     try:
-        return schedule.then(step)
-    except ScheduleError:
+        with quota:
+            return schedule.then(step)
+    except (ScheduleError, QuotaExceededError):
         return None
 
 

@@ -13,6 +13,7 @@ from polysched.machine.description import Machine
 from polysched.schedule.primitives.simplify import Simplify
 from polysched.schedule.schedule import Schedule
 from polysched.simplify.simplified import MOST_ROUNDS
+from polysched.simplify.tails import ends_at_stored_element
 
 ROUNDS = (MOST_ROUNDS, 2, 1)
 """Rounds to try in turn: many rounds may need more isl operations than a step has."""
@@ -41,7 +42,13 @@ def with_simplification(schedule: Schedule) -> tuple[Schedule, tuple[Decision, .
 
 
 def with_tails(schedule: Schedule, machine: Machine) -> tuple[Schedule, tuple[Decision, ...]]:
-    """Split the last terms off sums that end at a stored element, if there are such sums."""
+    """Split the last terms off sums that end at a stored element, if there are such sums.
+
+    The step simplifies first, which takes long, and changes little in a simplified program.
+    """
+    kernel = schedule.program.kernel
+    if not any(ends_at_stored_element(kernel, one) for one in kernel.statements.values()):
+        return schedule, ()
     bits = max(array.dtype.bits for array in schedule.kernel.arrays.values())
     step = Simplify(1, tails=max(1, machine.vector_bits // bits))
     changed = applied(schedule, (step,))

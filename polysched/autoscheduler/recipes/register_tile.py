@@ -131,6 +131,9 @@ def _simple_plans(chain: list[str], lanes: int, facts: StatementFacts) -> Iterat
             continue  # lanes would update one element; partial sums are another recipe
         width = _fitting(lanes, facts.loop(vector).trip)
         for innermost in reversed(chain):
+            loop = facts.loop(innermost)
+            if loop.trip == 1 and not loop.is_constant and innermost != chain[-1]:
+                continue  # tiles of a size that happens to fit one tile
             rest = [name for name in chain if name != innermost]
             yield Plan((*rest, innermost), vector, width, starts=starts)
             if len(chain) <= LARGEST_NEST:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from polysched.autoscheduler.driver import Optimized, optimize_schedule
+from polysched.autoscheduler.gaining_sizes import gaining_sizes
 from polysched.cli.completion import files
 from polysched.cli.options import machine_option
 from polysched.cli.targets.c_target import is_c_target, parted_c_target
@@ -248,7 +249,7 @@ def load_scheduled_target(
         made = reading.optimized(target.schedule)
         if not made.decisions and reading.schedule_file is None:
             errors().print(f"hint: {no_gain(target.schedule, reading)}", highlight=False)
-        target = replace(target, schedule=made.schedule)
+        target = replace(target, schedule=made.schedule, gains=gaining_sizes(made))
     return target
 
 

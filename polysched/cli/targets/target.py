@@ -16,6 +16,7 @@ from polysched.cli.targets.source_file import load_source_file, users_code
 from polysched.errors import TargetError, suggestion
 from polysched.frontends.scop import NO_PROMISES, CProgram, Promises
 from polysched.ir.core.kernel import Kernel
+from polysched.ir.expr.expressions import Expression
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.schedule.schedule import Schedule
@@ -36,6 +37,8 @@ class Target:
         program: the C program that holds its kernel; None if TARGET is a Python file.
         for_machine: whether a function with a parameter ``machine`` made it.
         is_jit: whether it is the schedule that ``ps.jit`` found for a function.
+        gains: the condition on the sizes under which a schedule of ``--auto`` is predicted to gain;
+            None for all sizes.
     """
 
     label: str
@@ -43,6 +46,7 @@ class Target:
     program: CProgram | None = None
     for_machine: bool = False
     is_jit: bool = False
+    gains: Expression | None = None
 
 
 def load_target(

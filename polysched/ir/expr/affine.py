@@ -134,6 +134,17 @@ def literal(space: isl.Space, value: int) -> isl.PwAff:
     return isl.PwAff.from_aff(isl.Aff.val_on_domain(space, isl.Val(value)))
 
 
+def map_of_sums(space: isl.Space, functions: Sequence[isl.Aff]) -> isl.Map:
+    """Map each point of ``space`` to the values of functions without cases.
+
+    This takes one call of isl for each function, where a product of maps takes several slow ones.
+    """
+    values = isl.MultiAff.zero(space.from_domain().add_dims(isl.dim_type.out, len(functions)))
+    for position, function in enumerate(functions):
+        values = values.set_aff(position, function)
+    return isl.Map.from_pw_multi_aff(isl.PwMultiAff.from_multi_aff(values))
+
+
 def named(function: isl.PwAff, indices: tuple[str, ...]) -> isl.PwAff:
     """Restore the names of a function's dimensions, which some isl operations drop."""
     for position, index in enumerate(indices):

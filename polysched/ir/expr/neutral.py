@@ -27,16 +27,12 @@ def _value(operator: Operator, dtype: DType) -> Number:
         case Operator.MULTIPLY:
             return 1.0 if dtype.is_float else 1
         case Operator.MINIMUM | Operator.PSEUDO_MINIMUM:
-            return math.inf if dtype.is_float else _lowest(dtype) + (1 << dtype.bits) - 1
+            return math.inf if dtype.is_float else dtype.highest
         case Operator.MAXIMUM | Operator.PSEUDO_MAXIMUM:
-            return -math.inf if dtype.is_float else _lowest(dtype)
+            return -math.inf if dtype.is_float else dtype.lowest
         case Operator.BIT_AND:
             return -1 if dtype.is_signed else (1 << dtype.bits) - 1
         case Operator.BIT_OR | Operator.BIT_XOR:
             return 0
         case _:
             raise ValueError(f"'{operator.value}' is not a reduction operator")
-
-
-def _lowest(dtype: DType) -> int:
-    return -(1 << (dtype.bits - 1)) if dtype.is_signed else 0

@@ -30,6 +30,10 @@ _POINTER_BYTES = ctypes.sizeof(ctypes.c_void_p)
 _CONTEXT_BYTES = 512
 """The operation limit is stored within this many bytes from the start of isl's context."""
 
+_UNUSUAL = 0x5EED_0DD5_1234
+"""An operation limit that no memory holds by chance."""
+_WORD_BYTES = 8
+
 _NO_LIMIT = 1e9
 """Limits of at least this many seconds (thirty years) count as unlimited."""
 
@@ -157,6 +161,36 @@ def _wait_for_abort(checks: int) -> None:
 
 
 @cache
+def operation_counter() -> ctypes.c_ulong | None:
+    """Find isl's counter of operations, which is stored before their limit; None if it is not.
+
+    isl has no function that returns the counter. To verify it, isl is called and the counter is
+    reset, so the first call must come without a limit.
+    """
+    context: Any = isl.DEFAULT_CONTEXT
+    address = _context_address()
+    if address is None:
+        return None
+    context.set_max_operations(_UNUSUAL)
+    try:
+        at = memory_at(address, _CONTEXT_BYTES).index(_UNUSUAL.to_bytes(_WORD_BYTES, "little"))
+    finally:
+        context.set_max_operations(0)
+    if at < _WORD_BYTES:
+        return None
+    counter = ctypes.c_ulong.from_address(address + at - _WORD_BYTES)
+    values = []
+    for _ in range(2):
+        context.reset_operations()
+        values.append(counter.value)
+        isl.Set("{ [i] : 0 <= i < 9 }").is_empty()
+        values.append(counter.value)
+    context.reset_operations()
+    is_counter = values[0] == values[2] == 0 < min(values[1], values[3])
+    return counter if is_counter else None
+
+
+@cache
 def _timers() -> _Timers | None:
     """Look up the timer functions; None if a function or isl's context is missing."""
     system, library = ctypes.CDLL(None), ctypes.CDLL(binding.__file__)
@@ -186,11 +220,11 @@ def _context_address() -> int | None:
     context: Any = isl.DEFAULT_CONTEXT
     end = id(context) + object.__sizeof__(context)
     address = ctypes.c_void_p.from_address(end - _POINTER_BYTES).value
-    unusual = 0x5EED_0DD5_1234
     before = context.get_max_operations()
-    context.set_max_operations(unusual)
+    context.set_max_operations(_UNUSUAL)
     try:
-        is_context = unusual.to_bytes(8, "little") in memory_at(address or 0, _CONTEXT_BYTES)
+        memory = memory_at(address or 0, _CONTEXT_BYTES)
+        is_context = _UNUSUAL.to_bytes(_WORD_BYTES, "little") in memory
     finally:
         context.set_max_operations(before)
     return address if is_context else None

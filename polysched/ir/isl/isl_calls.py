@@ -294,11 +294,11 @@ TAKING: Mapping[str, str] = MappingProxyType(
         "MultiAff": "flat_range_product from_aff identity set_aff zero",
         "MultiPwAff": "from_multi_aff from_pw_multi_aff",
         "MultiUnionPwAff": "flat_range_product from_union_pw_aff",
-        "PwAff": """add add_constant_val add_dims ceil coalesce domain eq_map eq_set eval floor
-            from_aff gist gist_params gt_map insert_dims intersect_domain intersect_params le_set
-            lt_map lt_set max max_val min mod_val move_dims mul ne_set neg pullback_multi_aff
-            pullback_pw_multi_aff reset_tuple_id scale_down_val scale_val set_dim_id set_tuple_id
-            sub union_add union_max union_min var_on_domain zero_set""",
+        "PwAff": """add add_constant_val add_dims as_aff ceil coalesce domain eq_map eq_set eval
+            floor from_aff gist gist_params gt_map insert_dims intersect_domain intersect_params
+            le_set lt_map lt_set max max_val min mod_val move_dims mul ne_set neg
+            pullback_multi_aff pullback_pw_multi_aff reset_tuple_id scale_down_val scale_val
+            set_dim_id set_tuple_id sub union_add union_max union_min var_on_domain zero_set""",
         "PwMultiAff": """coalesce domain flat_range_product from_map from_multi_aff from_pw_aff gist
             intersect_domain intersect_params pullback_multi_aff pullback_pw_multi_aff set_dim_id
             set_tuple_id""",

@@ -16,8 +16,8 @@ import islpy as isl
 from polysched.errors import PolyschedError, ScheduleError
 from polysched.forking import Rank, hold_while_forking
 from polysched.integers import as_integer
-from polysched.ir.isl.budget import is_out_of_time, time_left
-from polysched.ir.isl.deadline import deadline
+from polysched.ir.isl.budget import is_out_of_time, operations_left, spend, time_left
+from polysched.ir.isl.deadline import deadline, operation_counter
 
 
 class QuotaExceededError(PolyschedError):
@@ -36,6 +36,8 @@ _LATE = (
     "isl needs more than the time it was given; give it more seconds, or take fewer or smaller "
     "steps"
 )
+
+_SPENT = "the search has spent its isl operations"
 
 _FOLLOW_UP_ERRORS = (TypeError, ValueError, AttributeError)
 """Errors that islpy raises when a stopped isl returned nothing, such as no name or no number."""
@@ -74,12 +76,16 @@ def in_proportion(operations: int, statements: int) -> int:
 def _limited(operations: int, seconds: float) -> Iterator[None]:
     context = isl.DEFAULT_CONTEXT
     outermost = context.get_max_operations() == 0
+    counter = operation_counter() if outermost else None
     if outermost:
         if is_out_of_time():  # the system notices only every few milliseconds
             raise QuotaExceededError(_LATE)
+        left = int(min(operations_left(), _NO_LIMIT))
+        if left < 1:
+            raise QuotaExceededError(_SPENT)
         context.resume()
         context.reset_operations()
-        context.set_max_operations(min(operations or _NO_LIMIT, _NO_LIMIT))
+        context.set_max_operations(min(operations or _NO_LIMIT, left))
     error: Exception | None = None
     try:
         with deadline(seconds if outermost else 0):
@@ -89,6 +95,8 @@ def _limited(operations: int, seconds: float) -> Iterator[None]:
     finally:
         limit = context.get_max_operations()
         is_late, is_spent = bool(context.aborted()), _is_spent()
+        if counter is not None:
+            spend(counter.value)
         if outermost:
             context.resume()
             context.set_max_operations(0)

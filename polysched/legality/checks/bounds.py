@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import reduce
 
 import islpy as isl
@@ -48,18 +48,35 @@ def undefined_violation(program: Program) -> Violation | None:
     Args:
         program: the program before the first step.
     """
+    for reference, undefined in undefined_reads(program, program.arrays):
+        return _violation(
+            program, reference, undefined, ViolationKind.UNDEFINED, Cause.NEVER_WRITTEN
+        )
+    return None
+
+
+def undefined_reads(
+    program: Program, arrays: Collection[str]
+) -> Iterator[tuple[Reference, isl.Map]]:
+    """Yield the reads of elements that no earlier instance has written, as for the check.
+
+    Args:
+        program: the program before the first step.
+        arrays: the arrays whose reads are looked at.
+
+    Yields:
+        a reference, and its instances with these elements.
+    """
     for statement in program.statements.values():
         for position, access in enumerate(statement.accesses):
             role = program.arrays[access.array].role
             if position == 0 or role not in (Role.OUTPUT, Role.TEMPORARY):
                 continue
-            reference = Reference(statement.name, position)
-            undefined = _read_undefined(program, statement, access, reference)
-            if not undefined.is_empty():
-                return _violation(
-                    program, reference, undefined, ViolationKind.UNDEFINED, Cause.NEVER_WRITTEN
-                )
-    return None
+            if access.array in arrays:
+                reference = Reference(statement.name, position)
+                undefined = _read_undefined(program, statement, access, reference)
+                if not undefined.is_empty():
+                    yield reference, undefined
 
 
 def _read_undefined(

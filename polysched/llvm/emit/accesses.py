@@ -15,6 +15,7 @@ from polysched.ir.expr.dtypes import DType, NumberKind
 from polysched.llvm.builder.intrinsics import (
     aligned,
     declared,
+    fenced,
     integers,
     mangled,
     vector_type,
@@ -301,6 +302,9 @@ class Accesses:
             return
         signature = ir.FunctionType(ir.VoidType(), [stored.type, pointer.type, lanes.bits.type])
         name = f"llvm.masked.store.{mangled(stored.type)}.p0"
+        if isinstance(stored.type.element, ir.IntType) and size < 8:
+            # LLVM may prove that one lane runs, and stores the element before its truncation.
+            stored = fenced(self.builder, stored)
         function = declared(self.builder.module, name, signature)
         call = self.builder.call(function, [stored, pointer, lanes.bits])
         aligned(call, 1, access.alignment)

@@ -92,6 +92,7 @@ class Evaluator:
                 result = emit_operator(
                     *(self.builder, operator, dtype, given),
                     fp_contract=value.contract,
+                    reassociates=value.reassociates,
                     features=self.features,
                 )
                 return Value(result, value.dtype or dtype, width)

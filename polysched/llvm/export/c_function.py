@@ -3,14 +3,15 @@
 The kernel's function and the processor check are the C interface of
 :mod:`polysched.llvm.export.c_interface`, under internal names. The wrapper passes arrays on, widens
 integers, and stores numbers passed by value to memory that the kernel reads. The kernel cannot run
-without memory for its workspace, on a processor without an instruction set, or with an unsigned
-size that no signed integer holds. A C function has no status to report this, so the wrapper writes
-a line to the standard error output and aborts.
+without memory for its workspace, on a processor without an instruction set, with an unsigned size
+that no signed integer holds, or if it writes over a size or pointer that it has read from memory.
+A C function has no status to report this, so the wrapper writes a line to the standard error output
+and aborts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,8 +25,14 @@ from polysched.llvm.builder.function_builder import compile_for, new_function
 from polysched.llvm.builder.intrinsics import declared
 from polysched.llvm.emit.evaluation import Evaluator
 from polysched.llvm.emit.module import CALLED, add_function_as_written
-from polysched.llvm.export.c_interface import build_exported_module
-from polysched.llvm.export.fallback import Fallback, address_of, emit_exceeds, emit_is_valid
+from polysched.llvm.export.c_interface import ExportedProgram, build_exported_module
+from polysched.llvm.export.fallback import (
+    Fallback,
+    address_of,
+    emit_exceeds,
+    emit_is_apart,
+    emit_is_valid,
+)
 from polysched.llvm.export.processor_check import BASELINE
 from polysched.llvm.values.expressions import INDEX, memory_type, stack_slot
 from polysched.loops.ir.nodes import LoopProgram
@@ -42,6 +49,10 @@ _CANNOT_RUN = (
 _TOO_LARGE = (
     "an unsigned size is too large for its bounds and conditions, which are computed with signed "
     "64-bit integers"
+)
+_CHANGES_SIZES = (
+    "an array that it writes overlaps a size or a pointer of a struct, which it reads only once; "
+    "copy them to local variables first"
 )
 
 
@@ -82,6 +93,11 @@ class CMember:
     is_size: bool = False
     is_pointer: bool = False
 
+    @property
+    def bytes(self) -> int:
+        """Size of the number or pointer."""
+        return INDEX.width // 8 if self.is_pointer else self.dtype.bytes
+
 
 @dataclass(frozen=True)
 class CFunction:
@@ -108,7 +124,7 @@ class CFunction:
 
 
 def emit_c_function(
-    program: LoopProgram,
+    exported: ExportedProgram,
     machine: Machine,
     function: CFunction,
     as_written: LoopProgram | None = None,
@@ -116,7 +132,7 @@ def emit_c_function(
     """The LLVM IR of a module that defines a C function, as text.
 
     Args:
-        program: the loops, with the arrays and parameters that ``function`` names as meanings.
+        exported: the loops, with the arrays and parameters that ``function`` names as meanings.
         machine: one of :func:`polysched.machine.cpuid.checkable`.
         as_written: the loops of the function's fallback; None if it has none.
 
@@ -129,7 +145,8 @@ def emit_c_function(
             "another name"
         )
     status_name = f"{function.name}.status"
-    module = build_exported_module(replace(program, name=status_name), machine)
+    program = exported.program
+    module = build_exported_module(exported, status_name, machine)
     for name in (status_name, f"{status_name}_supported"):
         module.get_global(name).linkage = "internal"
     passed = [_passed(argument) for argument in function.arguments]
@@ -149,7 +166,8 @@ def emit_c_function(
     if function.result is not None and result is not None:
         result_slot = meanings[function.result] = stack_slot(builder, memory_type(result))
     scheduled = module.get_global(status_name)
-    given = [_given(one, meanings) for one in programs]
+    numbers = {member.meaning for member in function.members if member.is_size}
+    given = [_given(one, meanings, numbers) for one in programs]
     types = _size_types(function)
     is_large = emit_exceeds(builder, programs, types, meanings, u64)
     if is_large is not None:
@@ -160,10 +178,16 @@ def emit_c_function(
         plain = _as_written(
             module, replace(as_written, name=f"{function.name}.as_written"), machine
         )
-        is_valid = emit_is_valid(builder, program, machine, function.fallback, meanings)
+        widths = {address_of(member.meaning): member.bytes for member in function.members}
+        is_valid = emit_is_valid(builder, program, machine, function.fallback, meanings, widths)
         is_large = emit_exceeds(builder, [program], types, meanings, i64)
         if is_large is not None:
             is_valid = builder.and_(is_valid, builder.not_(is_large))
+        if function.fallback.read_once:
+            pairs = function.fallback.read_once
+            is_apart = emit_is_apart(builder, as_written, machine, pairs, meanings, widths)
+            fails = builder.not_(builder.or_(is_valid, is_apart))
+            _abort_if(module, builder, fails, f"{function.name}.overlap", _CHANGES_SIZES)
         status = _either(builder, is_valid, scheduled, plain, given)
     has_failed = builder.icmp_unsigned("!=", status, _INT32(0))
     _abort_if(module, builder, has_failed, f"{function.name}.message", _CANNOT_RUN)
@@ -174,10 +198,15 @@ def emit_c_function(
     return str(module)
 
 
-def _given(program: LoopProgram, meanings: Mapping[str, Any]) -> list[Any]:
-    """Return the arguments of a program: its arrays and parameters."""
+def _given(program: LoopProgram, meanings: Mapping[str, Any], numbers: Set[str]) -> list[Any]:
+    """Return the arguments of a program: its arrays and parameters.
+
+    Args:
+        numbers: the numbers in structs that another program has as parameters.
+    """
     arrays = [array.name for array in program.arrays.values() if array.role is not Role.TEMPORARY]
-    return [meanings[name] for name in (*arrays, *program.parameters)]
+    keys = [address_of(name) if name in numbers else name for name in arrays]
+    return [meanings[name] for name in (*keys, *program.parameters)]
 
 
 def _as_written(module: ir.Module, program: LoopProgram, machine: Machine) -> ir.Function:

@@ -16,14 +16,18 @@ module to the same code.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
 
 from polysched.errors import ExportError
 from polysched.ir.core.kernel import Role
+from polysched.ir.expr.expressions import Expression
 from polysched.llvm.builder.function_builder import compile_for, new_function
+from polysched.llvm.emit.evaluation import Evaluator
 from polysched.llvm.emit.module import build_module
 from polysched.llvm.emit.regions import PARALLEL
 from polysched.llvm.export.processor_check import BASELINE, ProcessorCheck, emit_processor_check
@@ -32,6 +36,7 @@ from polysched.loops.analysis.parallel import parallel_loops
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.cpuid import questions
 from polysched.machine.description import Machine
+from polysched.vector.lowering import Lowering
 
 UNSUPPORTED = 2
 """Status of an exported function on a processor that lacks an instruction set."""
@@ -41,8 +46,45 @@ _POINTER = ir.PointerType()
 _MOST_THREADS = "omp_get_max_threads"
 
 
-def emit_exported_module(program: LoopProgram, machine: Machine) -> str:
+@dataclass(frozen=True)
+class Unscheduled:
+    """The program as written, which runs where the schedule is not predicted to gain.
+
+    Attributes:
+        program: its loops, with the arrays and parameters of the scheduled loops.
+        gains: the condition on the parameters under which the scheduled program runs.
+    """
+
+    program: LoopProgram
+    gains: Expression
+
+
+@dataclass(frozen=True)
+class ExportedProgram:
+    """A program to export, with the program as written for other sizes; None if for none."""
+
+    program: LoopProgram
+    unscheduled: Unscheduled | None = None
+
+    @property
+    def unscheduled_symbol(self) -> str:
+        """The name of the function of the program as written, which is no C identifier."""
+        return f"{self.program.name}.unscheduled"
+
+
+def emit_unscheduled(unscheduled: Unscheduled, symbol: str, machine: Machine) -> str:
+    """The LLVM IR of the module that defines the function of an unscheduled program, as text."""
+    module = build_module(replace(unscheduled.program, name=symbol), machine)
+    for function in module.functions:
+        if not function.is_declaration:
+            compile_for(function, machine.cpu, machine.features)
+    return str(module)
+
+
+def emit_exported_module(exported: ExportedProgram, machine: Machine) -> str:
     """The LLVM IR of a program with the interface above, as text.
+
+    It declares the function of the program as written, which `emit_unscheduled` defines.
 
     Args:
         machine: one of :func:`polysched.machine.cpuid.checkable`.
@@ -50,11 +92,16 @@ def emit_exported_module(program: LoopProgram, machine: Machine) -> str:
     Raises:
         ExportError: the program has the name of a function that it calls.
     """
-    return str(build_exported_module(program, machine))
+    return str(build_exported_module(exported, exported.program.name, machine))
 
 
-def build_exported_module(program: LoopProgram, machine: Machine) -> ir.Module:
-    """Build the module of `emit_exported_module`, which a caller may extend; same errors."""
+def build_exported_module(exported: ExportedProgram, name: str, machine: Machine) -> ir.Module:
+    """Build the module of `emit_exported_module`, which a caller may extend; same errors.
+
+    Args:
+        name: the name of the exported function.
+    """
+    program = replace(exported.program, name=name)
     is_threaded = bool(parallel_loops(program.body))
     if is_threaded and program.name in (_MOST_THREADS, TEAM):
         raise ExportError(
@@ -68,7 +115,8 @@ def build_exported_module(program: LoopProgram, machine: Machine) -> ir.Module:
     kernel = module.get_global(f"{program.name}.kernel")
     kernel.linkage = "internal"
     check = emit_processor_check(module, program.name, questions(machine.enabled_features))
-    _emit_entry(module, program, kernel, check, is_threaded=is_threaded)
+    choice = partial(_emit_choice, exported, machine)
+    _emit_entry(module, program, kernel, check, choice, is_threaded=is_threaded)
     return module
 
 
@@ -77,6 +125,7 @@ def _emit_entry(
     program: LoopProgram,
     kernel: ir.Function,
     check: ProcessorCheck,
+    choice: Callable[[ir.IRBuilder], None],
     *,
     is_threaded: bool,
 ) -> None:
@@ -91,12 +140,27 @@ def _emit_entry(
         answer = builder.call(check.function, [])
         with builder.if_then(builder.icmp_unsigned("==", answer, _INT32(0))):
             builder.ret(_INT32(UNSUPPORTED))
+    choice(builder)
     arguments: list[Any] = list(function.args)
     if is_threaded:
         arguments.insert(len(names), ir.Function(module, PARALLEL, TEAM))
         most = ir.Function(module, ir.FunctionType(_INT32, []), _MOST_THREADS)
         arguments.append(builder.sext(builder.call(most, []), INDEX))
     builder.ret(builder.call(kernel, arguments))
+
+
+def _emit_choice(exported: ExportedProgram, machine: Machine, builder: ir.IRBuilder) -> None:
+    """Return the status of the unscheduled program where the scheduled one does not gain."""
+    if exported.unscheduled is None:
+        return
+    names, arguments = exported.program.parameters, builder.function.args
+    parameters = dict(zip(names, arguments[len(arguments) - len(names) :], strict=True))
+    values = Evaluator(builder, parameters, {}, {})
+    condition = Lowering(exported.program, machine).value(exported.unscheduled.gains, None)
+    gains = values.value(condition, None).ir
+    plain = ir.Function(builder.module, builder.function.ftype, exported.unscheduled_symbol)
+    with builder.if_then(builder.not_(gains)):
+        builder.ret(builder.call(plain, arguments))
 
 
 TEAM = "GOMP_parallel"

@@ -27,8 +27,6 @@ from polysched.vector.lowering import Lowering
 
 _BYTE = ir.IntType(8)
 _BIT = ir.IntType(1)
-_WIDEST = 8
-"""Largest number of bytes of a parameter in memory."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +37,16 @@ class Fallback:
         kernel: the unscheduled kernel, with the arrays of the scheduled one. It is valid for
             overlapping arrays and for all sizes.
         condition: the constraints on the sizes for the scheduled kernel; None if there are none.
-        apart: pairs of arrays that must not overlap for the scheduled kernel. A parameter in a pair
-            stands for the memory from which its value was read.
+        apart: pairs of arrays that must not overlap for the scheduled kernel. `address_of` a
+            parameter or array stands for the memory from which its value or pointer was read.
+        read_once: pairs of a written array and `address_of` a parameter or array of ``kernel``
+            that must not overlap for ``kernel`` either, because it reads them at the entry only.
     """
 
     kernel: Kernel
     condition: Expression | None
     apart: tuple[tuple[str, str], ...]
+    read_once: tuple[tuple[str, str], ...] = ()
 
 
 def emit_is_valid(
@@ -54,38 +55,53 @@ def emit_is_valid(
     machine: Machine,
     fallback: Fallback,
     meanings: Mapping[str, Any],
+    widths: Mapping[str, int],
 ) -> Any:
     """Emit the test of whether the scheduled kernel is valid for the arguments of a call (i1).
 
     Args:
         machine: its instruction sets may be used.
         meanings: the pointers of arrays and the 64-bit values of parameters, by name.
+        widths: the bytes that were read from addresses, by `address_of`.
     """
+    is_valid = emit_is_apart(builder, program, machine, fallback.apart, meanings, widths)
+    if fallback.condition is None:
+        return is_valid
     parameters = {name: meanings[name] for name in program.parameters}
-    lowering = Lowering(program, machine)
-    values = Evaluator(builder, parameters, {}, {})
-    checks = []
-    if fallback.condition is not None:
-        checks.append(values.value(lowering.value(fallback.condition, None), None).ir)
-    names = sorted({name for pair in fallback.apart for name in pair})
+    condition = Lowering(program, machine).value(fallback.condition, None)
+    holds = Evaluator(builder, parameters, {}, {}).value(condition, None).ir
+    return builder.and_(holds, is_valid)
+
+
+def emit_is_apart(
+    builder: ir.IRBuilder,
+    program: LoopProgram,
+    machine: Machine,
+    pairs: Sequence[tuple[str, str]],
+    meanings: Mapping[str, Any],
+    widths: Mapping[str, int],
+) -> Any:
+    """Emit the test of whether no pair of arrays or addresses overlaps (i1)."""
+    parameters = {name: meanings[name] for name in program.parameters}
+    lowering, values = Lowering(program, machine), Evaluator(builder, parameters, {}, {})
     starts, ends = {}, {}
-    for name in names:
+    for name in sorted({name for pair in pairs for name in pair}):
+        starts[name] = meanings[name]
         array = program.arrays.get(name)
         if array is None:
-            starts[name] = meanings[address_of(name)]
-            ends[name] = builder.gep(starts[name], [INDEX(_WIDEST)], source_etype=_BYTE)
+            ends[name] = builder.gep(starts[name], [INDEX(widths[name])], source_etype=_BYTE)
             continue
-        starts[name] = meanings[name]
         extents = [values.index(lowering.index(extent)) for extent in array.shape]
         steps = None
         if array.strides is not None:
             steps = [values.index(lowering.index(stride)) for stride in array.strides]
         ends[name] = _end(builder, array, extents, steps, meanings[name])
-    for first, second in fallback.apart:
+    checks = []
+    for first, second in pairs:
         before = builder.icmp_unsigned("<=", ends[first], starts[second])
         after = builder.icmp_unsigned("<=", ends[second], starts[first])
         checks.append(builder.or_(before, after))
-    return reduce(builder.and_, checks) if checks else _BIT(1)
+    return reduce(builder.and_, checks, _BIT(1))
 
 
 def address_of(name: str) -> str:

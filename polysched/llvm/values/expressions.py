@@ -36,6 +36,8 @@ from polysched.llvm.math.trigonometric import cosine, sine, tangent
 
 CONTRACT = ("contract",)
 """Fast-math flags: only contraction of a * b + c to an FMA, unless the kernel forbids it."""
+REASSOCIATE = ("reassoc",)
+"""The flag of a reduction's update in a program without a schedule."""
 
 INDEX = ir.IntType(64)
 BIT = ir.IntType(1)
@@ -186,6 +188,14 @@ _FLOAT: Mapping[Operator, Emission] = MappingProxyType(
     }
 )
 
+_REASSOCIATED: Mapping[Operator, Callable[[ir.IRBuilder], Callable[..., Any]]] = MappingProxyType(
+    {
+        Operator.ADD: lambda b: b.fadd,
+        Operator.SUBTRACT: lambda b: b.fsub,
+        Operator.MULTIPLY: lambda b: b.fmul,
+    }
+)
+"""Operations on floats that LLVM may reassociate in an update of a reduction."""
 # A kernel that forbids contraction gets the bits of the C library's functions too.
 _UNCONTRACTED: Mapping[Operator, Emission] = MappingProxyType(
     {
@@ -346,12 +356,14 @@ def emit_operator(
     operands: list[Any],
     *,
     fp_contract: bool = True,
+    reassociates: bool = False,
     features: Set[str] = frozenset(),
 ) -> Any:
     """Emit an operator on operands of element type ``dtype`` and equal numbers of lanes.
 
     Args:
         fp_contract: whether a * b + c may be contracted to an FMA.
+        reassociates: whether LLVM may reassociate a sum or a product of floats.
         features: LLVM's names of the instruction sets that explicit intrinsics may use.
     """
     if operator is Operator.SELECT:
@@ -361,6 +373,9 @@ def emit_operator(
         return own(builder, operands[0], features)
     if operator is Operator.POWER and dtype.is_float:
         return power(builder, operands, features)
+    if reassociates and dtype.is_float and operator in _REASSOCIATED:
+        flags = (*REASSOCIATE, *(CONTRACT if fp_contract else ()))
+        return _REASSOCIATED[operator](builder)(*operands, flags=flags)
     floats = _FLOAT if fp_contract else _UNCONTRACTED
     table = floats if dtype.is_float else _SIGNED if dtype.is_signed else _UNSIGNED
     if operator not in table:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polysched.ir.expr.affine import instance_space, to_aff, to_pw_aff, to_set
+from polysched.ir.expr.affine import instance_space, map_of_sums, to_aff, to_pw_aff, to_set
 from polysched.ir.expr.expressions import Expression
 from polysched.loops.analysis.conditions import range_conditions
 from polysched.loops.analysis.contexts import LoopContext
@@ -74,11 +74,7 @@ def _as_map(values: Sequence[Expression], space: isl.Space) -> isl.Map:
     """The map from each point of ``space`` to the values there."""
     sums = [function for value in values if (function := to_aff(value, space)) is not None]
     if len(sums) == len(values):
-        # One call of isl for each value, where products of maps take several slow calls.
-        functions = isl.MultiAff.zero(space.from_domain().add_dims(isl.dim_type.out, len(values)))
-        for position, function in enumerate(sums):
-            functions = functions.set_aff(position, function)
-        return isl.Map.from_pw_multi_aff(isl.PwMultiAff.from_multi_aff(functions))
+        return map_of_sums(space, sums)
     relation = isl.Map.from_domain(isl.Set.universe(space))
     for value in values:
         relation = relation.flat_range_product(isl.Map.from_pw_aff(to_pw_aff(value, space)))

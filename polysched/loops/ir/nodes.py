@@ -248,6 +248,8 @@ class LoopProgram:
         registers: arrays that the passes of :mod:`polysched.vector.pass_list` keep in registers,
             each with the array whose elements it holds; empty before these passes.
         instructions: the forms of each instruction that a loop is marked with.
+        reassociated: the statements whose updates LLVM may combine in any order: reductions of a
+            program without a schedule.
     """
 
     name: str
@@ -259,6 +261,7 @@ class LoopProgram:
     fp_contract: bool = True
     registers: Mapping[str, str] = field(default_factory=dict)
     instructions: Mapping[str, Forms] = field(default_factory=dict)
+    reassociated: frozenset[str] = frozenset()
 
 
 def block(children: Iterator[LoopNode] | list[LoopNode] | tuple[LoopNode, ...]) -> LoopNode:

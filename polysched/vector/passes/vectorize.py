@@ -190,6 +190,8 @@ class _Vectorizer:
 
     def _written(self, node: loop.Assign, lanes: LanesOrNone) -> ir.Node:
         value = self.scope.value(node.value, lanes)
+        if node.statement in self.program.reassociated and isinstance(value, vector.Apply):
+            value = replace(value, reassociates=True)
         return ir.Assign(node.statement, self._target(node, lanes), value, lanes)
 
     def _guarded(

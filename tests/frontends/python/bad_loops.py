@@ -80,9 +80,10 @@ def enumerated_over_a_call(x: "f32[n]"):
 
 
 def index_used_after(x: "f32[n]"):
-    for i in range(x.shape[0]):
-        x[i] = 1
-    x[i] = 2
+    for j in range(3):
+        for i in range(x.shape[0]):
+            x[i] = 1
+        x[i] = j
 
 
 def index_assigned(x: "f32[n]"):

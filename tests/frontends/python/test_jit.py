@@ -144,21 +144,6 @@ def test_arguments_of_other_types(argument, message) -> None:
         ps.jit(softmax)(argument)
 
 
-def test_arguments_that_do_not_fit_the_definition() -> None:
-    with pytest.raises(CallError, match=r"function 'softmax': .* expected softmax\(x\)"):
-        ps.jit(softmax)()
-
-
-def test_a_function_that_cannot_be_compiled() -> None:
-    @ps.jit
-    def sorted_copy(x):
-        return np.sort(x)
-
-    with pytest.raises(FrontendError, match="'sort' of a whole array is not supported") as raised:
-        sorted_copy(np.zeros(3))
-    assert "^^^^" in str(raised.value)
-
-
 def test_numbers_change_in_the_function_only() -> None:
     @ps.jit
     def halved(x, t, n):
@@ -261,75 +246,6 @@ def test_sizes_that_do_not_fit_the_first_call() -> None:
     )
 
 
-@pytest.mark.parametrize("value", ["2", None])
-def test_a_value_that_is_no_number(value: str | None) -> None:
-    def scaled(x: Any, s: Any) -> Any:
-        return x * s
-
-    with pytest.raises(ps.FrontendError) as raised:
-        ps.jit(scaled)(np.zeros(5), value)
-    assert f"the value here is {value!r}; expected a number or an array" in str(raised.value)
-
-
-def test_what_is_compiled_already() -> None:
-    def halved(x: Any) -> Any:
-        return x / 2
-
-    with pytest.raises(ps.FrontendError, match="compiled by jit already"):
-        ps.jit(ps.jit(halved))
-
-
-def test_what_numba_has() -> None:
-    def halved(x: Any) -> Any:
-        return x / 2
-
-    with pytest.raises(ps.FrontendError, match="leave out types: calls give the types"):
-        ps.jit("f8(f8)")(halved)  # type: ignore[call-overload]
-    with pytest.raises(CallError, match="jit: threads=0; expected an integer >= 1"):
-        ps.jit(threads=0)(halved)
-    fast = ps.jit(halved)
-    for name, hint in {
-        "py_func": "write python",
-        "check": "its schedule has it: schedule.check",
-    }.items():
-        with pytest.raises(AttributeError, match=f"a function of ps.jit has no '{name}'; {hint}"):
-            getattr(fast, name)
-
-
-def test_a_tuple_is_not_an_array() -> None:
-    def first_grid(x: Any) -> Any:
-        return np.meshgrid(x, x)[0]
-
-    with pytest.raises(ps.FrontendError, match="a tuple is not an array; give each of"):
-        ps.jit(first_grid)(np.zeros(4))
-
-
-def test_the_report_leaves_out_what_all_sizes_satisfy() -> None:
-    function = ps.jit(scaled)
-    function(np.zeros(5), 2.5, np.zeros(5))
-    assert "every call checks" not in function.report()
-
-
-def test_the_report_has_conditions_of_arrays_that_are_not_empty() -> None:
-    def crop(image, height):
-        out = np.empty((height, image.shape[1]))
-        for y in range(height):
-            for x in range(image.shape[1]):
-                out[y, x] = image[min(y + 2, image.shape[0] - 1), x]
-        return out
-
-    function = ps.jit(crop)
-    function(np.ones((9, 8)), 5)
-    assert "every call checks" not in function.report()
-
-
-def test_unknown_arguments_are_named() -> None:
-    with pytest.raises(CallError, match=r"^function 'scaled': there is no argument 'z'; known are"):
-        ps.jit(scaled)(np.zeros(5), 2.5, z=np.zeros(5))
-    with pytest.raises(CallError, match="too many positional arguments; expected scaled"):
-        ps.jit(scaled)(1, 2, 3, 4)
-
-
 @ps.jit
 def doubled(x):
     return x * 2
@@ -346,15 +262,6 @@ def test_functions_are_pickled_by_name() -> None:
     assert copy(np.full(5, 3.0)).tolist() == [1.5] * 5
 
 
-@pytest.mark.parametrize("value", [None, "mean"])
-def test_a_value_that_is_no_array_is_shown(value) -> None:
-    def first(x, w):
-        return x * w[0]
-
-    with pytest.raises(FrontendError, match=f"the value here is {value!r}; expected an array"):
-        ps.jit(first)(np.zeros(5), value)
-
-
 def test_functions_that_only_the_c_library_has() -> None:
     def of_math(x):
         out = np.empty_like(x)
@@ -364,17 +271,6 @@ def test_functions_that_only_the_c_library_has() -> None:
 
     x = np.linspace(0.1, 3, 50)
     np.testing.assert_allclose(ps.jit(of_math)(x), of_math(x), rtol=1e-14)
-
-
-def test_errors_of_the_function_have_a_short_traceback() -> None:
-    def with_list(x):
-        found = [x, None]
-        return found[0]
-
-    with pytest.raises(FrontendError) as caught:
-        ps.jit(with_list)(np.zeros(5))
-    names = [entry.name for entry in caught.traceback]
-    assert names[-1] == "read_function"
 
 
 def test_a_type_is_passed_by_its_name() -> None:

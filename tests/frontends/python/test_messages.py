@@ -10,7 +10,7 @@ import pytest
 
 from polysched.errors import FrontendError
 from polysched.frontends.python.decorator import read_kernel
-from tests.frontends.python import bad_calls, bad_functions, bad_loops
+from tests.frontends.python import bad_arrays, bad_calls, bad_functions, bad_loops
 
 # ruff: noqa: F821
 
@@ -27,7 +27,7 @@ IN_HELPERS = {
 """The functions whose messages point into a function that they call."""
 BAD = [
     value
-    for module in (bad_functions, bad_loops, bad_calls)
+    for module in (bad_functions, bad_arrays, bad_loops, bad_calls)
     for value in vars(module).values()
     if inspect.isfunction(value) and value not in HELPERS
 ]

@@ -130,6 +130,10 @@ def other_mask(x, y):
     x[x > 2] = y[y > 2]
 
 
+def mask_and_whole(x, y):
+    x[0] = np.sum(x[x > 2] * y)
+
+
 def mask_of_another_shape(x, y):
     x[y[1:] > 2] = 0
 
@@ -152,6 +156,7 @@ def ragged(x):
     [
         (selected, (X,), "how many elements this mask selects"),
         (other_mask, (X, Y), "how many elements this mask selects"),
+        (mask_and_whole, (X, Y), "how many elements this mask selects"),
         (mask_of_another_shape, (X, Y), "a mask of shape"),
         (narrower, (X, np.zeros(5, np.int64)), "the result is f64, and out= is an array of i64"),
         (out_in_an_expression, (X, Y), "with out= in a statement of its own"),
@@ -189,6 +194,15 @@ def selected_elements(x, top):
 
 
 @ps.jit
+def computed_of_selected(x, y, top):
+    m = y > top
+    count = len(x[m])
+    mean = np.mean(x[m]) if len(x) else x.max()
+    spread = ((x[m] - mean) ** 2).sum() + np.sum(1 / x[x > 0] * y[x > 0])
+    return count, spread, np.prod(x[m]), np.any(x[m] > 6), (x[m] < y[m]).all(), np.max(-x[m])
+
+
+@ps.jit
 def halves(x):
     return (x[0::2][: len(x) // 2] + x[1::2]) / 2
 
@@ -211,6 +225,9 @@ def test_methods_of_ufuncs() -> None:
 
 def test_reductions_of_the_elements_that_a_mask_selects() -> None:
     require_same_results(selected_elements, selected_elements.python, np.arange(8.0), 2.5)
+    x, y = np.array([0.0, 0.5, 2.0, 4.0]), np.array([8.0, 1.0, 2.0, 4.0])
+    for top in (0.0, 1.5, 6.0):
+        require_same_results(computed_of_selected, computed_of_selected.python, x, y, top)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 9])

@@ -8,8 +8,11 @@ import pytest
 from polysched.errors import ScheduleError
 from polysched.ir.isl.budget import (
     DEFAULT_SECONDS,
+    is_budget_spent,
     is_out_of_time,
-    part_of_time,
+    operation_budget,
+    operations_left,
+    part_of_budget,
     time_budget,
     time_left,
 )
@@ -108,11 +111,40 @@ def test_a_spent_budget_is_out_of_time() -> None:
 
 def test_a_part_of_the_time_leaves_the_rest() -> None:
     with time_budget(100):
-        with part_of_time(0.25):
+        with part_of_budget(0.25):
             assert 20 < time_left() <= 25
-            with part_of_time(0.5):
+            with part_of_budget(0.5):
                 assert 10 < time_left() <= 12.5
             assert 20 < time_left() <= 25
         assert 95 < time_left() <= 100
-    with part_of_time(0.25):
+    with part_of_budget(0.25):
         assert time_left() == DEFAULT_SECONDS
+
+
+def test_together_questions_have_the_operations_of_a_search() -> None:
+    assert operations_left() == math.inf
+    with operation_budget(4_000):
+        with operation_quota(1_000_000):
+            isl.Set(HARD).is_empty()
+        assert 0 < operations_left() < 4_000
+        with pytest.raises(QuotaExceededError, match="more than the"), operation_quota(1_000_000):  # noqa: PT012
+            for _ in range(100):
+                isl.Set(HARD).is_empty()
+        assert is_budget_spent()
+        with (
+            pytest.raises(QuotaExceededError, match="spent its isl operations"),
+            operation_quota(0),
+        ):
+            isl.Set(HARD).is_empty()
+    assert not is_budget_spent()
+
+
+def test_a_part_of_the_operations_leaves_the_rest() -> None:
+    with operation_budget(4_000):
+        with part_of_budget(0.5):
+            assert operations_left() == 2_000
+            with pytest.raises(QuotaExceededError), operation_quota(0):  # noqa: PT012
+                for _ in range(100):
+                    isl.Set(HARD).is_empty()
+            assert is_budget_spent()
+        assert 1_900 < operations_left() <= 2_000

@@ -65,6 +65,7 @@ OTHERS: dict[str, Any] = {
     "Map.identity": (isl.Space("{ S[i, j] -> S[a, b] }"),),
     "Map.intersect_params": ("Map", isl.Set("[n] -> { : n > 0 }")),
     "MultiAff.identity": (isl.Space("{ S[i, j] -> S[a, b] }"),),
+    "PwAff.as_aff": (isl.PwAff("[n] -> { S[i, j] -> [(i + n)] }"),),
     "PwAff.add_dims": ("PwAff", isl.dim_type.in_, 1),
     "PwAff.eval": (isl.PwAff("{ S[i, j] -> [(i)] }"), "Point"),
     "PwAff.insert_dims": ("PwAff", isl.dim_type.in_, 1, 1),

@@ -1,9 +1,12 @@
 """Masks that are literal once a condition is: LLVM 22 must not see a masked store of one lane."""
 
+import numpy as np
+
+from polysched.frontends.scop import parse_c
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.expressions import Index
 from polysched.ir.expr.functions import cast, maximum
-from polysched.lower import show
+from polysched.lower import compile, show
 from polysched.schedule.schedule import Schedule
 from tests.support.differential import assert_agrees
 from tests.support.effort import covering
@@ -53,3 +56,32 @@ def test_the_last_of_pairs_writes_no_other(narrow: str, wide: str, machine: str)
     with build.loops(i=n) as i:
         y[i] = cast(x[i] // 8, narrow)
     assert_agrees(Schedule(build.kernel()).vectorize("i", 2), {"n": 5}, {"n": 4}, machine=machine)
+
+
+BOX = """
+void box(int w, int h, const unsigned char in[restrict h][w], unsigned char out[restrict h][w])
+{
+    for (int y = 0; y < h; y++)
+        for (int x = 0; x < w; x++) {
+            int s = 0, c = 0;
+            for (int e = -1; e <= 1; e++)
+                for (int d = -1; d <= 1; d++) {
+                    if (y + e < 0 || y + e >= h || x + d < 0 || x + d >= w) continue;
+                    s += in[y + e][x + d];
+                    c++;
+                }
+            out[y][x] = s / c;
+        }
+}
+"""
+
+
+def test_a_mask_that_llvm_finds_to_be_one_lane_writes_no_other() -> None:
+    """The branch for two columns or more tells LLVM that the other one has a single column."""
+    schedule = Schedule(parse_c(BOX).kernel).split("s.x", 16, into=("xo", "xi"))
+    for name in ("s", "c"):
+        schedule = schedule.privatize(name, at="s.xi", into=f"{name}_lanes", order=("each_xi",))
+    schedule = schedule.vectorize("s.xi", 16).unroll("s_2.e").unroll("s_2.d")
+    memory = np.full(8, 99, np.uint8)
+    compile(schedule)(np.full((1, 1), 8, np.uint8), memory[:1].reshape(1, 1))
+    assert memory.tolist() == [8, *[99] * 7]

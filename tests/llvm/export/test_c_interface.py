@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from polysched.errors import ExportError
-from polysched.llvm.export.c_interface import emit_exported_module
+from polysched.llvm.export.c_interface import ExportedProgram, emit_exported_module
 from polysched.lower import lower
 from polysched.machine.cpuid import checkable
 from polysched.machine.load import load_machine
@@ -15,7 +15,7 @@ MACHINE = checkable(load_machine("skylake-avx512"))
 
 
 def module(schedule: Schedule) -> str:
-    return emit_exported_module(lower(schedule), MACHINE)
+    return emit_exported_module(ExportedProgram(lower(schedule)), MACHINE)
 
 
 def heads(text: str) -> dict[str, str]:
@@ -73,4 +73,4 @@ def test_the_entry_asks_before_it_calls() -> None:
 def test_names_of_the_runtime_are_taken() -> None:
     program = replace(lower(Schedule(kernels.scale()).parallel("i")), name="GOMP_parallel")
     with pytest.raises(ExportError, match="name of a function of the OpenMP runtime"):
-        emit_exported_module(program, MACHINE)
+        emit_exported_module(ExportedProgram(program), MACHINE)

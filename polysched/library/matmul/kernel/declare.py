@@ -225,17 +225,36 @@ def _operand(
 def _copy_of_rows(
     build: KernelBuilder, element: Element, dtype: DType, vnni: VnniLayout, extents: _Extents
 ) -> Element:
-    """Declare a copy of ``a`` with contiguous rows; zeros fill the last group of terms."""
-    *_, (k, term_count) = extents.items()
-    filled = vnni.terms * vnni.groups(term_count)
-    array = _declared(build.temporary, "a_rows", dtype, {**extents, k: filled})
+    """Declare a copy of ``a`` with contiguous rows; zeros fill the last group of terms.
+
+    Tiles are ``a_rows[..., tile, step, m, k]``.
+    """
+    *outer, (m, row_count), (k, term_count) = extents.items()
+    filled, tile = vnni.terms * vnni.groups(term_count), vnni.tile
+    shape = {**extents, k: filled}
+    if tile is not None:
+        width = vnni.terms * tile.groups
+        tiles = [("tile", -(-row_count // tile.rows)), ("step", -(-filled // width))]
+        shape = dict([*outer, *tiles, (m, tile.rows), (k, width)])
+    array = _declared(build.temporary, "a_rows", dtype, shape)
+
+    def place(*at: Expression | int) -> tuple[Expression | int, ...]:
+        *stack, row, term = at
+        if tile is None:
+            return at
+        return (*stack, row // tile.rows, term // width, row % tile.rows, term % width)
+
     with build.loops(**extents) as at, build.statement("copy_a"):
         *stack, row, term = at
-        array[at] = element(row, term, *stack)
+        array[place(*at)] = element(row, term, *stack)
     if filled > term_count:
         with build.loops(**{**extents, k: filled - term_count}) as at, build.statement("pad_a"):
-            array[(*at[:-1], at[-1] + term_count)] = 0
-    return _read(array)
+            array[place(*at[:-1], at[-1] + term_count)] = 0
+
+    def element_of(row: Index, term: Index, *stack: Index) -> Expression:
+        return array[place(*stack, row, term)]
+
+    return element_of
 
 
 def _in_vnni_layout(
@@ -244,26 +263,45 @@ def _in_vnni_layout(
     """Declare a copy of ``b`` in the VNNI layout: ``b_vnni[..., group, n, member]``.
 
     ``extents`` are those of the stack, the columns and the terms. Zeros fill the last group.
+    Tiles are ``b_vnni[..., panel, group, n, member]``.
     """
-    size = vnni.terms
-    *outer, n, (_, term_count) = extents.items()
+    size, tile = vnni.terms, vnni.tile
+    *outer, (n, column_count), (_, term_count) = extents.items()
     groups = vnni.groups(term_count)
-    shape = dict([*outer, ("group", groups), n, ("member", size)])
+    loops = dict([*outer, ("group", groups), (n, column_count), ("member", size)])
+    shape = loops
+    if tile is not None:
+        panels = [("panel", -(-column_count // tile.columns)), ("group", groups)]
+        shape = dict([*outer, *panels, (n, tile.columns), ("member", size)])
     array = _declared(build.temporary, "b_vnni", vnni.type, shape)
-    with build.loops(**shape) as at, build.statement("vnni_b"):
+
+    def place(*at: Expression | int) -> tuple[Expression | int, ...]:
+        *stack, group, column, member = at
+        if tile is None:
+            return at
+        return (*stack, column // tile.columns, group, column % tile.columns, member)
+
+    with build.loops(**loops) as at, build.statement("vnni_b"):
         *stack, group, column, member = at
         term = size * group + member
         with build.where(term < term_count):
             value = element(term, column, *stack)
-            array[at] = cast(cast(value, i32) + vnni.shift, vnni.type) if vnni.shift else value
+            array[place(*at)] = (
+                cast(cast(value, i32) + vnni.shift, vnni.type) if vnni.shift else value
+            )
     filling = size * groups - term_count
     if filling:
-        with build.loops(**dict([*outer, n, ("filling", filling)])) as at, build.statement("pad_b"):
+        columns = (n, column_count)
+        with (
+            build.loops(**dict([*outer, columns, ("filling", filling)])) as at,
+            build.statement("pad_b"),
+        ):
             *stack, column, member = at
-            array[(*stack, groups - 1, column, size - filling + member)] = 0
+            term = member + term_count
+            array[place(*stack, term // size, column, term % size)] = 0
 
     def member_of(row: Index, column: Index, *stack: Index) -> Expression:
-        return array[(*stack, row // size, column, row % size)]
+        return array[place(*stack, row // size, column, row % size)]
 
     return member_of
 

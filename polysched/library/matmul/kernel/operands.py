@@ -73,6 +73,14 @@ DENSE = Stored()
 """An input array that is row-major and without gaps."""
 
 
+class OperandTile(NamedTuple):
+    """The rows of ``a``, groups of terms and columns of ``b`` that one tile product takes."""
+
+    rows: int
+    groups: int
+    columns: int
+
+
 @dataclass(frozen=True)
 class VnniLayout:
     """The VNNI layout of a copy of ``b``: groups of consecutive terms are adjacent in memory.
@@ -85,16 +93,23 @@ class VnniLayout:
         shift: a number added to each element of the copy; the sums are corrected for it.
         copies_a: whether ``a`` is copied too, because the terms of its rows are not contiguous or
             do not fill whole groups.
+        tile: the tile of a matrix unit: the copies consist of whole tiles, those of consecutive
+            terms one after the other. None for whole rows.
     """
 
     terms: int
     type: DType
     shift: int = 0
     copies_a: bool = False
+    tile: OperandTile | None = None
 
     def groups(self, count: int) -> int:
-        """The number of groups of ``count`` terms; zeros fill the last group."""
-        return -(-count // self.terms)
+        """The number of groups of ``count`` terms; zeros fill the last group.
+
+        If both operands are copied to tiles, zeros fill the last tile too.
+        """
+        multiple = self.tile.groups if self.tile and self.copies_a else 1
+        return -(-count // (self.terms * multiple)) * multiple
 
 
 class Source(NamedTuple):

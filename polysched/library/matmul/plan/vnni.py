@@ -38,7 +38,7 @@ def vnni_layout_of(problem: Problem, machine: Machine) -> VnniLayout | None:
     is_scattered = a.is_transposed or a.has_gaps
     tiled = tile_layout_of(problem, machine)
     if tiled is not None:
-        return replace(tiled, copies_a=is_scattered or sizes.k % tiled.terms > 0)
+        return tiled
     lanes = machine.lanes(problem.total.bits)
     features = machine.enabled_features
     for layout in _VNNI_LAYOUTS[left, right]:

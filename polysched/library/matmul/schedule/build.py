@@ -109,6 +109,8 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
         schedule = schedule.compute_at(first, at=tile)
     stack = stack_loops(kernel) if config.parallel_batch else ()
     schedule, loops = in_parallel(schedule, loops, stack)
+    if config.tiles and _has_own_sums(kernel, finished):
+        schedule, total = _with_sums_of_a_tile(schedule, total, config)
     # Partial sums of parts of k are at addresses that depend on the part, so they are promoted.
     if not config.tiles or config.k_threads > 1 or not stores_tiles(schedule, total):
         schedule = _with_transposed_sums(schedule.promote(total, at=tile, lanes=lanes), total)
@@ -120,6 +122,24 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
         schedule = _with_prefetch_of_b(schedule, config, f"update.{at}")
     schedule = produced_whole(_packed(schedule, config, loops, lanes, machine), config, lanes)
     return _in_vectors(schedule, config, lanes, tile, machine)
+
+
+def _has_own_sums(kernel: Kernel, finished: Sequence[TileLoop]) -> bool:
+    """Whether each register tile finishes its sums, one tile after the other, before the next."""
+    tiles = {loop.dimensions for loop in finished if loop.level == "i"}
+    in_turn = all(loop.level != "p" for loop in finished)
+    return "epilogue" in kernel.statements and in_turn and tiles >= {("m",), ("n",)}
+
+
+def _with_sums_of_a_tile(schedule: Schedule, total: str, config: Config) -> tuple[Schedule, str]:
+    """Store the sums of one register tile only; also return the name of their array."""
+    sizes = sizes_of(schedule.kernel)
+    extents = (("m", config.inner_m, sizes.m), ("n", config.inner_n, sizes.n))
+    for dimension, size, extent in extents:
+        if size < extent:
+            schedule = schedule.fold_storage(total, dimension, size)
+            total = f"{total}_folded"
+    return schedule, total
 
 
 def _require_arrays(kernel: Kernel, config: Config) -> None:
@@ -194,7 +214,7 @@ def _packed(
         whole = (*(dim for dim in dimensions if dim not in order), *order)
         filling, at_loop = f"produce_{array}", f"update.{at.name}"
         if array == "b" and "vnni_b" in schedule.program.statements:
-            schedule = _in_vnni_layout(schedule, at_loop, lanes, machine)
+            schedule = _in_vnni_layout(schedule, at_loop, config, loops, lanes, machine)
             continue
         is_stored = filling not in schedule.program.statements
         is_in_two_steps = array == "b" and not is_stored and _reads_bits_by_columns(schedule)
@@ -217,7 +237,14 @@ def _packed(
     return schedule
 
 
-def _in_vnni_layout(schedule: Schedule, at_loop: str, lanes: int, machine: Machine) -> Schedule:
+def _in_vnni_layout(
+    schedule: Schedule,
+    at_loop: str,
+    config: Config,
+    loops: Sequence[TileLoop],
+    lanes: int,
+    machine: Machine,
+) -> Schedule:
     """Copy ``b`` into the VNNI layout, and schedule the row sums of ``a`` if there are any."""
     schedule = schedule.compute_at("b_vnni", at_loop, recompute=True)
     around = loops_around(schedule, "vnni_b")
@@ -229,10 +256,15 @@ def _in_vnni_layout(schedule: Schedule, at_loop: str, lanes: int, machine: Machi
         group, member = _group_size(schedule), "vnni_b.member"
         schedule = transposed_in_registers(schedule, "vnni_b.nv", member, fewest=group)
     if "copy_a" in schedule.program.statements:
+        reader = loop_of_packing("a", loops)
+        if config.tiles and reader is not None and reader.name == "im":
+            schedule = schedule.compute_at("a_rows", f"update.{reader.name}", recompute=True)
         if schedule.kernel.arrays["a"].dimensions[-1] == "m":
             schedule = transpose_tiles(schedule, "copy_a", ("m", "k"), lanes)
         else:
-            schedule = schedule.vectorize("copy_a.k", lanes)
+            bits = schedule.kernel.arrays["a_rows"].dtype.bits
+            row = machine.lanes(bits) if config.tiles else lanes
+            schedule = schedule.vectorize("copy_a.k", row)
     if "rows" not in schedule.program.statements:
         return schedule
     terms = _group_size(schedule)

@@ -100,9 +100,10 @@ def test_shapes_and_places_from_the_end() -> None:
 
 def test_a_number_that_has_no_one_meaning() -> None:
     def function(x: "f32[n]"):
-        for i in range(3):
-            x[i] = 0
-        x[0] = i
+        for j in range(3):
+            for i in range(x.shape[0]):
+                x[i] = 0
+            x[j] = i
 
     with pytest.raises(FrontendError, match="'i' is read outside of a loop that gives it a value"):
         read_kernel(function)

@@ -45,6 +45,18 @@ TEXTS = {
         a[0] = i;
         return i - 1;
     }""",
+    "least": """int least(int *a, int n) {
+        int i;
+        for (i = 0; i < 5 && i + 1 < n; i += 2) a[i] += 3;
+        for (; i < n; i++) a[i] -= i;
+        return i;
+    }""",
+    "greatest": """long greatest(int *a, long n) {
+        long i;
+        for (i = n - 1; i >= 2 && n / 2 <= i; i -= 3) a[i] += 3;
+        for (; i >= 0; i--) a[i] -= 5;
+        return i;
+    }""",
     "product": """int product(int *a, int n) {
         int i;
         for (i = 0; i + 1 < n / 5 * (n / 5); i += 2) a[i] = 1 + a[i + 1];

@@ -27,6 +27,10 @@ BODIES = {
     "return 0;",
     "comma in the step": "int s = 0; for (int i = 0; i < n; s += x[i], i++) y[i] = s; return s;",
     "comma after the step": "int s = 0, i; for (i = 0; i < n; i++, s += x[i]) y[i] = s; return s;",
+    "comma beside a condition": "int o = 0; for (int i = 0; i < n && o < k; i += 2, ++o)"
+    "y[o] = x[i]; return o;",
+    "once, left first": "int i = 0; do { if (i >= n) break; y[i] = x[i]; i++; } while (i < n);"
+    "return i;",
     "comma in the start": "int i, s; for (s = k, i = 1; i <= n; i++) s += x[i]; return s;",
     "declared beside": "int s = 0; for (int i = 0, m = 5; i < n; i++) { s += x[i] * m; m += 3; }"
     "return s;",

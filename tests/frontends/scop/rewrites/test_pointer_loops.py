@@ -22,6 +22,9 @@ BODIES = {
     "for (p = x + n; p > x; p--) y[1] = y[1] * 3 + *p;",
     "rows": "for (int i = 0; i < 3; i++) { const int *p = x + i * 2, *e = p + n; "
     "while (p != e) y[i] = y[i] * 3 + *p++; }",
+    "once": "const int *e = x + n; do { *y++ = *x++ * 3; } while (x < e);",
+    "once, steps": "const int *e = x + n; do { y[0] = y[0] * 3 + *x; x += 3; } while (x < e);",
+    "once, inclusive": "const int *e = x + n; do { *y++ = *x; } while (++x <= e);",
     "countdown": "while (n > 0) { *y++ = *x++; n--; }",
     "header": "for (; n; --n) *y++ += *x++;",
     "follower": "for (int i = 0, j = n - 1; i < n; j = i++) y[i] = y[j] * 3 + x[i];",

@@ -15,6 +15,7 @@ from polysched.library.matmul.kernel.epilogue import PLAIN
 from polysched.library.matmul.kernel.operands import Stored
 from polysched.library.matmul.plan.planner import plan
 from polysched.library.matmul.plan.problem import Problem
+from polysched.library.matmul.plan.tiles import BLOCK_STEPS
 from polysched.library.matmul.plan.vnni import vnni_layout_of
 from polysched.library.matmul.schedule.build import matmul_schedule
 from polysched.lower import limited_loops, show
@@ -158,7 +159,8 @@ def test_machine_code(
 @pytest.mark.parametrize("dtype", [ps.i8, ps.bf16], ids=str)
 def test_blocks(dtype: DType, monkeypatch: pytest.MonkeyPatch) -> None:
     """An ``a`` that exceeds the L2 cache: blocks of terms and columns, the first one from zero."""
-    problem = Problem(Sizes(40, 70, 2500), dtype)
+    terms = 64 * BLOCK_STEPS // dtype.bytes + 404
+    problem = Problem(Sizes(40, 70, terms), dtype)
     a, b = operands(problem)
     result = np.full((40, 70), 77, problem.total.numpy())
     with emulated(monkeypatch) as (machine, counts):
@@ -170,9 +172,29 @@ def test_blocks(dtype: DType, monkeypatch: pytest.MonkeyPatch) -> None:
         assert (config.n_block, config.k_block is None) == (32, False)
         product_kernel(problem, (), PLAIN, 1, small)(a=a, b=b, out=result)
         # A corner that is partial in all loops may be ordinary code.
-        every = 3 * 5 * -(-2500 * dtype.bytes // 64)
+        every = 3 * 5 * -(-terms * dtype.bytes // 64)
         assert counts["tdp"] == 0 or 0.95 * every <= counts["tdp"] <= every
     assert_is_product(problem, a, b, result)
+
+
+def test_a_register_tile_rounds_its_own_sums() -> None:
+    """Sums of bf16 products are not stored for the whole result before they are rounded."""
+    problem = Problem(Sizes(100, 90, 64), ps.bf16, result=ps.bf16)
+    machine = load_machine("sapphirerapids")
+    kernel = matmul_kernel(
+        100,
+        90,
+        64,
+        dtype=ps.bf16,
+        result=ps.bf16,
+        vnni=vnni_layout_of(problem, machine),
+    )
+    schedule = matmul_schedule(kernel, plan(problem, machine), machine)
+    assert schedule.check().is_legal
+    shapes = {
+        name: array.shape for name, array in schedule.program.arrays.items() if "sums" in name
+    }
+    assert [tuple(map(str, shape)) for shape in shapes.values()] == [("32", "32")]
 
 
 @pytest.mark.parametrize("strides", [(1, 40), (120, 2)], ids=str)

@@ -1,0 +1,94 @@
+"""The sizes at which a schedule gains, and the program that runs at other sizes."""
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import polysched as ps
+from polysched.autoscheduler.driver import optimize_schedule
+from polysched.autoscheduler.gaining_sizes import gaining_sizes
+from polysched.cli.main import main
+from polysched.frontends.scop import parse_c
+from polysched.ir.core.printing import format_expression
+from polysched.ir.expr.dtypes import boolean
+from polysched.ir.expr.expressions import Constant
+from polysched.llvm.export.c_interface import emit_unscheduled
+from polysched.lower import unscheduled_variant
+from polysched.machine.load import as_machine
+
+ROWS = """
+void rows(float *restrict x, const float *restrict scale, int pixels, int channels)
+{
+    for (int p = 0; p < pixels; p++)
+        for (int c = 0; c < channels; c++)
+            x[p * channels + c] = x[p * channels + c] * scale[c];
+}
+"""
+DOT = """
+void dot(const float *restrict x, const float *restrict y, float *restrict out, int n)
+{
+    float sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += x[i] * y[i];
+    out[0] = sum;
+}
+"""
+
+
+def _gains(text: str, start: ps.Schedule | None = None) -> str | None:
+    schedule = start or ps.Schedule(parse_c(text).kernel)
+    condition = gaining_sizes(optimize_schedule(schedule, as_machine("skylake-avx512")))
+    return None if condition is None else format_expression(condition)
+
+
+def test_a_vector_loop_needs_as_many_iterations_as_half_a_vector() -> None:
+    condition = _gains(ROWS)
+    assert condition is not None
+    assert "8 <= channels" in condition
+    assert "<= pixels" not in condition
+
+
+def test_a_program_without_a_schedule_runs_as_written() -> None:
+    assert _gains(DOT) == "False"
+
+
+def test_steps_of_a_person_are_kept_at_all_sizes() -> None:
+    kernel = parse_c(ROWS).kernel
+    assert _gains(ROWS, ps.Schedule(kernel).split("c", 16, ("co", "ci"))) is None
+
+
+def test_llvm_reassociates_only_sums_whose_order_is_free() -> None:
+    strict = parse_c(DOT)
+    for program, flag in ((strict, False), (strict.with_fast_math(), True)):
+        plain = unscheduled_variant(ps.Schedule(program.kernel), Constant(False, boolean))
+        text = emit_unscheduled(plain, "dot.unscheduled", as_machine("skylake-avx512"))
+        assert ("reassoc" in text) == flag
+
+
+@pytest.mark.parametrize("channels", [1, 3, 7, 8, 33])
+def test_both_programs_compute_the_same(
+    tmp_path_factory: pytest.TempPathFactory, channels: int
+) -> None:
+    library = _library(tmp_path_factory)
+    x, scale = np.arange(6 * channels, dtype="f4"), np.linspace(1, 2, channels, dtype="f4")
+    expected = (x.reshape(6, channels) * scale).ravel()
+    library.rows(
+        x.ctypes.data_as(ctypes.c_void_p), scale.ctypes.data_as(ctypes.c_void_p), 6, channels
+    )
+    assert np.array_equal(x, expected)
+
+
+def _library(factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """Compile the function with the autoscheduler, once for all tests."""
+    path = Path(factory.getbasetemp()) / "rows.so"
+    if not path.exists():
+        source = path.with_suffix(".c")
+        source.write_text(ROWS)
+        arguments = ["compile", str(source), "--function", "rows", "--auto", "-o", str(path)]
+        result = CliRunner().invoke(main, arguments)
+        assert result.exit_code == 0, result.output
+        assert "runs as written unless 8 <= channels" in result.output
+    return ctypes.CDLL(str(path))
