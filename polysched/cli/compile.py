@@ -25,6 +25,7 @@ from polysched.frontends.scop.header import function_header
 from polysched.frontends.scop.regions import Replacement
 from polysched.ir.core.printing import format_expression
 from polysched.ir.core.tree import LoopKind, loops
+from polysched.ir.expr.literal_conditions import FALSE
 from polysched.ir.isl.budget import time_budget, time_left
 from polysched.legality.verdicts.verdict import RefusedScheduleError
 from polysched.lower import export
@@ -131,9 +132,11 @@ def compile_command(
     if loaded.program is not None:
         for note in loaded.program.notes():
             output().print(note, highlight=False)
-    if loaded.gains is not None:
-        condition = format_expression(loaded.gains)
-        output().print(f"runs as written unless {condition}, where it gains", highlight=False)
+    if loaded.gains is not None and files.format is not ExportFormat.C:
+        where = ": no schedule is predicted to gain"
+        if loaded.gains != FALSE:
+            where = f" unless {format_expression(loaded.gains)}, where it gains"
+        output().print(f"runs as written{where}", highlight=False)
     _write_header(header, text)
 
 

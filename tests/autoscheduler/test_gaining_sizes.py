@@ -92,3 +92,11 @@ def _library(factory: pytest.TempPathFactory) -> ctypes.CDLL:
         assert result.exit_code == 0, result.output
         assert "runs as written unless 8 <= channels" in result.output
     return ctypes.CDLL(str(path))
+
+
+def test_the_command_says_that_no_schedule_gains(tmp_path: Path) -> None:
+    source, code = tmp_path / "swap.c", str(tmp_path / "swap.ll")
+    source.write_text("void swap(int *x) { int t = x[0]; x[0] = x[1]; x[1] = t; }")
+    result = CliRunner().invoke(main, ["compile", f"{source}:swap", "--auto", "-o", code])
+    assert result.exit_code == 0, result.output
+    assert "runs as written: no schedule is predicted to gain" in result.output
