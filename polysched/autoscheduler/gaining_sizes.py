@@ -24,6 +24,7 @@ from polysched.ir.core.tree import LoopKind, path
 from polysched.ir.expr.dtypes import boolean
 from polysched.ir.expr.expressions import Constant, Expression, Parameter
 from polysched.ir.expr.functions import maximum, minimum
+from polysched.ir.expr.operators import Operator
 from polysched.ir.isl.quota import QuotaExceededError
 from polysched.ir.isl.shared_results import shared_results
 from polysched.ir.semantics.points import with_parameters
@@ -34,6 +35,8 @@ SMALL = 4
 """The value of one size that is tried, the others being large."""
 FEW_TERMS = 2
 """Size at which partial sums are not full, even those of two lanes and two vectors."""
+VECTORIZED = frozenset({Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY})
+"""Reductions of floats that LLVM vectorizes; which zero or NaN an extremum is depends on order."""
 SMALL_PROGRAMS = (32, 16, 4)
 """Values of all sizes together that are tried, descending until the schedule gains no more."""
 WRITTEN_PART = 0.75
@@ -163,6 +166,9 @@ def _filled_sums(
     for name, statement in written.statements.items():
         reduction = statement.reduction
         if reduction is None or reduction.order is not Order.ANY or name not in program.statements:
+            continue
+        is_float = program.arrays[statement.target.array].dtype.is_float
+        if is_float and reduction.operator not in VECTORIZED:
             continue
         sums = shared_facts(written, name, few)
         if not sums.loops or not sums.is_sum_along(sums.loops[-1].name):
