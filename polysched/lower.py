@@ -54,6 +54,7 @@ from polysched.loops.ir.nodes import If, LoopProgram
 from polysched.loops.isl_ast.schedule_tree import schedule_tree
 from polysched.loops.printers.c import print_c
 from polysched.loops.printers.pseudo import print_loops
+from polysched.loops.separation import simplified_where
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
 from polysched.runtime.cache import ObjectCache
@@ -189,6 +190,7 @@ def export(
         unscheduled = None
         if gains is not None and files.format is not ExportFormat.C:
             unscheduled = unscheduled_variant(schedule, gains)
+            loops = replace(loops, body=simplified_where(loops.body, loops.ranges, gains))
     write_export(ExportedProgram(loops, unscheduled), target, files, c_function, as_written)
 
 

@@ -4,6 +4,9 @@ The search knows one value of each size, about 1,000. With 3 channels or 4 filte
 a few active lanes, and buffers cost more than the work. Exported code therefore holds the program
 as written, too, and runs it where a size is below a threshold. The thresholds are found by the cost
 model, for each size alone and for all of them together. They do not change the schedule.
+
+LLVM makes partial sums of the program as written, too, if the order of a sum is free. The schedule
+then gains only where the first terms of a sum fill all of its own partial sums.
 """
 
 from __future__ import annotations
@@ -16,19 +19,24 @@ from polysched.autoscheduler.cost.program import program_costs, shared_facts
 from polysched.autoscheduler.driver import Optimized
 from polysched.autoscheduler.facts.sizes import nearest_sizes
 from polysched.errors import PolyschedError
-from polysched.ir.core.kernel import Array, Kernel, Role
-from polysched.ir.core.tree import LoopKind
+from polysched.ir.core.kernel import Array, Kernel, Order, Role
+from polysched.ir.core.tree import LoopKind, path
 from polysched.ir.expr.dtypes import boolean
 from polysched.ir.expr.expressions import Constant, Expression, Parameter
 from polysched.ir.expr.functions import maximum, minimum
+from polysched.ir.expr.operators import Operator
 from polysched.ir.isl.quota import QuotaExceededError
 from polysched.ir.isl.shared_results import shared_results
 from polysched.ir.semantics.points import with_parameters
 from polysched.machine.description import Machine
-from polysched.schedule.core.program import Program
+from polysched.schedule.core.program import Program, number_of_values
 
 SMALL = 4
 """The value of one size that is tried, the others being large."""
+FEW_TERMS = 2
+"""Size at which partial sums are not full, even those of two lanes and two vectors."""
+VECTORIZED = frozenset({Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY})
+"""Reductions of floats that LLVM vectorizes; which zero or NaN an extremum is depends on order."""
 SMALL_PROGRAMS = (32, 16, 4)
 """Values of all sizes together that are tried, descending until the schedule gains no more."""
 WRITTEN_PART = 0.75
@@ -96,8 +104,10 @@ def _condition(made: Optimized, kernel: Kernel) -> Expression | None:
         if 2 * before > made.before.cycles:
             continue  # a stride, or the size of another part
         lanes = max((one for one, _ in _partial_vectors(program, sizes)), default=SMALL)
-        full[name] = lanes
-        thresholds[name] = SMALL if gains(sizes, before) else max(4 * SMALL, lanes) // 2
+        filled = _filled_sums(written, program, near({name: FEW_TERMS}), made.sizes, name)
+        full[name] = max(lanes, filled)
+        least = SMALL if gains(sizes, before) else max(4 * SMALL, lanes) // 2
+        thresholds[name] = max(least, filled)
     values = {name: max(2 * SMALL_PROGRAMS[0], one) for name, one in full.items()}
     for value in SMALL_PROGRAMS:
         tried = {name: max(value, one) for name, one in full.items()}
@@ -142,6 +152,45 @@ def _partial_vectors(program: Program, sizes: Mapping[str, int]) -> Iterator[tup
         if lanes:
             around = (loop.iterations for loop in loops if loop.kind is not LoopKind.VECTOR)
             yield max(lanes), math.prod(around)
+
+
+def _filled_sums(
+    written: Program, program: Program, few: Mapping[str, int], many: Mapping[str, int], size: str
+) -> int:
+    """Return the least value of a size at which partial sums along innermost loops are full.
+
+    It is 0 if the schedule has no partial sums whose number of terms grows with the size. Sums
+    whose order is not free are left out: LLVM adds their terms one by one.
+    """
+    values = [0]
+    for name, statement in written.statements.items():
+        reduction = statement.reduction
+        if reduction is None or reduction.order is not Order.ANY or name not in program.statements:
+            continue
+        is_float = program.arrays[statement.target.array].dtype.is_float
+        if is_float and reduction.operator not in VECTORIZED:
+            continue
+        sums = shared_facts(written, name, few)
+        if not sums.loops or not sums.is_sum_along(sums.loops[-1].name):
+            continue
+        terms = sums.loops[-1].trip
+        growth = shared_facts(written, name, many).loops[-1].trip - terms
+        needed = _partial_sums(program, name, few) - terms
+        if growth > 0 and needed > 0:
+            values.append(few[size] + math.ceil(needed * (many[size] - few[size]) / growth))
+    return max(values)
+
+
+def _partial_sums(program: Program, statement: str, few: Mapping[str, int]) -> int:
+    """Return the number of partial sums side by side of which only some have terms; else 0."""
+    loops = shared_facts(program, statement, few).loops
+    lanes = [loop.lanes for loop in loops if loop.trip < loop.lanes]
+    copies = (
+        (number_of_values(program, loop) or 1, facts.trip)
+        for loop, facts in zip(path(program.tree, statement), loops, strict=True)
+        if loop.kind is LoopKind.UNROLLED
+    )
+    return math.prod((*lanes, *(all_ for all_, some in copies if some < all_))) if lanes else 0
 
 
 def _is_on_heap(array: Array) -> bool:

@@ -94,6 +94,11 @@ def separate_tiles(node: LoopNode, known: Intervals) -> LoopNode:
     return separated
 
 
+def simplified_where(node: LoopNode, known: Intervals, condition: Expression) -> LoopNode:
+    """Simplify loops that run only where a condition on the parameters holds."""
+    return _separated(node, Scope(Facts(known)).where(condition), -1)
+
+
 def _separated(node: LoopNode, scope: Scope, ends: int) -> LoopNode:
     """Separate the loops of a node; if ``ends`` is negative, only simplify them."""
     match node:

@@ -18,6 +18,7 @@ from polysched.ir.expr.expressions import Constant
 from polysched.llvm.export.c_interface import emit_unscheduled
 from polysched.lower import unscheduled_variant
 from polysched.machine.load import as_machine
+from polysched.schedule.primitives.split import Split
 
 ROWS = """
 void rows(float *restrict x, const float *restrict scale, int pixels, int channels)
@@ -38,8 +39,20 @@ void dot(const float *restrict x, const float *restrict y, float *restrict out, 
 """
 
 
-def _gains(text: str, start: ps.Schedule | None = None) -> str | None:
-    schedule = start or ps.Schedule(parse_c(text).kernel)
+LARGEST = """
+void largest(const float *restrict x, float *restrict out, int n)
+{
+    float most = x[0];
+    for (int i = 1; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    out[0] = most;
+}
+"""
+
+
+def _gains(text: str, start: ps.Schedule | None = None, *, fast: bool = False) -> str | None:
+    program = parse_c(text).with_fast_math() if fast else parse_c(text)
+    schedule = start or ps.Schedule(program.kernel)
     condition = gaining_sizes(optimize_schedule(schedule, as_machine("skylake-avx512")))
     return None if condition is None else format_expression(condition)
 
@@ -51,6 +64,21 @@ def test_a_vector_loop_needs_as_many_iterations_as_half_a_vector() -> None:
     assert "<= pixels" not in condition
 
 
+def test_a_sum_that_llvm_vectorizes_needs_terms_for_all_its_partial_sums() -> None:
+    schedule = ps.Schedule(parse_c(DOT).with_fast_math().kernel)
+    made = optimize_schedule(schedule, as_machine("skylake-avx512"))
+    parts = next(step.factor for step in made.schedule.steps if isinstance(step, Split))
+    condition = gaining_sizes(made)
+    assert condition is not None
+    assert format_expression(condition) == f"{parts} <= n"
+
+
+def test_a_maximum_that_llvm_does_not_vectorize_needs_half_a_vector() -> None:
+    condition = _gains(LARGEST, fast=True)
+    assert condition is not None
+    assert condition.startswith("8 <= n")
+
+
 def test_a_program_without_a_schedule_runs_as_written() -> None:
     assert _gains(DOT) == "False"
 
@@ -58,6 +86,14 @@ def test_a_program_without_a_schedule_runs_as_written() -> None:
 def test_steps_of_a_person_are_kept_at_all_sizes() -> None:
     kernel = parse_c(ROWS).kernel
     assert _gains(ROWS, ps.Schedule(kernel).split("c", 16, ("co", "ci"))) is None
+
+
+def test_llvm_chooses_the_width_of_vectors_of_the_program_as_written() -> None:
+    kernel = parse_c(ROWS).kernel
+    plain = unscheduled_variant(ps.Schedule(kernel), Constant(False, boolean))
+    machine = as_machine("skylake-avx512")
+    assert "-prefer-256-bit" in machine.features
+    assert "prefer-256-bit" not in emit_unscheduled(plain, "rows.unscheduled", machine)
 
 
 def test_llvm_reassociates_only_sums_whose_order_is_free() -> None:

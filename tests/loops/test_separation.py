@@ -18,7 +18,7 @@ from polysched.ir.expr.linear import simplify
 from polysched.loops.generate import generate_loops
 from polysched.loops.ir.nodes import Assign, For, If, LoopNode, block, walk
 from polysched.loops.printers.pseudo import print_loops
-from polysched.loops.separation import separate_tiles
+from polysched.loops.separation import separate_tiles, simplified_where
 from polysched.schedule.schedule import Schedule
 from tests.loops.programs import array, assign, loop, n, program, vector
 from tests.support.differential import assert_agrees
@@ -85,6 +85,17 @@ def skewed(*body: LoopNode) -> For:
 def text(body: LoopNode) -> list[str]:
     printed = print_loops(program([array("y", (1,), Role.OUTPUT)], body))
     return printed.split("\n\n")[1].splitlines()
+
+
+def test_loops_that_run_only_for_some_sizes_lose_the_code_of_others() -> None:
+    full = loop("v", 0, n // LANES, lanes(*WHOLE, run("S", v, w)))
+    body = If(n >= 8, full, lanes(0, minimum(n, LANES), run("S", Constant(0), w)))
+    assert simplified_where(body, KNOWN, (n >= 9) & (n * n >= 200)) == full
+    made = simplified_where(body, KNOWN, n >= 5)
+    for size in (5, 7, 8, 21):
+        assert order(made, size) == order(body, size)
+    (_, partial) = fixed(made)
+    assert (partial.lower, partial.upper) == WHOLE
 
 
 def test_three_parts_in_order() -> None:

@@ -30,10 +30,13 @@ def sums(accumulators: int, *, lanes: int = 1, negated: bool = False) -> Schedul
     return schedule.vectorize("v", lanes) if lanes > 1 else schedule.unroll("v")
 
 
-def additions(schedule: Schedule, latency: int = 4) -> set[str]:
+def additions(
+    schedule: Schedule, latency: int = 4, *, reassociated: frozenset[str] = frozenset()
+) -> set[str]:
     """The floating-point additions of the code, with their flags."""
-    text = emit_module(lower(schedule), dataclasses.replace(ZEN, fma_latency=latency))
-    return set(re.findall(r"= (f(?:add|sub)(?: contract)?) ", text))
+    loops = dataclasses.replace(lower(schedule), reassociated=reassociated)
+    text = emit_module(loops, dataclasses.replace(ZEN, fma_latency=latency))
+    return set(re.findall(r"= (f(?:add|sub)(?: reassoc)?(?: contract)?) ", text))
 
 
 @pytest.mark.parametrize("lanes", [1, 16])
@@ -41,6 +44,10 @@ def test_the_product_stays_outside_of_a_short_chain(lanes: int) -> None:
     assert additions(sums(1, lanes=lanes)) == {"fadd"}
     assert additions(sums(2, lanes=lanes)) == {"fadd"}
     assert additions(sums(1, lanes=lanes, negated=True)) == {"fsub"}
+
+
+def test_llvm_has_more_chains_of_a_sum_that_it_may_reassociate() -> None:
+    assert additions(sums(1), reassociated=frozenset({"S"})) == {"fadd reassoc contract"}
 
 
 @pytest.mark.parametrize("lanes", [1, 16])
