@@ -50,6 +50,19 @@ void largest(const float *restrict x, float *restrict out, int n)
 """
 
 
+COLUMNS = """
+void columns(const float *restrict a, const float *restrict x, float *restrict y, int n)
+{
+    for (int j = 0; j < n; j++) {
+        float sum = 0;
+        for (int k = 0; k < n; k++)
+            sum += a[k * n + j] * x[k];
+        y[j] = sum;
+    }
+}
+"""
+
+
 def _gains(text: str, start: ps.Schedule | None = None, *, fast: bool = False) -> str | None:
     program = parse_c(text).with_fast_math() if fast else parse_c(text)
     schedule = start or ps.Schedule(program.kernel)
@@ -71,6 +84,12 @@ def test_a_sum_that_llvm_vectorizes_needs_terms_for_all_its_partial_sums() -> No
     condition = gaining_sizes(made)
     assert condition is not None
     assert format_expression(condition) == f"{parts} <= n"
+
+
+def test_sums_in_lanes_along_another_loop_have_no_partial_sums() -> None:
+    condition = _gains(COLUMNS, fast=True)
+    assert condition is not None
+    assert condition.startswith("8 <= n")
 
 
 def test_a_maximum_that_llvm_does_not_vectorize_needs_half_a_vector() -> None:
