@@ -170,6 +170,8 @@ def _filled_sums(made: Optimized, written: Program, few: Mapping[str, int], size
         is_float = program.arrays[program.statements[name].target.array].dtype.is_float
         if is_float and reduction.operator not in VECTORIZED:
             continue
+        if with_parameters(written.statements[name].domain, few).is_empty():
+            continue  # the size bounds a loop around the sum
         sums = shared_facts(written, name, few)
         if not sums.loops or not sums.is_sum_along(sums.loops[-1].name):
             continue
