@@ -31,7 +31,8 @@ Where Python or numpy would raise an error that depends on data, the kernel cont
 - a Python integer divided by 0 gives 0;
 - a float that does not fit an integer type gives the type's lowest value (numpy leaves the result
   for unsigned types to the processor);
-- ``math`` functions give infinity or NaN;
+- ``math`` functions give infinity or NaN, and so does a float divided by 0;
+- the extremum of the elements that a mask selects is some number if it selects none;
 - with ``ps.jit``, a computed subscript outside of its array accesses another element, and the call
   raises ``SubscriptError``, an ``IndexError``, at its end;
 - a loop ``for k in range(a, b)`` whose bounds are data runs for the elements that its index

@@ -19,7 +19,8 @@ from dataclasses import dataclass, replace
 
 from polysched.ir.core.kernel import Role
 from polysched.ir.core.tree import LoopKind
-from polysched.ir.expr.expressions import Cast, Constant, Expression, Operation
+from polysched.ir.expr.expressions import Cast, Expression, Operation
+from polysched.ir.expr.literal_conditions import TRUE
 from polysched.ir.expr.operators import COMPARISONS, Operator
 from polysched.ir.expr.traversal import children as operands_of
 from polysched.ir.expr.traversal import loads
@@ -31,6 +32,7 @@ from polysched.loops.analysis.known_conditions import (
     fact,
     own_arrays,
     simplified,
+    value_where,
 )
 from polysched.loops.ir.nodes import (
     Assign,
@@ -59,7 +61,7 @@ def form_branches(program: LoopProgram, *, is_apart: bool = True) -> LoopProgram
         if array.role is Role.TEMPORARY and not array.shape
     }
     branches = _Branches(scalars, Counter(accesses(program.body)), is_apart)
-    return replace(program, body=branches.node(program.body, frozenset()))
+    return replace(program, body=branches.node(program.body, None))
 
 
 @dataclass(frozen=True)
@@ -76,35 +78,35 @@ class _Branches:
     uses: Mapping[str, int]
     is_apart: bool
 
-    def node(self, node: LoopNode, flags: frozenset[str]) -> LoopNode:
+    def node(self, node: LoopNode, until: Expression | None) -> LoopNode:
         """Form the branches of a node.
 
         Args:
-            flags: the scalars at which the loop around ends, if the node is the last one of its
-                iteration; else none.
+            until: the condition at which the loop around ends, if the node is the last one of its
+                iteration.
         """
         match node:
             case For(kind=LoopKind.VECTOR):
                 return node
-            case For(until=until):
-                flags = frozenset(() if until is None else (one.array for one in loads(until)))
+            case For():
+                until = node.until
             case Block(children=nodes):
-                return self._block(nodes, flags)
-        return map_children(node, lambda child: self.node(child, flags))
+                return self._block(nodes, until)
+        return map_children(node, lambda child: self.node(child, until))
 
-    def _block(self, nodes: Sequence[LoopNode], flags: frozenset[str]) -> LoopNode:
+    def _block(self, nodes: Sequence[LoopNode], until: Expression | None) -> LoopNode:
         result: list[LoopNode] = []
         position = 0
         while position < len(nodes):
-            found = self._branch(nodes, position, flags)
+            found = self._branch(nodes, position, until)
             node, position = (nodes[position], position + 1) if found is None else found
-            inner = flags if position == len(nodes) else frozenset[str]()
+            inner = until if position == len(nodes) else None
             # A branch that has just been formed is no assignment, so it is not formed again.
             result.append(self.node(node, inner))
         return block(result)
 
     def _branch(
-        self, nodes: Sequence[LoopNode], start: int, flags: frozenset[str]
+        self, nodes: Sequence[LoopNode], start: int, until: Expression | None
     ) -> tuple[LoopNode, int] | None:
         """The branch that begins at a position, and the position after it."""
         first = nodes[start]
@@ -123,7 +125,8 @@ class _Branches:
                     if any(load.array in inside.changed for load in loads(atom)):
                         continue
                     last = self._last(nodes, end, inside.facts)
-                    leaves = last == len(nodes) and _sets(inside.node, flags)
+                    end_holds = until is not None and value_where(until, inside.facts) == TRUE
+                    leaves = end_holds and last == len(nodes)
                     if not leaves and _count(run, skipped) < _LEAST_STATEMENTS:
                         continue
                     rest = simplified(Block(tuple(nodes[end:last])), skipped).node
@@ -166,15 +169,6 @@ def _evaluated(value: Expression) -> Iterator[Expression]:
         case Operation() | Cast():
             for operand in operands_of(value):
                 yield from _evaluated(operand)
-
-
-def _sets(node: LoopNode, flags: frozenset[str]) -> bool:
-    """Whether a node sets one of some flags to a literal whenever it runs."""
-    nodes = node.children if isinstance(node, Block) else (node,)
-    return any(
-        isinstance(one, Assign) and one.target.array in flags and isinstance(one.value, Constant)
-        for one in nodes
-    )
 
 
 def _count(run: Block, facts: Facts) -> int:

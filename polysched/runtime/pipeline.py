@@ -64,18 +64,18 @@ def optimize_unscheduled(module: binding.ModuleRef, machine: Machine) -> None:
 
     They are for programs as written: no schedule says which loops are vectors.
     """
-    passes, builder = _all_passes(machine)
-    passes.run(module, builder)
+    builder = _all_passes(machine)
+    # A run of a module's passes empties them: LLVM aborts at a second run.
+    builder.getModulePassManager().run(module, builder)
 
 
 @functools.lru_cache(maxsize=8)
-def _all_passes(machine: Machine) -> tuple[binding.ModulePassManager, Any]:
-    """LLVM's default pipeline of level 3, cached as `_passes`."""
+def _all_passes(machine: Machine) -> Any:
+    """The pass builder of LLVM's default pipeline of level 3, cached as `_passes`."""
     tuning = binding.create_pipeline_tuning_options(speed_level=3)
     tuning.loop_vectorization = tuning.slp_vectorization = True
     tuning.loop_unrolling = tuning.loop_interleaving = True
-    builder = binding.create_pass_builder(target_machine(machine), tuning)
-    return builder.getModulePassManager(), builder
+    return binding.create_pass_builder(target_machine(machine), tuning)
 
 
 @functools.lru_cache(maxsize=8)

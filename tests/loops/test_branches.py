@@ -69,3 +69,23 @@ def test_a_branch_before_other_statements_does_not_leave_the_loop() -> None:
     formed = form_branches(leave_loops(lower(search(stores_after=True))))
     first = next(node for node in walk(formed.body) if isinstance(node, If))
     assert not first.leaves
+
+
+def test_a_branch_that_resets_the_flag_does_not_leave_the_loop() -> None:
+    build = ps.KernelBuilder("resets")
+    x, count = build.input("x", ps.i32, (N,)), build.output("count", ps.i32, ())
+    found, is_on, again = (
+        build.temporary(name, dtype, ())
+        for name, dtype in (("found", ps.i32), ("is_on", ps.boolean), ("again", ps.boolean))
+    )
+    found[()], count[()] = 0, 0
+    with build.loops(j=N) as j:
+        is_on[()] = ps.equal(found[()], 0)
+        again[()] = is_on[()] & (x[j] < 18)
+        found[()] = ps.select(is_on[()] & (x[j] > 10), 1, found[()])
+        count[()] = ps.select(again[()], count[()] + 1, count[()])
+        found[()] = ps.select(again[()], 0, found[()])
+    schedule = ps.Schedule(build.kernel())
+    count_of = {"count": np.zeros((), np.int32)}
+    ps.compile(schedule)(x=given(0)["x"], **count_of)
+    assert count_of["count"] == interpret(lower(schedule), {"x": given(0)["x"]}, {})["count"] > 1

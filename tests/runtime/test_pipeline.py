@@ -2,7 +2,7 @@ import pytest
 
 from polysched.errors import LoweringError
 from polysched.machine.presets import PRESETS
-from polysched.runtime.jit import emit_assembly, optimized_ir
+from polysched.runtime.jit import emit_assembly, optimized_ir, unscheduled_ir
 from polysched.runtime.pipeline import CompileOptions
 
 # y[i] += a[0] * x[i] with a load of a[0] and the index arithmetic in the loop, through memory.
@@ -122,3 +122,8 @@ define i32 @bits(i32 %x) "no-builtins" {
 }
 """
     assert "@llvm.ctpop.i32" in optimized_ir(text, PRESETS["skylake-avx512"])
+
+
+def test_programs_as_written_are_optimized_one_after_another_in_a_process() -> None:
+    vectors = [unscheduled_ir(AXPY, ZEN5).count("fmul contract <") for _ in range(2)]
+    assert vectors[0] == vectors[1] > 0

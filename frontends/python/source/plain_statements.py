@@ -79,8 +79,15 @@ class _Plain:
         before: list[ast.stmt] = []
         if isinstance(node, ast.While):
             node = node if keeps_loops else self._bounded(node, earlier)
-        elif any(isinstance(part, ast.NamedExpr) for part in _own_nodes(node)):
+        if any(isinstance(part, ast.NamedExpr) for part in _own_nodes(node)):
             before, node = self._without_assignments(node)
+            if isinstance(node, ast.While):
+                if _continues(node):
+                    raise self.error(
+                        node, "the condition of this loop with 'continue' assigns; write the "
+                        "assignment before the loop, and at the end of each iteration"
+                    )  # fmt: skip
+                node = with_fields(node, body=[*node.body, *before])
         for name in ("body", "orelse"):
             inner = getattr(node, name, None)
             if isinstance(inner, list) and inner:
@@ -112,6 +119,7 @@ class _Plain:
                         "write the assignment as a statement of its own"
                     )  # fmt: skip
                 before.append(ast.copy_location(ast.Assign([part.target], value), part))
+                read.add(name)
                 return ast.copy_location(ast.Name(name, ast.Load()), part)
             if isinstance(part, ast.Name):
                 read.add(part.id)
@@ -173,8 +181,7 @@ class _Plain:
             for part in ast.walk(node)
             if isinstance(part, ast.Name) and part.id == counter and isinstance(part.ctx, ast.Store)
         ]
-        leaves = any(isinstance(part, ast.Continue) for one in node.body for part in _inside(one))
-        if len(steps) != 1 or leaves:
+        if len(steps) != 1 or _continues(node):
             return node
         for position, one in enumerate(operands):
             end = _end(one, counter)
@@ -258,6 +265,10 @@ def _inside(node: ast.stmt) -> Iterator[ast.AST]:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.stmt):
                 yield from _inside(child)
+
+
+def _continues(node: ast.While) -> bool:
+    return any(isinstance(part, ast.Continue) for one in node.body for part in _inside(one))
 
 
 def _is_size(node: ast.expr) -> bool:

@@ -87,8 +87,8 @@ def simplified(node: LoopNode, facts: Facts) -> Simplified:
 
 
 def _assignment(node: Assign, facts: Facts) -> Simplified:
-    target, value = node.target, _value(node.value, facts)
-    subscripts = tuple([_value(subscript, facts) for subscript in target.subscripts])
+    target, value = node.target, value_where(node.value, facts)
+    subscripts = tuple([value_where(subscript, facts) for subscript in target.subscripts])
     if any(map(lambda new, old: new is not old, subscripts, target.subscripts)):
         target = replace(target, subscripts=subscripts)
     if _is_kept(value, target):
@@ -115,7 +115,7 @@ def _block(node: Block, facts: Facts) -> Simplified:
 
 
 def _branch(node: If, facts: Facts) -> Simplified:
-    condition = _value(node.condition, facts)
+    condition = value_where(node.condition, facts)
     otherwise = node.otherwise or Block(())
     if condition in (TRUE, FALSE):
         return simplified(node.then if condition == TRUE else otherwise, facts)
@@ -131,8 +131,8 @@ def _branch(node: If, facts: Facts) -> Simplified:
 
 
 def _loop(node: For, facts: Facts) -> Simplified:
-    lower, upper = _value(node.lower, facts), _value(node.upper, facts)
-    until = None if node.until is None else _value(node.until, facts)
+    lower, upper = value_where(node.lower, facts), value_where(node.upper, facts)
+    until = None if node.until is None else value_where(node.until, facts)
     while True:
         # What holds before the loop holds in all iterations if none changes its arrays.
         body = simplified(node.body, facts)
@@ -159,7 +159,7 @@ def _without(facts: Facts, changed: frozenset[str]) -> Facts:
     }
 
 
-def _value(expression: Expression, facts: Facts) -> Expression:
+def value_where(expression: Expression, facts: Facts) -> Expression:
     """Simplify an expression by facts; the same object if nothing is known about it."""
     known = facts.get(expression)
     if known is not None:
@@ -168,10 +168,10 @@ def _value(expression: Expression, facts: Facts) -> Expression:
     if not operands:
         return expression
     if isinstance(expression, Operation) and expression.operator is Operator.SELECT:
-        condition = _value(operands[0], facts)
+        condition = value_where(operands[0], facts)
         if condition in (TRUE, FALSE):
-            return _value(operands[1 if condition == TRUE else 2], facts)
-    result = rebuild(expression, tuple([_value(operand, facts) for operand in operands]))
+            return value_where(operands[1 if condition == TRUE else 2], facts)
+    result = rebuild(expression, tuple([value_where(operand, facts) for operand in operands]))
     return result if result is expression else folded(result)
 
 

@@ -27,6 +27,11 @@ def test_assignment_expressions_become_statements() -> None:
     assert "else:\n    d = x[n]\n    e = d * 2\n    if d > e:" in _rewritten(chained)
 
 
+def test_conditions_of_loops_assign_before_each_test() -> None:
+    body = "while (n := n - 1) > 0:\n    x[n] = 1"
+    assert _rewritten(body) == "n = n - 1\nwhile n > 0:\n    x[n] = 1\n    n = n - 1"
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -37,6 +42,8 @@ def test_assignment_expressions_become_statements() -> None:
         "y = n + (n := 2)",
         "y = (x[0] and n) + (n := 2)",
         "n += (n := 1)",
+        "y = (m := n) + (m := x[0])",
+        "while (n := n - 1) > 0:\n    if x[n]:\n        continue\n    x[0] = n",
         "del n\nreturn n",
         "del x[0]",
     ],
