@@ -187,10 +187,11 @@ def _partial_sums(program: Program, statement: str, few: Mapping[str, int]) -> i
     """Return the number of partial sums side by side of which only some have terms; else 0."""
     loops = shared_facts(program, statement, few).loops
     lanes = [loop.lanes for loop in loops if loop.trip < loop.lanes]
+    trips = {loop.name: loop.trip for loop in loops}
     copies = (
-        (number_of_values(program, loop) or 1, facts.trip)
-        for loop, facts in zip(path(program.tree, statement), loops, strict=True)
-        if loop.kind is LoopKind.UNROLLED
+        (number_of_values(program, loop) or 1, trips[loop.name])
+        for loop in path(program.tree, statement)
+        if loop.kind is LoopKind.UNROLLED and loop.name in trips
     )
     return math.prod((*lanes, *(all_ for all_, some in copies if some < all_))) if lanes else 0
 

@@ -19,6 +19,7 @@ from polysched.llvm.export.c_interface import emit_unscheduled
 from polysched.lower import unscheduled_variant
 from polysched.machine.load import as_machine
 from polysched.schedule.primitives.split import Split
+from polysched.schedule.primitives.tensorize import Tensorize
 
 ROWS = """
 void rows(float *restrict x, const float *restrict scale, int pixels, int channels)
@@ -63,6 +64,17 @@ void columns(const float *restrict a, const float *restrict x, float *restrict y
 """
 
 
+GROUPED = """
+void grouped(const short *restrict x, int *restrict out, int n)
+{
+    int sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += x[i];
+    out[0] = sum;
+}
+"""
+
+
 def _gains(text: str, start: ps.Schedule | None = None, *, fast: bool = False) -> str | None:
     program = parse_c(text).with_fast_math() if fast else parse_c(text)
     schedule = start or ps.Schedule(program.kernel)
@@ -90,6 +102,12 @@ def test_sums_in_lanes_along_another_loop_have_no_partial_sums() -> None:
     condition = _gains(COLUMNS, fast=True)
     assert condition is not None
     assert condition.startswith("8 <= n")
+
+
+def test_terms_of_one_instruction_do_not_count_as_partial_sums() -> None:
+    made = optimize_schedule(ps.Schedule(parse_c(GROUPED).kernel), as_machine("zen5"))
+    assert any(isinstance(step, Tensorize) for step in made.schedule.steps)
+    assert gaining_sizes(made) is not None
 
 
 def test_a_maximum_that_llvm_does_not_vectorize_needs_half_a_vector() -> None:
