@@ -10,6 +10,7 @@ from click.testing import CliRunner
 import polysched as ps
 from polysched.autoscheduler.driver import optimize_schedule
 from polysched.autoscheduler.gaining_sizes import gaining_sizes
+from polysched.autoscheduler.report import report_of
 from polysched.cli.main import main
 from polysched.frontends.scop import parse_c
 from polysched.ir.core.printing import format_expression
@@ -108,6 +109,7 @@ def test_terms_of_one_instruction_do_not_count_as_partial_sums() -> None:
     made = optimize_schedule(ps.Schedule(parse_c(GROUPED).kernel), as_machine("zen5"))
     assert any(isinstance(step, Tensorize) for step in made.schedule.steps)
     assert gaining_sizes(made) is not None
+    assert "lane_term" in str(report_of(made.schedule, made.machine, made.sizes, made))
 
 
 def test_a_maximum_that_llvm_does_not_vectorize_needs_half_a_vector() -> None:
