@@ -19,7 +19,7 @@ from polysched.autoscheduler.cost.program import program_costs, shared_facts
 from polysched.autoscheduler.driver import Optimized
 from polysched.autoscheduler.facts.sizes import nearest_sizes
 from polysched.errors import PolyschedError
-from polysched.ir.core.kernel import Array, Kernel, Order, Role
+from polysched.ir.core.kernel import Array, Kernel, Role
 from polysched.ir.core.tree import LoopKind, path
 from polysched.ir.expr.dtypes import boolean
 from polysched.ir.expr.expressions import Constant, Expression, Parameter
@@ -30,6 +30,7 @@ from polysched.ir.isl.shared_results import shared_results
 from polysched.ir.semantics.points import with_parameters
 from polysched.machine.description import Machine
 from polysched.schedule.core.program import Program, number_of_values
+from polysched.schedule.primitives.rfactor import Rfactor
 
 SMALL = 4
 """The value of one size that is tried, the others being large."""
@@ -104,7 +105,7 @@ def _condition(made: Optimized, kernel: Kernel) -> Expression | None:
         if 2 * before > made.before.cycles:
             continue  # a stride, or the size of another part
         lanes = max((one for one, _ in _partial_vectors(program, sizes)), default=SMALL)
-        filled = _filled_sums(written, program, near({name: FEW_TERMS}), made.sizes, name)
+        filled = _filled_sums(made, written, near({name: FEW_TERMS}), name)
         full[name] = max(lanes, filled)
         least = SMALL if gains(sizes, before) else max(4 * SMALL, lanes) // 2
         thresholds[name] = max(least, filled)
@@ -154,22 +155,23 @@ def _partial_vectors(program: Program, sizes: Mapping[str, int]) -> Iterator[tup
             yield max(lanes), math.prod(around)
 
 
-def _filled_sums(
-    written: Program, program: Program, few: Mapping[str, int], many: Mapping[str, int], size: str
-) -> int:
+def _filled_sums(made: Optimized, written: Program, few: Mapping[str, int], size: str) -> int:
     """Return the least value of a size at which partial sums along innermost loops are full.
 
-    It is 0 if the schedule has no partial sums whose number of terms grows with the size. Sums
-    whose order is not free are left out: LLVM adds their terms one by one.
+    It is 0 if the schedule has no partial sums whose number of terms grows with the size. Extrema
+    of floats are left out: LLVM keeps their order.
     """
+    program, many = made.schedule.program, made.sizes
     values = [0]
-    for name, statement in written.statements.items():
-        reduction = statement.reduction
-        if reduction is None or reduction.order is not Order.ANY or name not in program.statements:
+    for name in {step.statement for step in made.schedule.steps if isinstance(step, Rfactor)}:
+        reduction = None if name not in written.statements else written.statements[name].reduction
+        if reduction is None or name not in program.statements:
             continue
-        is_float = program.arrays[statement.target.array].dtype.is_float
+        is_float = program.arrays[program.statements[name].target.array].dtype.is_float
         if is_float and reduction.operator not in VECTORIZED:
             continue
+        if with_parameters(written.statements[name].domain, few).is_empty():
+            continue  # the size bounds a loop around the sum
         sums = shared_facts(written, name, few)
         if not sums.loops or not sums.is_sum_along(sums.loops[-1].name):
             continue
@@ -185,10 +187,11 @@ def _partial_sums(program: Program, statement: str, few: Mapping[str, int]) -> i
     """Return the number of partial sums side by side of which only some have terms; else 0."""
     loops = shared_facts(program, statement, few).loops
     lanes = [loop.lanes for loop in loops if loop.trip < loop.lanes]
+    trips = {loop.name: loop.trip for loop in loops}
     copies = (
-        (number_of_values(program, loop) or 1, facts.trip)
-        for loop, facts in zip(path(program.tree, statement), loops, strict=True)
-        if loop.kind is LoopKind.UNROLLED
+        (number_of_values(program, loop) or 1, trips[loop.name])
+        for loop in path(program.tree, statement)
+        if loop.kind is LoopKind.UNROLLED and loop.name in trips
     )
     return math.prod((*lanes, *(all_ for all_, some in copies if some < all_))) if lanes else 0
 

@@ -19,6 +19,7 @@ from polysched.legality.reports.loop_properties import LoopReport, Obstacle, exp
 from polysched.legality.reports.loop_reports import FREE_THE_ORDER, format_obstacle, keeps_order
 from polysched.machine.costs import Costs
 from polysched.machine.description import Machine
+from polysched.schedule.core.program import number_of_values
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import format_step
 
@@ -173,7 +174,8 @@ def report_of(
         _entry(
             properties,
             loop,
-            trips[loop.statements[0], loop.name],
+            # The facts have no loop over the terms of one instruction.
+            trips.get((loop.statements[0], loop.name), float(number_of_values(program, loop) or 1)),
             missing,
             _why_no_threads(loop, facts, costs, machine.costs, missing)
             if is_asked

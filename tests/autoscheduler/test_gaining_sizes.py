@@ -10,6 +10,7 @@ from click.testing import CliRunner
 import polysched as ps
 from polysched.autoscheduler.driver import optimize_schedule
 from polysched.autoscheduler.gaining_sizes import gaining_sizes
+from polysched.autoscheduler.report import report_of
 from polysched.cli.main import main
 from polysched.frontends.scop import parse_c
 from polysched.ir.core.printing import format_expression
@@ -19,6 +20,7 @@ from polysched.llvm.export.c_interface import emit_unscheduled
 from polysched.lower import unscheduled_variant
 from polysched.machine.load import as_machine
 from polysched.schedule.primitives.split import Split
+from polysched.schedule.primitives.tensorize import Tensorize
 
 ROWS = """
 void rows(float *restrict x, const float *restrict scale, int pixels, int channels)
@@ -50,6 +52,30 @@ void largest(const float *restrict x, float *restrict out, int n)
 """
 
 
+COLUMNS = """
+void columns(const float *restrict a, const float *restrict x, float *restrict y, int n)
+{
+    for (int j = 0; j < n; j++) {
+        float sum = 0;
+        for (int k = 0; k < n; k++)
+            sum += a[k * n + j] * x[k];
+        y[j] = sum;
+    }
+}
+"""
+
+
+GROUPED = """
+void grouped(const short *restrict x, int *restrict out, int n)
+{
+    int sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += x[i];
+    out[0] = sum;
+}
+"""
+
+
 def _gains(text: str, start: ps.Schedule | None = None, *, fast: bool = False) -> str | None:
     program = parse_c(text).with_fast_math() if fast else parse_c(text)
     schedule = start or ps.Schedule(program.kernel)
@@ -71,6 +97,19 @@ def test_a_sum_that_llvm_vectorizes_needs_terms_for_all_its_partial_sums() -> No
     condition = gaining_sizes(made)
     assert condition is not None
     assert format_expression(condition) == f"{parts} <= n"
+
+
+def test_sums_in_lanes_along_another_loop_have_no_partial_sums() -> None:
+    condition = _gains(COLUMNS, fast=True)
+    assert condition is not None
+    assert condition.startswith("8 <= n")
+
+
+def test_terms_of_one_instruction_do_not_count_as_partial_sums() -> None:
+    made = optimize_schedule(ps.Schedule(parse_c(GROUPED).kernel), as_machine("zen5"))
+    assert any(isinstance(step, Tensorize) for step in made.schedule.steps)
+    assert gaining_sizes(made) is not None
+    assert "lane_term" in str(report_of(made.schedule, made.machine, made.sizes, made))
 
 
 def test_a_maximum_that_llvm_does_not_vectorize_needs_half_a_vector() -> None:

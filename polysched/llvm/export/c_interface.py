@@ -134,24 +134,39 @@ def _emit_entry(
     *,
     is_threaded: bool,
 ) -> None:
-    """Emit the exported function."""
+    """Emit the exported function.
+
+    Its first call goes through another function, so that it saves no registers in later calls.
+    """
     names = [array.name for array in program.arrays.values() if array.role is not Role.TEMPORARY]
     types = [_POINTER] * len(names) + [INDEX] * len(program.parameters)
     function, builder = new_function(module, program.name, ir.FunctionType(_INT32, types))
     compile_for(function, *BASELINE)
     for argument, name in zip(function.args, [*names, *program.parameters], strict=True):
         argument.name = name
+    first = _emit_first_call(function, check)
     with builder.if_then(builder.not_(check.is_known(builder)), likely=False):
-        answer = builder.call(check.function, [])
-        with builder.if_then(builder.icmp_unsigned("==", answer, _INT32(0))):
-            builder.ret(_INT32(UNSUPPORTED))
+        builder.ret(builder.call(first, function.args, tail=True))
     choice(builder)
     arguments: list[Any] = list(function.args)
     if is_threaded:
         arguments.insert(len(names), ir.Function(module, PARALLEL, TEAM))
         most = ir.Function(module, ir.FunctionType(_INT32, []), _MOST_THREADS)
         arguments.append(builder.sext(builder.call(most, []), INDEX))
-    builder.ret(builder.call(kernel, arguments))
+    builder.ret(builder.call(kernel, arguments, tail=True))
+
+
+def _emit_first_call(exported: ir.Function, check: ProcessorCheck) -> ir.Function:
+    """Add the function that checks the processor and calls the exported function again."""
+    name = f"{exported.name}.first"
+    function, builder = new_function(exported.module, name, exported.ftype, internal=True)
+    function.attributes.add("noinline")
+    compile_for(function, *BASELINE)
+    is_supported = builder.icmp_unsigned("!=", builder.call(check.function, []), _INT32(0))
+    with builder.if_then(is_supported):
+        builder.ret(builder.call(exported, function.args, tail=True))
+    builder.ret(_INT32(UNSUPPORTED))
+    return function
 
 
 def _emit_choice(exported: ExportedProgram, machine: Machine, builder: ir.IRBuilder) -> None:
@@ -165,7 +180,7 @@ def _emit_choice(exported: ExportedProgram, machine: Machine, builder: ir.IRBuil
     gains = values.value(condition, None).ir
     plain = ir.Function(builder.module, builder.function.ftype, exported.unscheduled_symbol)
     with builder.if_then(builder.not_(gains)):
-        builder.ret(builder.call(plain, arguments))
+        builder.ret(builder.call(plain, arguments, tail=True))
 
 
 TEAM = "GOMP_parallel"

@@ -8,6 +8,7 @@ from polysched.llvm.export.c_interface import ExportedProgram, emit_exported_mod
 from polysched.lower import lower
 from polysched.machine.cpuid import checkable
 from polysched.machine.load import load_machine
+from polysched.runtime.jit import emit_assembly
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
 
@@ -65,9 +66,19 @@ def test_the_team_of_the_openmp_runtime() -> None:
 
 
 def test_the_entry_asks_before_it_calls() -> None:
-    entry = body(module(Schedule(kernels.scale())), "scale")
-    assert entry.index("load atomic") < entry.index("_supported") < entry.index(".kernel")
-    assert entry.count("ret i32 2") == 1
+    text = module(Schedule(kernels.scale()))
+    entry = body(text, "scale")
+    first = text.split('define internal i32 @"scale.first"')[1].split("\n}\n")[0]
+    assert entry.index("load atomic") < entry.index(".first") < entry.index(".kernel")
+    assert first.index("_supported") < first.index('@"scale"') < first.index("ret i32 2")
+
+
+def test_later_calls_save_no_registers() -> None:
+    text = str(emit_assembly(module(Schedule(kernels.grid())), MACHINE))
+    entry = text.split("\ngrid:")[1].split(".Lfunc_end", maxsplit=1)[0]
+    assert "jmp" in entry
+    assert "push" not in entry
+    assert "call" not in entry
 
 
 def test_names_of_the_runtime_are_taken() -> None:
