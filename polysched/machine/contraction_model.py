@@ -74,6 +74,11 @@ def tile_cycles(
     )
 
 
+def near_l3_bytes(machine: Machine) -> int:
+    """The bytes of the last cache that are near to one core."""
+    return min(machine.cache_bytes(3), machine.costs.near_l3_bytes)
+
+
 def cheapest_tile(
     tiles: Sequence[_Tile],
     cycles: Sequence[float],
@@ -159,7 +164,7 @@ def pays_short_blocks(operand_bytes: float, step_bytes: int, machine: Machine) -
         step_bytes: the distance of neighboring terms in memory.
         machine: the machine.
     """
-    return operand_bytes > machine.cache_bytes(3) // 2 or is_conflicting(step_bytes, machine)
+    return operand_bytes > near_l3_bytes(machine) // 2 or is_conflicting(step_bytes, machine)
 
 
 def even_block(terms: int, longest: int, multiple: int = 1) -> int:

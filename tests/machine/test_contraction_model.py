@@ -10,6 +10,7 @@ from polysched.machine.contraction_model import (
     cheapest_tile,
     even_block,
     longest_block,
+    near_l3_bytes,
     pays_packing,
     pays_short_blocks,
     pieces,
@@ -78,6 +79,15 @@ def test_blocks_fit_the_second_cache(terms: int, result_bytes: int) -> None:
     assert 3 * longest * panel <= L2
     if result_bytes <= L2 // 4 and longest > AVX512.costs.block_terms:
         assert longest * operands <= L2 // 8
+
+
+def test_a_huge_last_cache_is_partly_far() -> None:
+    """Virtual machines report the last cache of the whole host."""
+    *inner, last = AVX512.caches
+    huge = replace(AVX512, caches=(*inner, replace(last, bytes=480 * 2**20)))
+    assert near_l3_bytes(AVX512) == last.bytes
+    assert near_l3_bytes(huge) == huge.costs.near_l3_bytes < 480 * 2**20
+    assert pays_short_blocks(128 * 2**20, 9, huge)
 
 
 def test_panels_in_place_are_short_if_they_come_from_memory_or_share_a_set() -> None:

@@ -23,6 +23,7 @@ from polysched.library.matmul.generic.strided import FEW_COLUMNS, Strided, of_on
 from polysched.machine.contraction_model import (
     even_block,
     longest_block,
+    near_l3_bytes,
     pays_packing,
     pays_short_blocks,
     tallest_tile,
@@ -271,7 +272,7 @@ class Planner:
         group = costs.streamed_rows * (1 if m <= costs.streamed_rows else 2)
         if m > min(group, machine.vector_registers // 2) or product.k < group:
             return 0
-        far = machine.cache_bytes(3) // 2 if m > FEW_ROWS else machine.cache_bytes(min(m, 2))
+        far = near_l3_bytes(machine) // 2 if m > FEW_ROWS else machine.cache_bytes(min(m, 2))
         is_wide = product.n >= costs.wide_row * self.lanes
         return group if is_wide and product.k * product.n * self.size > far else 0
 

@@ -27,6 +27,7 @@ from polysched.machine.contraction_model import (
     even_block,
     is_conflicting,
     longest_block,
+    near_l3_bytes,
     pays_packing,
     pays_short_blocks,
 )
@@ -143,7 +144,7 @@ def _is_streamed(part: Sizes, problem: Problem, machine: Machine) -> bool:
     longer than its terms.
     """
     costs = machine.costs
-    is_distant = part.k * part.n * problem.dtype.bytes > machine.cache_bytes(3) // 2
+    is_distant = part.k * part.n * problem.dtype.bytes > near_l3_bytes(machine) // 2
     if part.m < 2 * costs.streamed_rows and _has_strided_rows(problem):
         return False
     return (
@@ -277,7 +278,7 @@ def _with_blocks(config: Config, part: Sizes, problem: Problem, machine: Machine
     is_short = in_place and part.m < costs.page_packing_rows
     is_short &= pays_short_blocks(b_bytes, problem.leading_b * element, machine)
     config = _with_blocks_of_terms(config, part, problem, machine, is_short=is_short)
-    reloads_a = problem.sizes.m * problem.sizes.k * element > machine.cache_bytes(3) // 4
+    reloads_a = problem.sizes.m * problem.sizes.k * element > near_l3_bytes(machine) // 4
     conflicts = _rows_conflict(problem, problem.leading_a, machine)
     reloads_a |= conflicts and part.m * part.k * element > near
     if problem.transpose_a and reloads_a:
