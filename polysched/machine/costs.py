@@ -212,7 +212,8 @@ class Costs:
     """Pack an operand that fits L2 but not the first-level TLB when this many rows read it.
 
     Measured on Zen 4, time without packing over time with it: 1.04 at 2000x150x300 in f64 and 1.06
-    for a filter of 3x3x128x128 that 2000 pixels read; 0.97 to 0.99 at 150 to 512 rows.
+    for a filter of 3x3x128x128 that 2000 pixels read; 0.97 to 0.99 at 150 to 512 rows. Fewer rows
+    pay on Sapphire Rapids (:func:`polysched.machine.processors.default_costs`).
     """
 
     vnni_rows: int = 8

@@ -21,7 +21,7 @@ from polysched.machine.features import (
     vector_registers,
     widest_vector_bits,
 )
-from polysched.machine.processors import credible_processor, fma_pipes
+from polysched.machine.processors import credible_processor, default_costs, fma_pipes
 
 _SYS_ARCH_PRCTL = 158
 _ARCH_REQ_XCOMP_PERM = 0x1023
@@ -96,6 +96,7 @@ def detect(sources: Sources) -> Machine:
         cores_usable=cores,
         page_bytes=sources.page_bytes,
         matrix_unit=matrix_unit(enabled),
+        costs=default_costs(cpu),
     )
 
 

@@ -9,7 +9,7 @@ from polysched.machine.features import (
     vector_registers,
     widest_vector_bits,
 )
-from polysched.machine.processors import fma_pipes
+from polysched.machine.processors import default_costs, fma_pipes
 
 _LINUX = "x86_64-unknown-linux-gnu"
 
@@ -47,6 +47,7 @@ def _preset(cpu: str, enabled: tuple[str, ...], caches: tuple[Cache, ...], name:
         fma_latency=pipes.latency,
         caches=caches,
         matrix_unit=matrix_unit(frozenset(enabled)),
+        costs=default_costs(cpu),
     )
 
 

@@ -1,4 +1,4 @@
-"""Processors by LLVM's names: FMA units, which no ``cpuid`` leaf reports, and names by features.
+"""FMA units and costs by LLVM processor name, which no ``cpuid`` leaf reports.
 
 Sources: Intel's optimization reference manual, AMD's software optimization guides for families 17h,
 19h and 1Ah, Agner Fog's instruction tables, uops.info.
@@ -7,6 +7,8 @@ Sources: Intel's optimization reference manual, AMD's software optimization guid
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from types import MappingProxyType
+
+from polysched.machine.costs import Costs
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,17 @@ _OWNERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
     }
 )
+
+
+# Times of products without packing over those with it, on Sapphire Rapids: 64x1000x1000 1.11,
+# 128x1000x1000 1.19, 250x1000x1000 1.23, 300x1000x300 1.25 and 1000^3 1.27 in f32; 1.12, 1.21,
+# 1.37, 1.18 and 1.35 in f64.
+_SAPPHIRE_COSTS = Costs(page_packing_rows=64)
+
+
+def default_costs(cpu: str) -> Costs:
+    """Return the costs of LLVM's processor `cpu` that nobody has calibrated."""
+    return _SAPPHIRE_COSTS if cpu in _OWNERS["amx-tile"] else Costs()
 
 
 def credible_processor(cpu: str, enabled: Set[str]) -> str:

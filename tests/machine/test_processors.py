@@ -4,6 +4,7 @@ from polysched.machine.processors import (
     DEFAULT_PIPES,
     FMA_PIPES,
     credible_processor,
+    default_costs,
     fma_pipes,
 )
 from polysched.machine.x86_names import PROCESSORS
@@ -12,6 +13,11 @@ from polysched.machine.x86_names import PROCESSORS
 def test_units_depend_on_the_width() -> None:
     zen4 = fma_pipes("znver4")
     assert [zen4.units(bits) for bits in (512, 256, 128)] == [1, 2, 2]
+
+
+def test_sapphire_rapids_packs_for_fewer_rows() -> None:
+    server, zen4 = (default_costs(cpu).page_packing_rows for cpu in ("sapphirerapids", "znver4"))
+    assert server < zen4
 
 
 def test_unknown_processors_get_the_default() -> None:
