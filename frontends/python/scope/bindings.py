@@ -11,6 +11,7 @@ import numpy as np
 
 from polysched.errors import KernelError
 from polysched.frontends.python.scope.array_values import ArrayValue
+from polysched.frontends.python.source.fresh_names import fresh_name
 from polysched.frontends.python.values.value import Value, united
 from polysched.ir.core.kernel import Role
 from polysched.ir.declare.array_handle import ArrayHandle
@@ -256,10 +257,7 @@ class Scope:
 
     def variable(self, hint: str) -> str:
         """A name that no variable of the function has."""
-        name, number = hint, 1
-        while name in self.taken:
-            number += 1
-            name = f"{hint}_{number}"
+        name = fresh_name(hint, self.taken)
         self.taken.add(name)
         return name
 

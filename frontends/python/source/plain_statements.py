@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 from polysched.errors import FrontendError
 from polysched.frontends.python.source.changed_nodes import with_fields
+from polysched.frontends.python.source.fresh_names import fresh_name
 from polysched.frontends.python.source.liveness import is_never_read_after
 from polysched.frontends.python.source.stored_names import assigned, rebound
 
@@ -200,10 +201,7 @@ class _Plain:
         return node
 
     def _fresh(self, hint: str) -> str:
-        name, number = hint, 1
-        while name in self.taken:
-            number += 1
-            name = f"{hint}_{number}"
+        name = fresh_name(hint, self.taken)
         self.taken.add(name)
         return name
 

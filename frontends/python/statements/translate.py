@@ -17,6 +17,7 @@ from polysched.frontends.python.scope.bindings import (
     merged,
 )
 from polysched.frontends.python.source.conditional import split
+from polysched.frontends.python.source.fresh_names import fresh_name
 from polysched.frontends.python.source.function_source import FunctionSource
 from polysched.frontends.python.source.statement_names import node_name
 from polysched.frontends.python.source.stored_names import (
@@ -298,13 +299,10 @@ class Declarer:
 
     def _kept(self, node: ast.expr, condition: Value) -> Value:
         """Store a condition in a temporary, because the branch changes elements that it reads."""
-        build, number, source = self.reader.build, 1, self.reader.source
+        build, source = self.reader.build, self.reader.source
         taken = {child.id for child in ast.walk(source.node) if isinstance(child, ast.Name)}
         taken |= {*self.reader.scope.names, *self.reader.sizes, *self.conditions}
-        name = "condition"
-        while name in taken:
-            number += 1
-            name = f"condition_{number}"
+        name = fresh_name("condition", taken)
         self.conditions.add(name)
         with build.located(self.reader.source.span(node).location):
             handle = build.temporary(name, boolean, ())
