@@ -40,7 +40,7 @@ MUTANTS = (
         "b counts as coming from memory as soon as it exceeds the L2 cache",
         PLAN,
         "_is_streamed",
-        "machine.cache_bytes(3)",
+        "near_l3_bytes(machine)",
         "machine.cache_bytes(2)",
         PLANNED,
     ),
