@@ -94,7 +94,7 @@ LONG_ENOUGH = 1.5
 OTHER_GAIN = 0.9
 """The part of the cycles of the best candidate's threads that those of another one may take."""
 PROOF_PART = 0.8
-"""The part of what the search leaves for candidates with a gain; the fallbacks have the rest."""
+"""The part of the remaining operations for the proofs of candidates; fallbacks have the rest."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,7 +49,7 @@ LLVM unrolls and vectorizes the program as written. Measured on Sapphire Rapids 
 SURE_GAIN = 1.1
 """At the sizes of the search the factor above is large enough for this gain."""
 PARTIAL_CYCLES = 20.0
-"""Cycles of a vector of which no loop has all lanes: masks, and loads that wait for masked stores.
+"""Cycles of a vector whose lanes are never all active: masks, loads after masked stores.
 
 Measured on Sapphire Rapids: rows of 3 floats that are scaled in place take 21 cycles a row.
 """
@@ -184,7 +184,7 @@ def _filled_sums(made: Optimized, written: Program, few: Mapping[str, int], size
 
 
 def _partial_sums(program: Program, statement: str, few: Mapping[str, int]) -> int:
-    """Return the number of partial sums side by side of which only some have terms; else 0."""
+    """Return the number of partial sums if too few terms exist to fill all of them; else 0."""
     loops = shared_facts(program, statement, few).loops
     lanes = [loop.lanes for loop in loops if loop.trip < loop.lanes]
     trips = {loop.name: loop.trip for loop in loops}

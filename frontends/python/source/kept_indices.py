@@ -52,7 +52,7 @@ class _Kept:
     def block(
         self, body: list[ast.stmt], bound: set[str], *, is_top: bool = False
     ) -> list[ast.stmt]:
-        """Rewrite the loops of a block; the block itself if there is none to rewrite.
+        """Rewrite the loops of a block; return the same block if no loop changes.
 
         Args:
             bound: the variables that have a value, to which those of the block are added.
