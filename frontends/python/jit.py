@@ -120,8 +120,9 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
                 defaults = self._defaults[-missing:]
                 passed = arguments = (*arguments, *defaults)  # type: ignore[assignment]
         # The table compares names, layouts and integers; truth values are part of the code.
-        flags = (value for value in passed if value is True or value is False)
-        key: tuple[Any, ...] = (*names, *flags) if self._has_flags else names
+        key: tuple[Any, ...] = names
+        if self._has_flags:
+            key = (*names, *(value for value in passed if value is True or value is False))
         result = self._repeated.run(key, *passed)
         if result is not NotImplemented:
             return result  # type: ignore[no-any-return]
