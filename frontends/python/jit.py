@@ -23,7 +23,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, Self, TypeVar, overload
 
 import islpy as isl
 import numpy as np
@@ -40,6 +40,7 @@ from polysched.ir.core.conditions import conditions_of
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.affine import instance_space, to_set
 from polysched.ir.expr.expressions import Parameter
+from polysched.runtime.native_calls import KnownCalls
 from polysched.runtime.tensors import as_given
 from polysched.runtime.threads import number_of_threads
 from polysched.runtime.views import as_array
@@ -71,7 +72,7 @@ _PASSED = (bool, int, float, complex, np.generic, str, type(None), tuple, list, 
 """Types of arguments that are passed without conversion; arguments of other types become arrays."""
 
 
-class JitFunction(Generic[ArgumentsP, ResultT]):
+class JitFunction(KnownCalls, Generic[ArgumentsP, ResultT]):
     """A function that is compiled when it is called.
 
     For type checkers it has the arguments and the result of the function. It is pickled by its
@@ -83,6 +84,15 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
             sums, so that results may differ from Python's in the last bits.
         threads: the number of threads that a call may use; None for all.
     """
+
+    _repeated: RepeatedCalls
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """Make a function whose repeated calls run no Python code."""
+        repeated = RepeatedCalls()
+        made = super().__new__(cls, repeated.run)
+        made._repeated = repeated
+        return made
 
     def __init__(
         self,
@@ -98,13 +108,17 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
         self._signature = inspect.signature(function)
         self._positional = function.__code__.co_varnames[: function.__code__.co_argcount]
         self._defaults = function.__defaults__ or ()
-        self._repeated = RepeatedCalls()
         self._has_flags = False
         self._latest: Specialization | None = None
         self._parts: LoopParts | None = None
         functools.update_wrapper(self, function)
 
-    def __call__(self, *arguments: ArgumentsP.args, **named: ArgumentsP.kwargs) -> ResultT:
+    if TYPE_CHECKING:
+
+        def __call__(self, *arguments: ArgumentsP.args, **named: ArgumentsP.kwargs) -> ResultT:
+            """Run compiled code; see `_called`."""
+
+    def _called(self, *arguments: ArgumentsP.args, **named: ArgumentsP.kwargs) -> ResultT:
         """Run compiled code.
 
         Raises:

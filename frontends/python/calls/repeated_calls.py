@@ -134,7 +134,7 @@ class RepeatedCall:
         result = returned.results[0]
         is_output = any(result.name == output.name for output in self.plan.allocations)
         is_number = result.kind in (ResultKind.NUMPY_NUMBER, ResultKind.PYTHON_NUMBER)
-        if not (is_output and is_number and result.view is result.ends is None):
+        if not (is_output and is_number) or result.view is not None or result.ends is not None:
             return None
         return self.positions[result.name], result.kind is ResultKind.PYTHON_NUMBER
 

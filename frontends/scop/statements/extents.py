@@ -123,7 +123,7 @@ def _strides(
     fixed: list[tuple[Monomial, int]] = []
     for access in accesses:
         for monomial, coefficient in polynomial_of(access.subscripts[0]).items():
-            sizes = tuple(atom for atom in monomial if isinstance(atom, Parameter))
+            sizes: Monomial = tuple(atom for atom in monomial if isinstance(atom, Parameter))
             others = len(monomial) - len(sizes)
             if others > 1:
                 raise _no_shape(scope, access, name)

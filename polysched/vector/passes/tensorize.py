@@ -143,7 +143,8 @@ class _Selection:
         raise _error(
             mark,
             f"machine '{self.machine.name}' lacks the instruction, which needs the feature "
-            f"{required}; compile for a machine that has it, or remove the tensorize step{exported}",
+            f"{required}; compile for a machine that has it, or remove the tensorize step"
+            f"{exported}",
         )
 
     def _require_code(self, mark: InstructionMark, instruction: Instruction) -> None:
