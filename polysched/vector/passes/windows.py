@@ -116,8 +116,9 @@ def _sharing(run: list[Node]) -> list[Node]:
 
 def _is_window(value: Value) -> bool:
     """Whether a value is loaded from a window in all lanes of its statement."""
-    is_load = isinstance(value, Load) and isinstance(value.access.movement, Window)
-    return is_load and value.where is None
+    if not isinstance(value, Load):
+        return False
+    return value.where is None and isinstance(value.access.movement, Window)
 
 
 @dataclass(frozen=True, order=True)
