@@ -32,8 +32,9 @@ from polysched.legality.reports.answer import Answer, answer
 from polysched.legality.reports.report import answer_as_json
 from polysched.legality.reports.sarif import as_sarif
 from polysched.legality.verdicts.verdict import VerdictKind
-from polysched.llvm.emit.module import emit_module
+from polysched.llvm.export.c_interface import ExportedProgram, emit_exported_module
 from polysched.lower import limited_loops, lower
+from polysched.machine.cpuid import checkable
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
 from polysched.runtime.c_interface import require_c_names
@@ -192,7 +193,8 @@ def _warnings(answered: Answer, reading: Reading, in_c: bool) -> list[str]:
     machine = as_machine(reading.machine)
     try:
         with time_budget(reading.time_limit()):
-            emit_module(limited_loops(answered.schedule), machine)
+            exported = ExportedProgram(limited_loops(answered.schedule))
+            emit_exported_module(exported, checkable(machine))
             if not in_c:
                 require_c_names(signature_of(answered.schedule.kernel))
     except PolyschedError as error:

@@ -25,7 +25,7 @@ def test_what_compile_refuses_gets_a_warning(
     def refuses(*_: object) -> str:
         raise CodeTooLargeError("the code has 10 million instructions")
 
-    monkeypatch.setattr("polysched.cli.check.emit_module", refuses)
+    monkeypatch.setattr("polysched.cli.check.emit_exported_module", refuses)
     warning = "warning: 'polysched compile' refuses it: the code has 10 million instructions"
     result = polysched("check", f"{kernels}:legal")
     assert result.exit_code == 0
@@ -45,6 +45,37 @@ def test_a_name_that_no_function_of_c_can_have_gets_a_warning(
     assert "warning: 'polysched compile' refuses it: kernel 'main' has the name" in result.stdout
     c = write_file("named.c", "void f(int n, float *y) { for (int i = 0; i < n; i++) y[i] = 1; }")
     assert "warning" not in polysched("check", c).stdout
+
+
+def test_what_only_exported_code_lacks_gets_a_warning(
+    polysched: Polysched, write_file: WriteFile
+) -> None:
+    text = """import polysched as ps
+b = ps.KernelBuilder("omp_get_max_threads")
+y = b.output("y", ps.f32, (9,))
+with b.loops(i=9) as i:
+    y[i] = 1
+named = ps.Schedule(b.kernel()).parallel("i")
+b = ps.KernelBuilder("product")
+x, w = b.input("x", ps.bf16, (16, 32)), b.input("w", ps.bf16, (16, 64, 2))
+y = b.inout("y", ps.f32, (16, 64))
+with b.loops(i=16, j=64, k=16, l=2) as (i, j, k, l), b.statement("S", order="any"):
+    y[i, j] += ps.cast(x[i, 2 * k + l], "f32") * ps.cast(w[k, j, l], "f32")
+tiled = ps.Schedule(b.kernel()).vectorize("j", 16).reorder("j", "i", "jv", "k", "l")
+tiled = tiled.tensorize("i", "tdpbf16ps")
+"""
+    path = write_file("exported.py", text)
+    for target, options, reason in (
+        ("named", (), "the OpenMP runtime"),
+        ("tiled", ("--machine", "sapphirerapids"), "exported code uses no AMX"),
+    ):
+        checked = polysched("check", f"{path}:{target}", *options)
+        assert checked.exit_code == 0
+        assert "warning: 'polysched compile' refuses it: " in checked.stdout
+        assert reason in checked.stdout
+        refused = polysched("compile", f"{path}:{target}", *options, "-o", f"{path}.o")
+        assert refused.exit_code == 2
+        assert reason in refused.stderr
 
 
 def test_illegal_shows_the_witness(polysched: Polysched, kernels: str) -> None:

@@ -54,16 +54,21 @@ def emit_module(program: LoopProgram, machine: Machine) -> str:
 
 def build_module(program: LoopProgram, machine: Machine) -> ir.Module:
     """Build the module of `emit_module`, which a caller may extend. Raises the same errors."""
-    if program.name in CALLED:
-        raise LoweringError(
-            f"a kernel cannot be named '{program.name}': its code may call the C library's "
-            "function of that name; choose another name"
-        )
+    require_own_name(program.name)
     vectors = vector_program(program, machine)
     module = ir.Module(name=program.name)
     module.triple = machine.triple
     _emit_function(module, vectors, machine)
     return module
+
+
+def require_own_name(name: str) -> None:
+    """Check that a kernel's code calls no function of the kernel's name. Raises LoweringError."""
+    if name in CALLED:
+        raise LoweringError(
+            f"a kernel cannot be named '{name}': its code may call the C library's "
+            "function of that name; choose another name"
+        )
 
 
 def add_function_as_written(module: ir.Module, program: LoopProgram, machine: Machine) -> None:

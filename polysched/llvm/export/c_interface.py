@@ -28,7 +28,7 @@ from polysched.ir.core.kernel import Role
 from polysched.ir.expr.expressions import Expression
 from polysched.llvm.builder.function_builder import compile_for, new_function
 from polysched.llvm.emit.evaluation import Evaluator
-from polysched.llvm.emit.module import build_module
+from polysched.llvm.emit.module import build_module, require_own_name
 from polysched.llvm.emit.regions import PARALLEL
 from polysched.llvm.export.processor_check import BASELINE, ProcessorCheck, emit_processor_check
 from polysched.llvm.values.expressions import INDEX
@@ -113,6 +113,7 @@ def build_exported_module(exported: ExportedProgram, name: str, machine: Machine
             f"kernel '{program.name}' has the name of a function of the OpenMP runtime, which its "
             "parallel loops call; choose another name"
         )
+    require_own_name(program.name)
     module = build_module(replace(program, name=f"{program.name}.kernel"), machine)
     for function in module.functions:
         if not function.is_declaration:
