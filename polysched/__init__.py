@@ -43,6 +43,7 @@ from polysched.errors import (
     StepError,
     SubscriptError,
     TargetError,
+    UnboundError,
     suggestion,
 )
 from polysched.ir.core.kernel import Kernel
@@ -227,6 +228,7 @@ __all__ = [
     "StepError",
     "SubscriptError",
     "TargetError",
+    "UnboundError",
     "UnknownLegalityError",
     "Verdict",
     "__version__",

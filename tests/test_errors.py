@@ -3,6 +3,7 @@ import pickle
 import pytest
 
 import polysched as ps
+from polysched import errors
 from polysched.errors import AssemblyError, MachineError, PolyschedError, suggestion
 from tests.support import kernels
 
@@ -21,9 +22,13 @@ def test_suggestion(name: str, known: list[str], expected: str) -> None:
     assert suggestion(name, known) == expected
 
 
-def test_all_errors_have_one_base() -> None:
+def test_all_errors_have_one_base_and_are_reachable() -> None:
     assert issubclass(MachineError, PolyschedError)
     assert issubclass(AssemblyError, PolyschedError)
+    for name, error in vars(errors).items():
+        if isinstance(error, type) and issubclass(error, Exception):
+            assert getattr(ps, name) is error
+            assert name in ps.__all__
 
 
 def test_errors_can_be_pickled() -> None:

@@ -53,6 +53,20 @@ def test_the_sign_of_zero_and_the_order_of_a_sum_are_part_of_the_value() -> None
     assert kernels.matmul(order="any") != kernels.matmul(order="exact")
 
 
+def test_kernels_are_equal_after_use() -> None:
+    """isl writes a set in another way once it has been simplified."""
+    build = ps.KernelBuilder("sum")
+    n = build.parameter("n", minimum=1)
+    x, total = build.input("x", ps.f32, (n,)), build.inout("total", ps.f32, ())
+    with build.loops(i=n) as i, build.statement("S", order="any"):
+        total[()] += x[i]
+    used = build.kernel()
+    before = hash(used)
+    assert ps.Schedule(used).vectorize_reduction("S", "i").check().is_legal
+    assert used == build.kernel()
+    assert before == hash(used) == hash(build.kernel())
+
+
 def test_schedules_compare_by_kernel_and_steps() -> None:
     first, second = ps.Schedule(scale()), ps.Schedule(scale())
     assert first.vectorize("i", 16) == second.vectorize("i", 16)

@@ -8,9 +8,10 @@
 
 A call compiles the function for the element types, ranks, memory order and equal extents of its
 arguments, and keeps the code; the sizes stay variable. Without ``fastmath`` results have numpy's
-bits, except for the order of ``np.sum`` and similar functions (`reductions.py`) and the exceptions
-that `decorator.py` lists. A function that cannot be compiled raises an error that points at the
-reason; it never runs in Python instead. ``function.python(...)`` is the original.
+bits, except for the order of ``np.sum`` and similar functions (`reductions.py`), FMAs in sums of
+products such as ``@`` (`fused_products.py`), and the exceptions that `decorator.py` lists. A
+function that cannot be compiled raises an error that points at the reason; it never runs in Python
+instead. ``function.python(...)`` is the original.
 
 The code holds the values that global numbers, arrays and functions have when it is compiled. If a
 global changes later, calls still use the old value, until a call with other types compiles again.

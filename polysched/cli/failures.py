@@ -56,6 +56,14 @@ class ReportingGroup(click.Group):
         with _reported_failures():
             return super().invoke(ctx)
 
+    def _main_shell_completion(self, *arguments: Any, **options: Any) -> None:
+        """Complete words for a shell, which stops reading when its user goes on typing."""
+        try:
+            with _reported_failures():
+                super()._main_shell_completion(*arguments, **options)
+        except Exit as ended:  # outside of any command, where click knows no `Exit`
+            sys.exit(ended.exit_code)
+
 
 @contextmanager
 def _reported_failures() -> Iterator[None]:

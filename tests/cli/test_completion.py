@@ -76,6 +76,17 @@ def test_commands_options_and_machines() -> None:
     assert completed("completion", "z") == [("plain", "zsh")]
 
 
+def test_a_shell_that_stops_reading_sees_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(*_: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("click.shell_completion.echo", closed)
+    environment = {"_POLYSCHED_COMPLETE": "fish_complete", "COMP_WORDS": "ch", "COMP_CWORD": "ch"}
+    result = CliRunner(env=environment).invoke(main, prog_name="polysched")
+    assert isinstance(result.exception, SystemExit)
+    assert result.exit_code == 141
+
+
 def run_by(shell: str, polysched: Polysched, folder: Path, commands: str) -> str:
     """The output of a shell that runs its completion script, then commands."""
     command = Path(sys.executable).with_name("polysched")

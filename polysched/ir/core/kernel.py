@@ -12,7 +12,7 @@ import islpy as isl
 
 from polysched.html import preformatted, titled
 from polysched.ir.core.data_dependent import is_data_dependent, may_relation
-from polysched.ir.core.fingerprint import fingerprint
+from polysched.ir.core.fingerprint import are_equal, fingerprint, value_hash
 from polysched.ir.core.packing import Rows
 from polysched.ir.core.tree import Node
 from polysched.ir.expr.affine import instance_space, literal, to_pw_aff
@@ -193,17 +193,26 @@ class Kernel:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the declaration, without source lines; kernels with equal ones are equal."""
+        """A digest of the declaration, without source lines."""
+        return fingerprint(*self._value)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(value_hash(*self._value))
+
+    @property
+    def _value(self) -> tuple[object, ...]:
+        """The fields that equal kernels share."""
         parts = (self.name, self.parameters, self.context, self.arrays, self.statements)
-        return fingerprint(*parts, self.body, self.fp_contract)
+        return (*parts, self.body, self.fp_contract)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Kernel):
             return NotImplemented
-        return self is other or self.fingerprint == other.fingerprint
+        return self is other or (self._hash == other._hash and are_equal(self._value, other._value))
 
     def __hash__(self) -> int:
-        return hash(self.fingerprint)
+        return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the declaration without the additions of a frontend, such as its function."""
@@ -217,8 +226,7 @@ class Kernel:
             self.location,
             self.fp_contract,
         )
-        # isl may write a set that it has read in another way, so the digest goes along.
-        return _unpickled, ({**vars(whole), "fingerprint": self.fingerprint},)
+        return _unpickled, (vars(whole),)
 
     if not TYPE_CHECKING:  # type checkers report the call themselves
 

@@ -199,9 +199,7 @@ def _may_wait(statements: list[Assign], positions: list[int]) -> bool:
             if at <= first or not isinstance(target, Store):
                 continue
             for value in walk_value(node.value):
-                if not isinstance(value, Load | Unpack):
-                    continue
-                if not _are_apart(target.access, value.access):
+                if isinstance(value, Load | Unpack) and not _are_apart(target.access, value.access):
                     return False
             if isinstance(node.target, Keep):
                 continue

@@ -138,13 +138,13 @@ class _Selection:
         required = " or ".join(
             dict.fromkeys(" and ".join(map(repr, call.instruction.features)) for call in calls)
         )
-        is_tile = any(call.instruction.is_tile for call in calls)
-        exported = "; exported code uses no AMX, code of ps.compile does" if is_tile else ""
+        mended = "compile for a machine that has it, or remove the tensorize step"
+        if any(call.instruction.is_tile for call in calls):
+            mended += "; exported code uses no AMX, code of ps.compile does"
         raise _error(
             mark,
             f"machine '{self.machine.name}' lacks the instruction, which needs the feature "
-            f"{required}; compile for a machine that has it, or remove the tensorize step"
-            f"{exported}",
+            f"{required}; {mended}",
         )
 
     def _require_code(self, mark: InstructionMark, instruction: Instruction) -> None:

@@ -78,8 +78,7 @@ def _sharing(run: list[Node]) -> list[Node]:
         lanes = _fixed_lanes(node)
         if isinstance(node, Assign) and lanes is not None:
             for load in walk_value(node.value):
-                if _is_window(load):
-                    assert isinstance(load, Load)
+                if isinstance(load, Load) and _is_plain(load):
                     windows.setdefault(_family(load.access, lanes), set()).add(_span(load.access))
     groups = {
         (family, span): _extended(group, family, spans)
@@ -89,14 +88,14 @@ def _sharing(run: list[Node]) -> list[Node]:
     }
 
     def shared(value: Value, lanes: Lanes) -> Value:
-        if not isinstance(value, Load) or not _is_window(value):
+        if not isinstance(value, Load) or not _is_plain(value):
             return value
-        assert isinstance(value.access.movement, Window)
         access, span = value.access, _span(value.access)
         group = groups[_family(access, lanes), span]
         if group == span:
             return value
-        distances = value.access.movement.distances
+        assert isinstance(access.movement, Window)
+        distances = access.movement.distances
         moved = tuple(distance + span.start - group.start for distance in distances)
         # All lanes read, or the windows of the group have equal distances and move together.
         beyond = group.end - group.start - max(distances)
@@ -114,11 +113,9 @@ def _sharing(run: list[Node]) -> list[Node]:
     ]
 
 
-def _is_window(value: Value) -> bool:
-    """Whether a value is loaded from a window in all lanes of its statement."""
-    if not isinstance(value, Load):
-        return False
-    return value.where is None and isinstance(value.access.movement, Window)
+def _is_plain(load: Load) -> bool:
+    """Whether all lanes of the statement load from a window."""
+    return load.where is None and isinstance(load.access.movement, Window)
 
 
 @dataclass(frozen=True, order=True)
