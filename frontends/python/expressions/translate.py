@@ -68,7 +68,7 @@ _COMPARISONS: Mapping[type[ast.cmpop], tuple[Operator, bool]] = MappingProxyType
 )
 """The operator of a comparison, and whether its operands are swapped."""
 
-_POSITIONAL = "expected positional arguments only, without keywords and '*'"
+_STARRED = "expected arguments without '*'"
 
 
 @dataclass(frozen=True)
@@ -342,7 +342,7 @@ class Reader(Names):
 
     def _call(self, node: ast.Call) -> Operand:
         if any(isinstance(argument, ast.Starred) for argument in node.args):
-            raise self.source.error(node, _POSITIONAL)
+            raise self.source.error(node, _STARRED)
         func = node.func
         try:
             if isinstance(func, ast.Attribute) and self.is_inside(func.value):
@@ -359,13 +359,16 @@ class Reader(Names):
                 result = translator.made(function, node)
                 if result is not None:
                     return result
-            if node.keywords:
-                raise self.source.error(node, _POSITIONAL)
             if function is len and len(node.args) == 1:
                 extent = self.array(node.args[0]).shape[0]
                 return Value(self.calls.length(extent), is_weak=True)
             operands = [self.operand(argument) for argument in node.args]
-            return self.calls.apply(function, operands, node)
+            result = self.calls.apply(function, operands, node)
+            for keyword in node.keywords:  # after the call, which names functions it does not know
+                named = "**" if keyword.arg is None else f"{keyword.arg}="
+                name = ast.unparse(func)
+                raise self.source.error(node, f"'{name}' with {named} is not supported")
+            return result
         except KernelError as error:
             raise self.source.error(node, str(error)) from None
 

@@ -98,7 +98,8 @@ class Names:
                 f"the value here is {outer!r}; expected a number or an array: strings and None can "
                 "only be compared, as in 'if mode == \"mean\"' or 'if out is None'",
             )
-        kind = "a class" if isinstance(outer, type) else f"of type {type(outer).__name__}"
+        kind = "a function" if callable(outer) else f"of type {type(outer).__name__}"
+        kind = "a class" if isinstance(outer, type) else kind
         raise self.source.error(node, f"this is {kind}; {SUPPORTED_VALUES}")
 
     def _name(self, node: ast.Name) -> Operand:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from types import FunctionType
@@ -139,8 +139,8 @@ class Hoister:
             array = reader.array(func.value)
         elif isinstance(func, ast.Name) and func.id in reader.source.functions:
             name = func.id
-            signature = signature_of(reader.source.functions[name])
-            return self._inlined(node, reader.source.local(name), signature, statement)
+            arguments = self._bound(node, name, signature_of(reader.source.functions[name]))
+            return self._inlined(node, reader.source.local(name), arguments, statement)
         else:
             function = reader.outer(func)
             user: FunctionType | None = written_in_python(function) or original(
@@ -290,19 +290,30 @@ class Hoister:
         scope = self.assigner.reader.scope
         prefix = f"{source.node.name}_{scope.calls + 1}_"
         source = with_own_names(source, prefix, scope.names)
+        hint = f"; supported are the arguments {signature}" if is_foreign else ""
+        arguments = self._bound(node, function.__name__, signature, hint)
         try:
-            return self._inlined(node, source, signature, statement)
+            return self._inlined(node, source, arguments, statement)
         except FrontendError as error:
             if not is_foreign:
                 raise
             reason = f"'{function.__name__}': {error.reason}"
             raise self.assigner.reader.source.error(node, reason) from None
 
+    def _bound(
+        self, node: ast.Call, name: str, signature: inspect.Signature, hint: str = ""
+    ) -> Mapping[str, Any]:
+        try:
+            return bound_arguments(signature, node)
+        except TypeError as error:
+            reason = f"'{name}': {error}{hint}"
+            raise self.assigner.reader.source.error(node, reason) from None
+
     def _inlined(
         self,
         node: ast.Call,
         source: FunctionSource,
-        signature: inspect.Signature,
+        arguments: Mapping[str, Any],
         statement: ast.stmt,
     ) -> ast.expr:
         reader, scope, name = self.assigner.reader, self.assigner.reader.scope, source.node.name
@@ -313,10 +324,6 @@ class Hoister:
             )
         scope.calls += 1
         prefix = f"{name}_{scope.calls}_"
-        try:
-            arguments = bound_arguments(signature, node)
-        except TypeError as error:
-            raise reader.source.error(node, f"'{name}': {error}") from None
         before, changed = set(scope.arrays), set(self.assigner.changed)
         enclosing, scope.inlined = scope.inlined, prefix
         self.assigner.changed.clear()

@@ -1,5 +1,6 @@
 """What ``ps.jit`` says of functions and arguments that it refuses, and its reports."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,36 @@ def scaled(x, factor, y):
 def test_arguments_that_do_not_fit_the_definition() -> None:
     with pytest.raises(CallError, match=r"function 'softmax': .* expected softmax\(x\)"):
         ps.jit(softmax)()
+
+
+def sorted_rows(x):
+    return np.sort(x, axis=0)
+
+
+def selected(x):
+    return np.maximum(x, x, where=x > 0)
+
+
+def sums_of_rows(x):
+    return np.apply_along_axis(np.sum, 0, x)
+
+
+def gradient_of_columns(x):
+    return np.gradient(x, axis=0)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (sorted_rows, "'sort' of a whole array is not supported"),
+        (selected, "'np.maximum' with where= is not supported"),
+        (sums_of_rows, "this is a function; supported are"),
+        (gradient_of_columns, r"'axis'; supported are the arguments \(f, dx=1.0\)"),
+    ],
+)
+def test_calls_with_other_arguments(function: Callable[..., object], message: str) -> None:
+    with pytest.raises(FrontendError, match=message):
+        ps.jit(function)(np.ones((3, 3)))
 
 
 def test_a_function_that_cannot_be_compiled() -> None:
