@@ -209,7 +209,8 @@ def pays_packing(
 
     It pays if enough rows read each element, and the operand exceeds L2, its steps share one cache
     set, a panel would fit half of L1 but exceeds the ways of its sets, its rows are narrow pieces
-    of the operand's, or the operand touches more pages than the first-level TLB holds.
+    of the operand's, or the operand touches more pages than the first-level TLB holds. On a machine
+    whose loads are slow across cache lines enough rows are sufficient.
 
     A packed panel of more than half of L1 does not stay there beside the other operand: with
     AVX-512, 64 x 64 x 16384 takes 1.47 ms with panels of 32 KiB packed and 1.27 ms in place.
@@ -225,6 +226,8 @@ def pays_packing(
             only its pages count.
     """
     costs = machine.costs
+    if rows >= costs.aligning_rows:
+        return True
     if is_prefetched:
         return rows >= costs.page_packing_rows
     nearest, conflicts = machine.cache_bytes(1), is_conflicting(step_bytes, machine)

@@ -140,3 +140,10 @@ def test_a_panel_of_more_than_half_of_l1_is_not_packed_for_its_sets() -> None:
     step = AVX512.page_bytes // 16  # the lines of every panel exceed the ways of their sets
     pays = [pays_packing(64, step, 256, L2 // 8, panel, AVX512) for panel in (NEAR, 2 * NEAR)]
     assert pays == [True, False]
+
+
+def test_enough_rows_pack_for_aligned_vectors() -> None:
+    aligning = replace(AVX512, costs=Costs(aligning_rows=64))
+    for machine, pays in ((AVX512, False), (aligning, True)):
+        assert pays_packing(64, 256, 64, 64 * 256, 64 * 256, machine) is pays
+    assert not pays_packing(63, 256, 64, 64 * 256, 64 * 256, aligning)

@@ -18,6 +18,13 @@ from polysched.library.matmul.kernel.declare import Sizes
 from polysched.machine.description import Machine
 
 DEFAULT_ORDER = "pmpnpkonokominimik"
+
+B_BLOCKS_OUTERMOST = "pmpnpkokonomiminik"
+"""Loop order: blocks of ``b`` outermost. Each is packed whole, then all rows read it."""
+
+K_BLOCKS_OUTERMOST = "pmpnpkokonominimik"
+"""Loop order: blocks of the terms outermost. Each covers all columns."""
+
 LEVELS = "poi"
 DIMENSIONS = "mnk"
 
@@ -50,6 +57,8 @@ class Config:
             copy of a packed panel prefetches, else each register tile.
         prefetch_level: the cache level that ``b`` is prefetched into.
         prefetch_products: whether ``prefetch_b`` counts products of a stack instead of panels.
+        prefetch_packed: terms ahead by which each register tile prefetches the rows of a packed
+            panel of ``b`` into L1; 0 for no prefetch.
         tiles: whether a matrix unit computes the register tile. See
             :mod:`polysched.library.matmul.schedule.tiles`.
         dot_form: whether lanes are terms of a sum instead of columns; the vector of partial sums is
@@ -76,6 +85,7 @@ class Config:
     prefetch_b: int = 0
     prefetch_level: int = 1
     prefetch_products: bool = False
+    prefetch_packed: int = 0
     tiles: bool = False
     dot_form: bool = False
     split_accumulators: int = 1
@@ -83,7 +93,7 @@ class Config:
     def __post_init__(self) -> None:
         """Check the fields."""
         for name, value in vars(self).items():
-            least = 0 if name == "prefetch_b" else 1
+            least = 0 if name in ("prefetch_b", "prefetch_packed") else 1
             if isinstance(value, int) and not isinstance(value, bool) and value < least:
                 raise ScheduleError(f"matmul config: {name} is {value}; expected at least {least}")
         self.loops  # noqa: B018  (raises)

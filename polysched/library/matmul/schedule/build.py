@@ -121,6 +121,8 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
         at = next(loop for loop in ("ik_tile", "ik", "in") if loop in around)
         schedule = _with_prefetch_of_b(schedule, config, f"update.{at}")
     schedule = produced_whole(_packed(schedule, config, loops, lanes, machine), config, lanes)
+    if config.prefetch_packed and "ik" in loops_around(schedule, "update"):
+        schedule = schedule.prefetch("b_packed", "update.ik", config.prefetch_packed)
     return _in_vectors(schedule, config, lanes, tile, machine)
 
 

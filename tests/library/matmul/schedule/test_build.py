@@ -14,7 +14,13 @@ from polysched.ir.core.tree import path
 from polysched.ir.expr.dtypes import DType, f64, i8, i16
 from polysched.library.matmul.kernel.declare import Sizes, matmul_kernel
 from polysched.library.matmul.kernel.operands import Stored
-from polysched.library.matmul.plan.config import Config, fitted, part_of, unit_of
+from polysched.library.matmul.plan.config import (
+    B_BLOCKS_OUTERMOST,
+    Config,
+    fitted,
+    part_of,
+    unit_of,
+)
 from polysched.library.matmul.plan.planner import plan
 from polysched.library.matmul.plan.problem import Problem
 from polysched.library.matmul.schedule.build import matmul_schedule
@@ -59,6 +65,7 @@ FIELDS: list[dict[str, Any]] = [
     {"prefetch_a": True, "inner_k": 4, **BLOCKS},
     {"prefetch_a": True, "prefetch_b": 1, "pack_b": False, "m_threads": 2, "n_threads": 2},
     {"prefetch_b": 3, "prefetch_level": 2, "pack_b": False, "k_block": 4, "inner_k": 4},
+    {"prefetch_packed": 4, "n_block": 32, "order": B_BLOCKS_OUTERMOST},
 ]
 
 ORDERS = [
