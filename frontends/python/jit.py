@@ -8,9 +8,10 @@
 
 A call compiles the function for the element types, ranks, memory order and equal extents of its
 arguments, and keeps the code; the sizes stay variable. Without ``fastmath`` results have numpy's
-bits, except for the order of ``np.sum`` and similar functions (`reductions.py`) and the exceptions
-that `decorator.py` lists. A function that cannot be compiled raises an error that points at the
-reason; it never runs in Python instead. ``function.python(...)`` is the original.
+bits, except for the order of ``np.sum`` and similar functions (`reductions.py`), FMAs in sums of
+products such as ``@`` (`fused_products.py`), and the exceptions that `decorator.py` lists. A
+function that cannot be compiled raises an error that points at the reason; it never runs in Python
+instead. ``function.python(...)`` is the original.
 
 The code holds the values that global numbers, arrays and functions have when it is compiled. If a
 global changes later, calls still use the old value, until a call with other types compiles again.
@@ -23,7 +24,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, Self, TypeVar, overload
 
 import islpy as isl
 import numpy as np
@@ -40,6 +41,7 @@ from polysched.ir.core.conditions import conditions_of
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.affine import instance_space, to_set
 from polysched.ir.expr.expressions import Parameter
+from polysched.runtime.native_calls import KnownCalls
 from polysched.runtime.tensors import as_given
 from polysched.runtime.threads import number_of_threads
 from polysched.runtime.views import as_array
@@ -71,7 +73,7 @@ _PASSED = (bool, int, float, complex, np.generic, str, type(None), tuple, list, 
 """Types of arguments that are passed without conversion; arguments of other types become arrays."""
 
 
-class JitFunction(Generic[ArgumentsP, ResultT]):
+class JitFunction(KnownCalls, Generic[ArgumentsP, ResultT]):
     """A function that is compiled when it is called.
 
     For type checkers it has the arguments and the result of the function. It is pickled by its
@@ -83,6 +85,15 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
             sums, so that results may differ from Python's in the last bits.
         threads: the number of threads that a call may use; None for all.
     """
+
+    _repeated: RepeatedCalls
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """Make a function whose repeated calls run no Python code."""
+        repeated = RepeatedCalls()
+        made = super().__new__(cls, repeated.run)
+        made._repeated = repeated
+        return made
 
     def __init__(
         self,
@@ -98,13 +109,17 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
         self._signature = inspect.signature(function)
         self._positional = function.__code__.co_varnames[: function.__code__.co_argcount]
         self._defaults = function.__defaults__ or ()
-        self._repeated = RepeatedCalls()
         self._has_flags = False
         self._latest: Specialization | None = None
         self._parts: LoopParts | None = None
         functools.update_wrapper(self, function)
 
-    def __call__(self, *arguments: ArgumentsP.args, **named: ArgumentsP.kwargs) -> ResultT:
+    if TYPE_CHECKING:
+
+        def __call__(self, *arguments: ArgumentsP.args, **named: ArgumentsP.kwargs) -> ResultT:
+            """Run compiled code; see `_called`."""
+
+    def _called(self, *arguments: ArgumentsP.args, **named: ArgumentsP.kwargs) -> ResultT:
         """Run compiled code.
 
         Raises:
@@ -120,8 +135,9 @@ class JitFunction(Generic[ArgumentsP, ResultT]):
                 defaults = self._defaults[-missing:]
                 passed = arguments = (*arguments, *defaults)  # type: ignore[assignment]
         # The table compares names, layouts and integers; truth values are part of the code.
-        flags = (value for value in passed if value is True or value is False)
-        key: tuple[Any, ...] = (*names, *flags) if self._has_flags else names
+        key: tuple[Any, ...] = names
+        if self._has_flags:
+            key = (*names, *(value for value in passed if value is True or value is False))
         result = self._repeated.run(key, *passed)
         if result is not NotImplemented:
             return result  # type: ignore[no-any-return]

@@ -26,6 +26,7 @@ from polysched.frontends.python.calls.signatures import (
     sizes_of,
 )
 from polysched.frontends.python.decorator import read_kernel
+from polysched.frontends.python.fused_products import only_fuses_free_sums
 from polysched.frontends.python.reading import Given
 from polysched.frontends.python.scope.inferred_bounds import with_inferred_bounds
 from polysched.frontends.python.source.annotations import Argument, require_named, spelled
@@ -236,7 +237,8 @@ class Specializations:
         restricted = with_inferred_bounds(
             kernel, self._source, sizes, arguments, kernel.returns.unset
         )
-        restricted = replace(restricted, fp_contract=self.fastmath)
+        fuses = self.fastmath or only_fuses_free_sums(restricted)
+        restricted = replace(restricted, fp_contract=fuses)
         self._require(restricted, arguments, values)
         if self.fastmath:
             restricted = with_reciprocals(restricted)

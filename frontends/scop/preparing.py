@@ -43,20 +43,33 @@ from polysched.frontends.scop.types.layouts import Layouts
 from polysched.ir.expr.dtypes import DType
 
 
-def without_calls_and_structs(parsed: ParsedSource, region: Region) -> Region:
-    """Inline calls, rewrite early exits and remove structs."""
+def forms_of(parsed: ParsedSource, region: Region) -> tuple[Region, list[Region]]:
+    """Return a region without calls and structs, and the forms to translate, the best first."""
+    plain = _without_calls_and_structs(parsed, region)
+    forms = _with_names_for_sizes(parsed, plain)
+    if plain.members:
+        joined = _without_calls_and_structs(parsed, region, joins=True)
+        if joined.members != plain.members:
+            forms = [*_with_names_for_sizes(parsed, joined), *forms]
+    return plain, forms
+
+
+def _without_calls_and_structs(
+    parsed: ParsedSource, region: Region, *, joins: bool = False
+) -> Region:
+    """Inline calls, rewrite early exits and remove structs; `joins` as in `without_structs`."""
     typedefs = typedefs_of(parsed.tree, region.before)
     taken = {name for item in region.items for name in names_in(item)} | set(_local_names(region))
     region = with_pointed_sizes(parsed, region, typedefs, Names(frozenset(taken)))
     plain = _without_calls(parsed, region)
-    plain = without_structs(parsed, plain, typedefs)
+    plain = without_structs(parsed, plain, typedefs, joins=joins)
     taken = {name for item in plain.items for name in names_in(item)}
     taken |= set(_local_names(plain)) | set(plain.members) | set(plain.derived)
     pointers = [*parameters_of(plain)[1], *local_pointers(plain.before)]
     return with_pointer_tests(plain, pointers, Names(frozenset(taken)))
 
 
-def with_names_for_sizes(parsed: ParsedSource, region: Region) -> list[Region]:
+def _with_names_for_sizes(parsed: ParsedSource, region: Region) -> list[Region]:
     """Return the region as it stands, and with names for functions of sizes."""
     named = _with_derived_sizes(parsed, region)
     return [region] if named is region else [region, named]

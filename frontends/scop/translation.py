@@ -34,13 +34,12 @@ from polysched.frontends.scop.declare.variables import (
 )
 from polysched.frontends.scop.inline.choices import choices_of
 from polysched.frontends.scop.preparing import (
+    forms_of,
     numbers_before,
     parameters_of,
     with_equal_rows,
-    with_names_for_sizes,
     with_values_around,
     with_values_inlined,
-    without_calls_and_structs,
 )
 from polysched.frontends.scop.rewrites.counting import with_countdowns
 from polysched.frontends.scop.rewrites.normalizing import normalized
@@ -135,8 +134,7 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
     """Translate a region."""
     found: list[Translation] = []
     region = with_values_around(parsed, region)
-    plain = without_calls_and_structs(parsed, region)
-    candidates = with_names_for_sizes(parsed, plain)
+    plain, candidates = forms_of(parsed, region)
     for may_assume in (False, True):
         errors: list[FrontendError] = []
         for candidate in candidates:

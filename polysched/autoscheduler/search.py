@@ -81,7 +81,7 @@ def _key(program: Program, nest: Nest, context: Context) -> Hashable:
     Of the statements outside the nest, these are the caches in which they leave its data, and the
     loops in which they start its sums or make them wait.
     """
-    sizes = [cache.bytes for cache in context.machine.caches]
+    sizes = [cache.bytes for cache in context.machine.near_caches]
     own = [program.statements[name] for name in nest.statements]
     arrays = {access.array for one in own for access in one.accesses}
     facts = [shared_facts(program, name, context.sizes) for name in nest.statements]

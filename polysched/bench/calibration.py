@@ -17,6 +17,7 @@ import numpy as np
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType, f32, u8
 from polysched.ir.expr.functions import exp
+from polysched.machine.contraction_model import near_l3_bytes
 from polysched.machine.costs import CALIBRATED, Costs
 from polysched.machine.description import Machine
 from polysched.machine.peak import PeakMeter
@@ -63,7 +64,7 @@ def calibrate(machine: Machine, progress: Callable[[str], None] = lambda name: N
     measure: dict[str, Callable[[], float]] = {
         "line_into_l1": lambda: stopwatch.stream(_between(machine, 1)),
         "line_into_l2": lambda: stopwatch.stream(_between(machine, 2)),
-        "line_into_l3": lambda: stopwatch.stream(4 * machine.last_cache_bytes),
+        "line_into_l3": lambda: stopwatch.stream(4 * near_l3_bytes(machine)),
         "near_page": lambda: stopwatch.pages(4 * machine.costs.near_pages),
         "far_page": lambda: stopwatch.pages(4 * machine.costs.far_pages),
         "gathered_lane": lambda: stopwatch.gather(f32),

@@ -9,7 +9,7 @@ it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from polysched.ir.expr.expressions import Expression, Index, Operation, Parameter
 from polysched.ir.expr.linear import linear_form
@@ -23,18 +23,39 @@ from polysched.loops.ir.nodes import For, If, LoopNode, children
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """The facts that hold inside some loops, and these loops, the outermost first."""
+    """The facts that hold inside some loops, and these loops, the outermost first.
+
+    The scopes inside and the answers of :func:`_decided` are kept: each loop around asks again for
+    those of the nodes below it.
+    """
 
     facts: Facts
     loops: tuple[For, ...] = ()
+    _inside: dict[int, tuple[For, Scope]] = field(default_factory=dict, init=False)
+    """By the identity of a loop: the loop, which is kept alive, and the scope in its body."""
+    _where: dict[Expression, Scope] = field(default_factory=dict, init=False)
+    _claims: dict[int, tuple[For | If, tuple[_Decided, ...] | None]] = field(
+        default_factory=dict, init=False
+    )
+    """By the identity of a node: the node, which is kept alive, and what decides it."""
 
     def inside(self, loop: For) -> Scope:
         """The scope in the body of a loop."""
-        return Scope(self.facts.inside(loop), (*self.loops, loop))
+        if id(loop) not in self._inside:
+            self._inside[id(loop)] = loop, Scope(self.facts.inside(loop), (*self.loops, loop))
+        return self._inside[id(loop)][1]
 
     def where(self, condition: Expression) -> Scope:
         """The scope where a condition holds."""
-        return replace(self, facts=self.facts.where(condition))
+        if condition not in self._where:
+            self._where[condition] = replace(self, facts=self.facts.where(condition))
+        return self._where[condition]
+
+    def decided(self, node: For | If) -> tuple[_Decided, ...] | None:
+        """The inequalities of :func:`_decided`, computed once."""
+        if id(node) not in self._claims:
+            self._claims[id(node)] = node, _decided(node, self)
+        return self._claims[id(node)][1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +81,7 @@ def decided_at(
         tried: forms by which the loop has been cut already.
     """
     if isinstance(node, For | If):
-        decided = _decided(node, scope) or ()
+        decided = scope.decided(node) or ()
         around: tuple[For | None, ...] = ()
         if loop is not None:
             around = (None, *scope.loops[: scope.loops.index(loop)])

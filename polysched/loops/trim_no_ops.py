@@ -18,17 +18,17 @@ affine in the loops. A loop of strips of vectors is trimmed to the strips that h
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
 from typing import TypeAlias
 
 from polysched.errors import LoweringError
-from polysched.ir.core.guards import reads_target
-from polysched.ir.core.kernel import Access, Role
+from polysched.ir.core.kernel import Role
 from polysched.ir.core.tree import LoopKind
 from polysched.ir.expr.dtypes import boolean, i64
 from polysched.ir.expr.expressions import (
-    Cast,
     Constant,
     Expression,
     Index,
@@ -38,9 +38,18 @@ from polysched.ir.expr.expressions import (
 from polysched.ir.expr.functions import cast, maximum, minimum
 from polysched.ir.expr.linear import FAR, linear_form
 from polysched.ir.expr.linear_form import LinearForm
-from polysched.ir.expr.neutral import neutral_element
+from polysched.ir.expr.literal_conditions import TRUE
 from polysched.ir.expr.operators import Operator
-from polysched.ir.expr.traversal import loads, transform, walk
+from polysched.ir.expr.traversal import transform, walk
+from polysched.loops.analysis.data_bounds import (
+    Bound,
+    bounds_of,
+    comparison,
+    data_bounds,
+    ordered,
+)
+from polysched.loops.analysis.evaluated import evaluation_condition
+from polysched.loops.analysis.facts import Facts, conjuncts
 from polysched.loops.ir import nodes
 from polysched.loops.ir.nodes import (
     Allocate,
@@ -53,25 +62,8 @@ from polysched.loops.ir.nodes import (
     map_children,
 )
 
-_REDUCTIONS = (Operator.ADD, Operator.MULTIPLY, Operator.MINIMUM, Operator.MAXIMUM)
-
-
 UNTRIMMED = FAR // 2**10
 """Iterations of a loop that does not come to an end, even if it is one over tiles."""
-
-
-@dataclass(frozen=True)
-class Bound:
-    """The condition ``value <= form + c``, or ``form + c < value`` if it is an upper bound.
-
-    Attributes:
-        form: affine in loop variables and parameters, without its constant ``c``.
-        value: an integer that is read from data.
-    """
-
-    form: LinearForm
-    value: Expression
-    is_upper: bool
 
 
 _Conditions: TypeAlias = Mapping[Bound, int] | None
@@ -92,7 +84,7 @@ def trim_no_ops(program: LoopProgram) -> LoopProgram:
             for name, array in program.arrays.items()
             if array.role is Role.TEMPORARY and not array.shape
         }
-        body = _Trimmer(uses, scalars).node(program.body, frozenset())
+        body = _Trimmer(uses, scalars, Facts(program.ranges)).node(program.body, frozenset())
         program = replace(program, body=body)
     for node in nodes.walk(program.body):
         if isinstance(node, For) and any(map(_is_far, (node.lower, node.upper))):
@@ -114,10 +106,12 @@ class _Trimmer:
     Attributes:
         uses: the number of accesses to each array.
         scalars: the temporaries of one element.
+        facts: the facts about the parameters.
     """
 
     uses: Mapping[str, int]
     scalars: Set[str]
+    facts: Facts
 
     def node(self, node: LoopNode, tested: frozenset[Expression]) -> LoopNode:
         """Trim the loops in a node.
@@ -126,11 +120,32 @@ class _Trimmer:
             tested: the values to which the loops around the node are trimmed.
         """
         if isinstance(node, For) and node.kind is LoopKind.SEQUENTIAL:
-            node, values = self._trimmed(node)
-            tested |= values
+            trimmed, values = self._trimmed(node)
+            if values:
+                return self._where_evaluated(node, trimmed, tested, values)
         elif isinstance(node, For) and node.kind is LoopKind.VECTOR:
             return self._tested(node, tested)
         return map_children(node, lambda child: self.node(child, tested))
+
+    def _where_evaluated(
+        self, loop: For, trimmed: For, tested: frozenset[Expression], values: frozenset[Expression]
+    ) -> LoopNode:
+        """Choose a trimmed loop where the loop evaluates the values of its new bounds."""
+        inside = map_children(trimmed, lambda child: self.node(child, tested | values))
+        if any(map(_is_far, (loop.lower, loop.upper))):
+            return inside  # the program itself reads the bounds of such a loop
+        found = [evaluation_condition(loop, value) for value in sorted(values, key=str)]
+        if None in found:
+            return map_children(loop, lambda child: self.node(child, tested))
+        conditions = dict.fromkeys(one for one in found if one is not None)
+        condition = self.facts.decide(reduce(and_, conditions))
+        if condition == Constant(True):
+            return inside
+        is_run = loop.lower < loop.upper
+        fails = [self.facts.where(~one).decide(is_run) for one in conjuncts(condition)]
+        if all(one == Constant(False) for one in fails):
+            return If(condition, inside)
+        return If(condition, inside, map_children(loop, lambda child: self.node(child, tested)))
 
     def _trimmed(self, node: For) -> tuple[For, frozenset[Expression]]:
         """Trim one loop; also return the values that are its new bounds."""
@@ -161,11 +176,14 @@ class _Trimmer:
         """Skip a vector statement without active lanes, unless loops around it do."""
         condition: Expression | None = None
         for bound, constant in (self._acting(node, frozenset()) or {}).items():
-            if bound.value not in tested:
+            if bound.value not in tested and evaluation_condition(node.body, bound.value) == TRUE:
                 end = bound.form.plus(constant).expression()
                 holds = end < bound.value if bound.is_upper else bound.value <= end
                 condition = holds if condition is None else condition & holds
-        return node if condition is None else If(condition, node)
+        if condition is None:
+            return node
+        is_empty = self.facts.decide(node.lower < node.upper) != Constant(True)
+        return If(node.lower < node.upper, If(condition, node)) if is_empty else If(condition, node)
 
     def _own(self, loop: For) -> frozenset[str]:
         """The arrays whose elements each iteration of a loop writes before it reads them."""
@@ -193,7 +211,7 @@ class _Trimmer:
                 return None if target.array in own else data_bounds(target, value)
             case If(condition=condition, then=then, otherwise=None):
                 inner = self._acting(then, own)
-                return None if inner is None else {**inner, **_bounds_of(condition)}
+                return None if inner is None else {**inner, **bounds_of(condition)}
             case For():
                 return _around(node, self._acting(node.body, own))
             case Block() | If() | Allocate():
@@ -250,7 +268,7 @@ def _around(loop: For, conditions: _Conditions) -> _Conditions:
             if at is None:
                 continue
             rest = rest.plus(at, factor)
-        moved = replace(bound, form=_ordered(rest.plus(-rest.constant)))
+        moved = replace(bound, form=ordered(rest.plus(-rest.constant)))
         if moved in found:  # both hold, so either will do
             continue
         found[moved] = rest.constant + constant
@@ -295,7 +313,7 @@ def _without(node: LoopNode, used: Mapping[Bound, int]) -> LoopNode:
                 return other
             case Operation(operator=Operator.SELECT, operands=(Constant(value=True), then, _)):
                 return then
-        compared = _comparison(part)
+        compared = comparison(part)
         if compared is not None and compared[0] in used:
             bound, constant = compared
             limit = used[bound]
@@ -312,79 +330,3 @@ def _without(node: LoopNode, used: Mapping[Bound, int]) -> LoopNode:
                 return _without(node.then, used)
             node = replace(node, condition=condition)
     return map_children(node, lambda child: _without(child, used))
-
-
-# -- conditions of one statement -----------------------------------------------------------------
-
-
-def data_bounds(target: Access, value: Expression) -> dict[Bound, int]:
-    """The conditions without which an assignment does not change its target."""
-
-    def is_before(part: Expression) -> bool:
-        return isinstance(part, Load) and reads_target(part, target)
-
-    return _changing(value, is_before)
-
-
-def _changing(value: Expression, is_kept: Callable[[Expression], bool]) -> dict[Bound, int]:
-    """The conditions without which a value is one that ``is_kept`` accepts."""
-    match value:
-        case Operation(operator=Operator.SELECT, operands=(holds, then, otherwise)) if is_kept(
-            otherwise
-        ):
-            return {**_changing(then, is_kept), **_bounds_of(holds)}
-        case Operation(operator=Operator.SUBTRACT, operands=(left, right)) if is_kept(left):
-            return _changing(right, lambda part: repr(getattr(part, "value", None)) in ("0", "0.0"))
-        case Operation(operator=operator, operands=(left, right), dtype=dtype) if (
-            operator in _REDUCTIONS and dtype is not None
-        ):
-            neutral = neutral_element(operator, dtype)
-            for one, other in ((left, right), (right, left)):
-                if is_kept(one):
-                    return _changing(other, lambda part: _is_same(part, neutral))
-    return {}
-
-
-def _is_same(value: Expression, constant: Constant) -> bool:
-    """Whether a value is a constant, with the sign of its zero."""
-    return isinstance(value, Constant) and repr(value.value) == repr(constant.value)
-
-
-def _bounds_of(condition: Expression) -> dict[Bound, int]:
-    """The bounds that must hold for a condition to hold."""
-    match condition:
-        case Operation(operator=Operator.AND, operands=operands):
-            return {**_bounds_of(operands[0]), **_bounds_of(operands[1])}
-        case Operation(operator=Operator.SELECT, operands=(first, second, Constant(value=False))):
-            return {**_bounds_of(first), **_bounds_of(second)}
-    compared = _comparison(condition)
-    return {} if compared is None else dict([compared])
-
-
-def _comparison(condition: Expression) -> tuple[Bound, int] | None:
-    """The bound that a comparison of signed integers states, with its constant."""
-    is_strict = isinstance(condition, Operation) and condition.operator is Operator.LESS
-    if not isinstance(condition, Operation) or not (
-        is_strict or condition.operator is Operator.LESS_EQUAL
-    ):
-        return None
-    left, right = condition.operands
-    is_upper = not loads(left)
-    index, value = (left, right) if is_upper else (right, left)
-    dtype = value.dtype
-    if not loads(value) or dtype is None or not dtype.is_integer or not dtype.is_signed:
-        return None
-    form = linear_form(_plain(index), {})
-    if not form.is_affine:
-        return None
-    bound = Bound(_ordered(form.plus(-form.constant)), value, is_upper)
-    return bound, form.constant - (is_strict != is_upper)
-
-
-def _plain(value: Expression) -> Expression:
-    """An index without the conversion to another integer type."""
-    return value.operand if isinstance(value, Cast) and isinstance(value.operand, Index) else value
-
-
-def _ordered(form: LinearForm) -> LinearForm:
-    return LinearForm(form.ordered_terms, form.constant)

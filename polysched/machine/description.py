@@ -1,7 +1,8 @@
 """The hardware description: vectors, registers, FMA units, caches and cores of a machine."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Protocol
 
 from polysched.errors import MachineError
@@ -140,6 +141,15 @@ class Machine:
         """The bytes of the last cache."""
         levels = [cache.level for cache in self.caches]
         return self.cache_bytes(max(levels, default=len(DEFAULT_CACHE_BYTES)))
+
+    @cached_property
+    def near_caches(self) -> tuple[Cache, ...]:
+        """The caches, of the third level only the part that is near to one core."""
+        near = self.costs.near_l3_bytes
+        return tuple(
+            replace(cache, bytes=near) if cache.level == 3 and cache.bytes > near else cache
+            for cache in self.caches
+        )
 
     def has(self, feature: str) -> bool:
         """Return whether `features` enables an LLVM feature, e.g. ``has("avx512f")``."""

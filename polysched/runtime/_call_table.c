@@ -4,6 +4,9 @@
    they do not overlap, and calls the machine code. Everything else is left to a Python function:
    calls that the table does not know, calls that it cannot run, all errors.
 
+   Classes of callable objects derive from KnownCalls: calls that their table knows run no Python
+   code. The method `_called` takes all others.
+
    The module also has the functions that allocate and free the workspaces of kernels.
 
    The module uses the limited API of Python 3.11 and the public API of numpy 2.0, so that a build
@@ -54,19 +57,30 @@ call_miss(const CallTable *self, PyObject *const *objects, Py_ssize_t count)
     return result;
 }
 
+/* Run a call that the table knows: NULL without an exception if it does not. */
 static PyObject *
-table_run(CallTable *self, PyObject *const *objects, Py_ssize_t count)
+run_known(const CallTable *self, PyObject *options, PyObject *const *objects, Py_ssize_t count)
 {
     Arguments given;
     Call *call = NULL;
     PyObject *result = NULL;
     given.held = 0;
-    if (count >= 1 && count <= MAX_ARGUMENTS && read_arguments(objects + 1, count - 1, &given) &&
-        find_call(self, objects[0], &given, &call) > 0) {
+    if (count < MAX_ARGUMENTS && read_arguments(objects, count, &given) &&
+        find_call(self, options, &given, &call) > 0) {
         result = run_call(call, &given);
     }
     release_arguments(&given);
     release_call(call);
+    return result;
+}
+
+static PyObject *
+table_run(CallTable *self, PyObject *const *objects, Py_ssize_t count)
+{
+    PyObject *result = NULL;
+    if (count >= 1) {
+        result = run_known(self, objects[0], objects + 1, count - 1);
+    }
     return result == NULL && !PyErr_Occurred() ? call_miss(self, objects, count) : result;
 }
 
@@ -215,6 +229,118 @@ static PyType_Spec table_spec = {
     .slots = table_slots,
 };
 
+/* Objects whose calls a table knows */
+
+typedef struct {
+    PyObject_HEAD
+    CallTable *table;
+} KnownCalls;
+
+/* Run a known call: NULL without an exception if it is not known. Truth values are part of the
+   code of a function, so calls with them are not known by position. */
+static PyObject *
+run_by_position(const CallTable *table, PyObject *args)
+{
+    PyObject *objects[MAX_ARGUMENTS];
+    Py_ssize_t count = PyTuple_Size(args);
+    if (count >= MAX_ARGUMENTS || table->used == 0) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        objects[i] = PyTuple_GetItem(args, i);
+        if (PyBool_Check(objects[i])) {
+            return NULL;
+        }
+    }
+    PyObject *options = PyTuple_New(0);
+    PyObject *result = options == NULL ? NULL : run_known(table, options, objects, count);
+    Py_XDECREF(options);
+    return result;
+}
+
+static PyObject *
+known_call(KnownCalls *self, PyObject *args, PyObject *named)
+{
+    PyObject *result = NULL;
+    if (self->table != NULL && (named == NULL || PyDict_Size(named) == 0)) {
+        result = run_by_position(self->table, args);
+    }
+    if (result != NULL || PyErr_Occurred()) {
+        return result;
+    }
+    PyObject *called = PyObject_GetAttrString((PyObject *)self, "_called");
+    result = called == NULL ? NULL : PyObject_Call(called, args, named);
+    Py_XDECREF(called);
+    return result;
+}
+
+static PyObject *
+known_new(PyTypeObject *type, PyObject *args, PyObject *named)
+{
+    PyObject *run;
+    if (!PyArg_ParseTuple(args, "O", &run)) {
+        return NULL;
+    }
+    if (!PyCFunction_Check(run) || PyCFunction_GetFunction(run) != (PyCFunction)(void *)table_run) {
+        PyErr_SetString(PyExc_TypeError, "expected the method 'run' of a CallTable");
+        return NULL;
+    }
+    KnownCalls *self = (KnownCalls *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    if (self != NULL) {
+        self->table = (CallTable *)Py_NewRef(PyCFunction_GetSelf(run));
+    }
+    return (PyObject *)self;
+}
+
+static int
+known_init(KnownCalls *self, PyObject *args, PyObject *named)
+{
+    return 0;
+}
+
+static int
+known_gc_traverse(KnownCalls *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE((PyObject *)self));
+    Py_VISIT((PyObject *)self->table);
+    return 0;
+}
+
+static int
+known_gc_clear(KnownCalls *self)
+{
+    Py_CLEAR(self->table);
+    return 0;
+}
+
+static void
+known_dealloc(KnownCalls *self)
+{
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
+    PyObject_GC_UnTrack(self);
+    known_gc_clear(self);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot known_slots[] = {
+    {Py_tp_new, known_new},
+    {Py_tp_init, known_init},
+    {Py_tp_dealloc, known_dealloc},
+    {Py_tp_traverse, known_gc_traverse},
+    {Py_tp_clear, known_gc_clear},
+    {Py_tp_call, known_call},
+    {0, NULL},
+};
+
+static PyType_Spec known_spec = {
+    .name = "polysched.runtime._call_table.KnownCalls",
+    .basicsize = sizeof(KnownCalls),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC |
+             Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = known_slots,
+};
+
 /* The addresses of the functions that allocate and free; None if threads cannot keep a block. */
 static PyObject *
 workspace_functions(PyObject *module, PyObject *unused)
@@ -235,13 +361,16 @@ static int
 module_exec(PyObject *module)
 {
     import_array1(-1);
-    PyObject *type = PyType_FromModuleAndSpec(module, &table_spec, NULL);
-    if (type == NULL) {
-        return -1;
+    PyType_Spec *specs[] = {&table_spec, &known_spec};
+    for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
+        PyObject *type = PyType_FromModuleAndSpec(module, specs[i], NULL);
+        int status = type == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)type);
+        Py_XDECREF(type);
+        if (status < 0) {
+            return -1;
+        }
     }
-    int status = PyModule_AddType(module, (PyTypeObject *)type);
-    Py_DECREF(type);
-    return status;
+    return 0;
 }
 
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};

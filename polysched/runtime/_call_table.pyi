@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from polysched.runtime.native_calls import PlannedCall
 
@@ -10,5 +10,8 @@ class CallTable:
         self, options: Any, arguments: tuple[Any, ...], plan: Callable[[], PlannedCall], /
     ) -> bool: ...
     def clear(self) -> None: ...
+
+class KnownCalls:
+    def __new__(cls, run: Callable[..., Any]) -> Self: ...
 
 def workspace_functions() -> tuple[int, int] | None: ...

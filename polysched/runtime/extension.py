@@ -18,7 +18,7 @@ def _loaded() -> Any:
     except ImportError:  # it has not been built
         return None
     # One that was built from an older source takes other descriptions of calls.
-    return extension if hasattr(extension, "workspace_functions") else None
+    return extension if hasattr(extension, "KnownCalls") else None
 
 
 EXTENSION = _loaded()

@@ -21,11 +21,28 @@ from polysched.runtime.threads import run_on_team
 
 if TYPE_CHECKING:
     from polysched.runtime._call_table import CallTable
+    from polysched.runtime._call_table import KnownCalls as KnownCalls  # noqa: PLC0414  (exported)
 
 NumpyArray = np.ndarray[Any, Any]
 
 CALL_TABLE: type[CallTable] | None = None if EXTENSION is None else EXTENSION.CallTable
 """The extension's table of planned calls; None if calls run in Python."""
+
+if not TYPE_CHECKING:
+
+    class KnownCalls:
+        """Callable objects without the extension: all calls are taken by ``_called``."""
+
+        def __new__(cls, run: Callable[..., Any]) -> KnownCalls:
+            """Make an object; the extension's class takes `run` of its table."""
+            return object.__new__(cls)
+
+        def __call__(self, *arguments: Any, **named: Any) -> Any:
+            """Run a call."""
+            return self._called(*arguments, **named)
+
+    if EXTENSION is not None:
+        KnownCalls = EXTENSION.KnownCalls
 
 
 class PlannedCall(NamedTuple):

@@ -42,11 +42,12 @@ def test_calibration_compares_costs_and_writes_a_machine_file(
     measured = Calibration(dict.fromkeys(CALIBRATED, 3.0))
     monkeypatch.setattr("polysched.cli.machine.calibrate", lambda machine, tell: measured)
     file = tmp_path / "mine.toml"
+    used = load_machine().costs.line_into_l1
     result = polysched("machine", "--calibrate", "-o", str(file), COLUMNS="120")
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert lines[0].split("  ")[0] == "cost"
-    assert lines[1].split()[-3:] == ["2.00", "3.00", "1.50"]
+    assert lines[1].split()[-3:] == [f"{used:.2f}", "3.00", f"{3.0 / used:.2f}"]
     assert load_machine(str(file)).costs.line_into_l1 == 3.0
 
 

@@ -115,3 +115,17 @@ def test_a_loop_that_only_data_bounds_must_be_trimmed() -> None:
     for make in (trim_no_ops, print_c):
         with pytest.raises(LoweringError, match="loop 'k' is not trimmed"):
             make(lower(schedule.reorder("k", "i")))
+
+
+def test_bounds_are_read_only_where_the_loop_reads_them() -> None:
+    build = ps.KernelBuilder("empty")
+    n, m = build.parameter("n", minimum=0), build.parameter("m", minimum=0)
+    first, x = build.input("first", ps.i64, (m,)), build.inout("x", ps.i64, (n, m))
+    with build.loops(i=n, j=m) as (i, j):
+        x[i, j] = ps.select(first[0] <= i, x[i, j] + 1, x[i, j])
+    trimmed = trim_no_ops(lower(ps.Schedule(build.kernel())))
+    assert any("first" in str(one.lower) for one in walk(trimmed.body) if isinstance(one, For))
+    for sizes in ({"n": 3, "m": 0}, {"n": 0, "m": 2}, {"n": 3, "m": 2}):
+        given = {"first": np.full(sizes["m"], 1), "x": np.zeros((sizes["n"], sizes["m"]), np.int64)}
+        rows = interpret(trimmed, given, sizes)["x"].sum(axis=1)
+        assert rows.tolist() == [0, sizes["m"], sizes["m"]][: sizes["n"]]

@@ -88,6 +88,8 @@ def test_a_huge_last_cache_is_partly_far() -> None:
     assert near_l3_bytes(AVX512) == last.bytes
     assert near_l3_bytes(huge) == huge.costs.near_l3_bytes < 480 * 2**20
     assert pays_short_blocks(128 * 2**20, 9, huge)
+    assert AVX512.near_caches == AVX512.caches
+    assert huge.near_caches == (*inner, replace(last, bytes=huge.costs.near_l3_bytes))
 
 
 def test_panels_in_place_are_short_if_they_come_from_memory_or_share_a_set() -> None:

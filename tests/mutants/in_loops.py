@@ -212,8 +212,8 @@ MUTANTS = (
         "an integer counts as at most 0 where a multiple of it is at most the factor",
         FACTS,
         "Facts._follows",
-        "rest.plus(1 - scale)",
-        "rest.plus(-scale)",
+        "form.times(scale).plus(1 - scale)",
+        "form.times(scale).plus(-scale)",
         FACTS_TESTS,
     ),
     Mutant(

@@ -20,7 +20,7 @@ from polysched.runtime.cache import ObjectCache
 from polysched.runtime.compiling import compile_kernel
 from polysched.runtime.extension import NO_EXTENSION
 from polysched.runtime.kernel import CompiledKernel
-from polysched.runtime.native_calls import CALL_TABLE
+from polysched.runtime.native_calls import CALL_TABLE, KnownCalls
 from tests.support.children import holds_in_child
 
 pytestmark = pytest.mark.skipif(CALL_TABLE is None, reason="the C extension is not used")
@@ -287,6 +287,53 @@ def test_tables_in_cycles_are_collected(add: CompiledKernel) -> None:
     del holder
     gc.collect()
     assert watched() is None
+
+
+class Adder(KnownCalls):
+    """Calls of ``y = x + 1`` through a table."""
+
+    def __new__(cls, calls: Any) -> "Adder":
+        return super().__new__(cls, calls.run)
+
+    def _called(self, *arguments: Any, **named: Any) -> Any:
+        return "missed", arguments, named
+
+
+def test_objects_whose_calls_a_table_knows(add: CompiledKernel) -> None:
+    x, calls = numbers(), table()
+    adder = Adder(calls)
+    assert adder(x) == ("missed", (x,), {})
+    calls.add((), (x,), planned(add, x))
+    assert adder(x).tolist() == (x + 1).tolist()
+    assert adder(x=x) == ("missed", (), {"x": x})
+    assert adder(x, True) == ("missed", (x, True), {})
+    assert adder(*range(20)) == ("missed", tuple(range(20)), {})
+    with pytest.raises(TypeError, match="the method 'run' of a CallTable"):
+        KnownCalls.__new__(KnownCalls, len)
+    adder.itself = adder  # type: ignore[attr-defined]
+    watched = weakref.ref(adder)
+    del adder
+    gc.collect()
+    assert watched() is None
+    assert calls.run((), x).tolist() == (x + 1).tolist()
+
+
+def test_repeated_calls_of_functions_run_no_python_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    def scaled(x: Array, factor: float = 2.0) -> Array:
+        return x * factor
+
+    function, x = ps.jit(scaled), np.arange(4.0)
+    function(x, 3.0)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("the call is known")
+
+    monkeypatch.setattr(type(function), "_called", refuse)
+    assert function(x, 0.5).tolist() == (x * 0.5).tolist()
+    with pytest.raises(AssertionError, match="the call is known"):
+        function(x, True)
+    with pytest.raises(AssertionError, match="the call is known"):
+        function(x, factor=3.0)
 
 
 def test_many_calls_leave_nothing_behind(add: CompiledKernel) -> None:

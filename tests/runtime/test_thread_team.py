@@ -10,6 +10,7 @@ import pytest
 
 from polysched.runtime.thread_team import TEAMS
 from polysched.runtime.threads import Team, thread_team
+from tests.support.shared_code import shared_code  # noqa: F401  (for processes that multiply)
 from tests.support.teams import run
 
 

@@ -23,10 +23,12 @@ from polysched.schedule.notation.text import apply_text
 from polysched.schedule.table import format_step
 from polysched.user import Schedule
 
-WORTH_CYCLES = 100_000
+WORTH_CYCLES = 40_000
 """Calls with small sizes that are predicted to take fewer cycles are not searched.
 
-They take some 25 us, and a search takes seconds.
+They take some 12 us, and a search takes half a second to two. Measured on Sapphire Rapids: by a
+searched schedule, products of 32 rows take 3.2 us and not 11.6 us, softmax of 64 rows of 64 takes
+7 us and not 26 us, Cholesky factors of 32 rows take 5.8 us and not 4.6 us.
 """
 
 

@@ -112,6 +112,10 @@ class RepeatedCall:
 
     def _finish(self) -> Callable[[Sequence[Any]], Any]:
         """The function from the passed objects and the outputs to the result of a call."""
+        number = self._only_number()
+        if number is not None:
+            at, is_python = number
+            return lambda passed: passed[at].item() if is_python else passed[at][()]
         names = {one.name for one in self.returned.results} | {*self.returned.outputs}
         positions = {name: self.positions[name] for name in names}
         sizes = dict(zip(self.kernel.signature.parameters, self.plan.parameters, strict=True))
@@ -121,6 +125,18 @@ class RepeatedCall:
             return returned_values(self.returned, objects, sizes, self.axes)
 
         return finish
+
+    def _only_number(self) -> tuple[int, bool] | None:
+        """The position of the only result, if it is a number, and whether it is a Python number."""
+        returned = self.returned
+        if len(returned.results) != 1 or returned.is_tuple or returned.outside is not None:
+            return None
+        result = returned.results[0]
+        is_output = any(result.name == output.name for output in self.plan.allocations)
+        is_number = result.kind in (ResultKind.NUMPY_NUMBER, ResultKind.PYTHON_NUMBER)
+        if not (is_output and is_number) or result.view is not None or result.ends is not None:
+            return None
+        return self.positions[result.name], result.kind is ResultKind.PYTHON_NUMBER
 
 
 def _allocation(kernel: str, output: Allocation) -> Callable[[], NumpyArray]:

@@ -222,7 +222,7 @@ def _bind_array(
     least, greatest = type_range(dtype) if is_index else (0, 0)
     values = (least, greatest + 1) if is_index and extents else None
     place = variable.place
-    strides = None if place is None else place.strides
+    strides = None if place is None else _row_steps(place.strides, extents)
     try:
         with build.located(scope.source_map.location(variable.node)):
             handle = (
@@ -242,6 +242,20 @@ def _bind_array(
         group=place.base if place is not None and place.is_indexed else None,
     )
     scope.bind(name, binding)
+
+
+def _row_steps(
+    strides: tuple[int, ...] | None, extents: tuple[Expression, ...]
+) -> tuple[Expression | int, ...] | None:
+    """Return one stride per dimension of a member of structs whose subscript is linearized."""
+    if strides is None or len(strides) == len(extents):
+        return strides
+    (step,) = strides
+    steps: list[Expression | int] = [step]
+    for extent in extents[:0:-1]:
+        last = steps[0]
+        steps.insert(0, extent * last)
+    return tuple(steps)
 
 
 def undeclared_extents(

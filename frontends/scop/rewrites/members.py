@@ -5,15 +5,18 @@
     b[i].x += dt * b[i].vx;             b_x[i] += dt * b_vx[i];       arrays with strides
     im->data[y * im->stride + x]        im_data[y * im_stride + x]    a pointer and a number
     vec3 u; u.x = p->x;                 float u_x, u_y, u_z; u_x = p_x;
+    q[i].y = p[i].y;                    q_members[i * 3 + 1] = p_members[i * 3 + 1];
 
-The translation sees arrays and numbers only. Distinct members never overlap, so each is an array of
-its own; :class:`MemberPlace` says where its elements lie.
+The translation sees arrays and numbers only. Distinct members never overlap, so each can be an
+array of its own; :class:`MemberPlace` says where its elements lie. With `joins`, all members of
+structs of numbers of one type are elements of one array, which is how vectors load and store them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 from pycparser import c_ast
 
@@ -48,12 +51,14 @@ class Members:
 
     Attributes:
         indexed: pointers to structs that have subscripts.
+        joins: whether arrays of structs whose numbers have one type become one array each.
         variables: the variables outside the region that were introduced, by name.
     """
 
     layouts: Layouts
     names: Names
     indexed: set[str]
+    joins: bool = False
     variables: dict[str, MemberVariable] = field(default_factory=dict)
     _known: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
 
@@ -182,6 +187,12 @@ class Members:
         else:
             if member.is_pointer and ((is_indexed and base.dims) or subscripts):
                 return None
+            if self.joins and len(base.dims) == 1 and is_indexed and len(subscripts) > 0:
+                number = base.layout.number
+                if number is not None and len(subscripts) == 1 + len(member.dims):
+                    name = self._outside(base, number)
+                    joined = _joined(subscripts, base.layout.size, member)
+                    return c_ast.ArrayRef(StandIn(name, node), joined, node.coord)
             name = self._outside(base, member)
         result: c_ast.Node = StandIn(name, node)
         for subscript in subscripts:
@@ -196,13 +207,21 @@ class Members:
         name = self._known[key] = self.names.fresh("_".join((base.name, *member.path)))
         is_single = base.is_pointer and base.name not in self.indexed
         outer = [] if is_single else list(base.dims)
-        type_ = member.node
+        type_, size = member.node, base.layout.size
+        is_joined = member == base.layout.number and member not in base.layout.members
+        if is_joined:
+            ((dim,), size) = outer, member.bytes
+            if dim is not None:
+                count = literal_node(base.layout.size // size)
+                outer = [c_ast.BinaryOp("*", dim, count, dim.coord)]
         if member.is_pointer:
             type_ = renamed_pointer(type_, name)
         else:
             quals = ["const"] if "const" in base.qualifiers else []
             type_ = array_type(type_, name, [*outer, *map(literal_node, member.dims)], quals)
-        if is_single:
+        if is_joined:
+            text = f"{base.name}[0].{base.layout.members[0].text}"
+        elif is_single:
             text = f"{base.name}->{member.text}"
         else:
             text = f"{base.name}{'[0]' * len(outer)}.{member.text}"
@@ -210,7 +229,7 @@ class Members:
             base.name,
             text,
             member,
-            base.layout.size,
+            size,
             base.is_pointer,
             "restrict" in base.qualifiers,
             bool(outer),
@@ -344,6 +363,22 @@ class Members:
             )
             for member, value in zip(members, values, strict=True)
         ]
+
+
+def _joined(subscripts: Sequence[c_ast.Node], size: int, member: Member) -> c_ast.Node:
+    """Return the subscript of a member in the array of the numbers of all structs.
+
+    Its type is long, because a product with an unsigned subscript may wrap around.
+    """
+    number = member.bytes
+    steps = [step // number for step in (size, *member.steps)]
+    parts = [
+        c_ast.BinaryOp("*", subscript, c_ast.Constant("long int", f"{step}L"), subscript.coord)
+        for subscript, step in zip(subscripts, steps, strict=True)
+    ]
+    if member.offset:
+        parts.append(literal_node(member.offset // number))
+    return reduce(sum_node, parts)
 
 
 def _initializers(

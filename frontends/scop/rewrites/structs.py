@@ -23,8 +23,13 @@ from polysched.frontends.scop.types.layouts import Layouts
 from polysched.frontends.scop.types.struct_places import Base
 
 
-def without_structs(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> Region:
+def without_structs(
+    parsed: ParsedSource, region: Region, typedefs: Typedefs, *, joins: bool = False
+) -> Region:
     """Replace the members of structs in a region by variables; `region.members` are new ones.
+
+    Args:
+        joins: whether arrays of structs whose numbers have one type become one array each.
 
     A use of a struct that has no such form stays, and is refused where it is translated.
 
@@ -53,7 +58,7 @@ def without_structs(parsed: ParsedSource, region: Region, typedefs: Typedefs) ->
     )
     indexed: set[str] = set()
     while True:
-        members = Members(layouts, Names(taken), set(indexed))
+        members = Members(layouts, Names(taken), set(indexed), joins)
         environment: dict[str, Base] = {}
         for node in _outside(parsed, region):
             environment.pop(node.name, None)

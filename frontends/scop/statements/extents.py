@@ -78,11 +78,11 @@ def _shape(
         if inner and not isinstance(bound, Constant):
             return InferredShape((UNKNOWN,), guarded=True)
         rows = [(access, _row(scope, access, name, strides)) for access in accesses]
+        beside = [(access, _row(scope, access, name, strides)) for access in siblings]
     else:
         inner = accesses[0].binding.array.shape[1:]
-        rows = [(access, access.subscripts[0]) for access in accesses]
-    certain = [(access, row) for access, row in rows if access.is_certain]
-    certain += [(access, access.subscripts[0]) for access in siblings]
+        rows, beside = ([(one, one.subscripts[0]) for one in of] for of in (accesses, siblings))
+    certain = [(access, row) for access, row in rows if access.is_certain] + beside
     if certain and not led:
         outer, largest = _outer(scope, name, certain)
         if all(
@@ -114,17 +114,30 @@ def _bound(accesses: list[LoggedAccess]) -> Expression:
 def _strides(
     scope: Scope, name: str, accesses: Iterable[LoggedAccess]
 ) -> list[tuple[Monomial, int]]:
-    """Find the products of sizes that loop variables are multiplied by, largest first."""
+    """Find the products of sizes that loop variables are multiplied by, largest first.
+
+    In ``A[(2*i + 1)*n*m + 2*j*m]`` rows are ``n*m`` elements apart, because ``2*n*m`` does not
+    divide the term without a loop variable, and elements of a row ``m``.
+    """
     factors: dict[Monomial, int] = {}
+    fixed: list[tuple[Monomial, int]] = []
     for access in accesses:
         for monomial, coefficient in polynomial_of(access.subscripts[0]).items():
-            sizes = tuple(atom for atom in monomial if isinstance(atom, Parameter))
+            sizes: Monomial = tuple(atom for atom in monomial if isinstance(atom, Parameter))
             others = len(monomial) - len(sizes)
             if others > 1:
                 raise _no_shape(scope, access, name)
             if others == 1 and sizes:
                 factors[sizes] = gcd(factors.get(sizes, 0), coefficient)
-    return sorted(factors.items(), key=lambda item: (-len(item[0]), str(item[0])))
+            elif others == 0:
+                fixed.append((sizes, coefficient))
+    if any(len(sizes) > 1 and coefficient % factors.get(sizes, 1) for sizes, coefficient in fixed):
+        for sizes, coefficient in fixed:
+            if sizes in factors:
+                factors[sizes] = gcd(factors[sizes], coefficient)
+    order = sorted(factors, key=lambda sizes: (-len(sizes), str(sizes)))
+    return [(sizes, gcd(*(factors[one] for one in order[: position + 1])))
+            for position, sizes in enumerate(order)]  # fmt: skip
 
 
 def _row_lengths(

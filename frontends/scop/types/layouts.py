@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import prod
 from operator import add, floordiv, mul, sub
 
 from pycparser import c_ast
@@ -57,6 +58,12 @@ class Member:
         return "".join(f"{name}{'[0]' * rank}." for name, rank in outer) + self.path[-1]
 
     @property
+    def bytes(self) -> int:
+        """Size of the number, or of the target of the pointer."""
+        assert self.type.dtype is not None
+        return self.type.dtype.bytes
+
+    @property
     def is_pointer(self) -> bool:
         """Whether the numbers lie outside the struct."""
         return self.type.is_pointer
@@ -69,6 +76,20 @@ class Layout:
     members: tuple[Member, ...]
     size: int
     alignment: int
+
+    @property
+    def number(self) -> Member | None:
+        """An element of an array of such structs that is seen as an array of numbers.
+
+        None if the members are no numbers of one type, without gaps; a single number is itself.
+        """
+        if any(one.is_pointer for one in self.members):
+            return None
+        types = {one.type.dtype for one in self.members}
+        count = sum(prod(one.dims) for one in self.members)
+        if len(types) != 1 or count < 2 or self.size != count * self.members[0].bytes:
+            return None
+        return replace(self.members[0], path=("members",), dims=(), steps=(), ranks=(0,))
 
 
 class Layouts:

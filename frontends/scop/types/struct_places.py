@@ -48,7 +48,7 @@ class MemberPlace:
         dtype = self.member.type.dtype
         assert dtype is not None
         dense = accumulate(reversed(self.member.dims), mul, initial=dtype.bytes)
-        if not self.is_indexed and [*reversed(steps)] == [*dense][: len(steps)]:
+        if [*reversed(steps)] == [*dense][: len(steps)]:
             return None
         return tuple(step // dtype.bytes for step in steps)
 

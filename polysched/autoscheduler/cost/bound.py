@@ -85,7 +85,7 @@ def _least_traffic(
 ) -> float:
     """Return the cycles in which arrays pass once into the caches that they exceed."""
     cycles = []
-    for cache in machine.caches:
+    for cache in machine.near_caches:
         lines: dict[str, float] = {}
         for statement in facts:
             for access in statement.accesses:

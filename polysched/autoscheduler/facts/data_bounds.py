@@ -10,7 +10,7 @@ from polysched.ir.core.kernel import Statement
 from polysched.ir.core.tree import Loop, LoopKind
 from polysched.ir.expr.expressions import Expression, Index
 from polysched.ir.expr.traversal import walk
-from polysched.loops.trim_no_ops import data_bounds
+from polysched.loops.analysis.data_bounds import data_bounds
 
 ONE_SIDED = 0.5
 """The part of a loop that runs if data bounds one of its ends, as in a triangle."""

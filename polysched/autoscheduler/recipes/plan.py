@@ -16,6 +16,7 @@ from polysched.autoscheduler.facts.term_groups import TermGroup
 from polysched.autoscheduler.forms.candidate import Situation
 from polysched.autoscheduler.forms.nests import fresh_names
 from polysched.ir.core.tree import LoopKind
+from polysched.machine.description import Machine
 from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.shift import Shift
 from polysched.schedule.primitives.split import Split
@@ -98,6 +99,9 @@ class Plan:
         nest, program = situation.nest, situation.schedule.program
         statement = nest.statements[0]
         tiled = {self.vector, *(loop for loop, _ in self.jammed)}
+        facts = statement_facts(program, statement, situation.sizes)
+        if self._keeps_rows_aligned(facts, situation.machine):
+            tiled.remove(self.vector)
         steps: list[Step] = [
             Shift(f"{statement}.{loop}", -start) for loop, start in self.starts if loop in tiled
         ]
@@ -138,9 +142,24 @@ class Plan:
         steps += (Unroll(f"{statement}.{name}") for name in [*inside, *grouped])
         if self.group:
             steps.append(Tensorize(f"{statement}.{into}", self.group.form.name))
-        elif self._is_transposed(statement_facts(program, statement, situation.sizes)):
+        elif self._is_transposed(facts):
             steps.append(Transpose(f"{statement}.{into}", f"{statement}.{inside[0]}"))
         return tuple(steps)
+
+    def _keeps_rows_aligned(self, facts: StatementFacts, machine: Machine) -> bool:
+        """Whether vectors begin where the rows of the target do, though the loop starts later.
+
+        The first vector of each row then has a mask. If rows are whole vectors, as those of large
+        arrays often are, stores do not go to two cache lines.
+        """
+        target, loop = facts.target, facts.loop(self.vector)
+        return (
+            self.vectors == 1
+            and self.group is None
+            and target.stride(self.vector) == target.bytes
+            and target.offset % (self.lanes * target.bytes) == 0
+            and loop.trip >= machine.costs.aligned_vectors * self.lanes
+        )
 
     def _is_transposed(self, facts: StatementFacts) -> bool:
         """Whether the copies of the only unrolled loop make tiles of rows, as the cost assumes."""

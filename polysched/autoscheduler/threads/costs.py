@@ -85,7 +85,7 @@ def with_least_caches(machine: Machine) -> Machine:
     part = machine.costs.shared_cache_part
     caches = tuple(
         cache if cache.shared_by == 1 else replace(cache, bytes=int(part * cache.bytes))
-        for cache in machine.caches
+        for cache in machine.near_caches
     )
     return replace(machine, caches=caches)
 

@@ -190,6 +190,11 @@ def interval(form: LinearForm, known: Intervals) -> Interval:
     only come from the limits on sizes.
     """
     low, high = _sum_interval(form, known)
+    for atom, _ in form.terms:
+        if isinstance(atom, Operation):
+            break
+    else:  # no term has parts
+        return low, high
     if low is None or low < -FAR:
         low = _either(max, low, _bound_by_parts(form, known, from_above=False))
     if high is None or high > FAR:

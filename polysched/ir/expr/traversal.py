@@ -17,6 +17,8 @@ from polysched.ir.expr.expressions import (
 )
 
 _LEAVES = (Index, Constant, Parameter)
+_CACHED_LOADS = "loads"
+"""Key in an operation's ``__dict__`` that caches its loads: each pass asks again for them."""
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:
@@ -109,7 +111,18 @@ def node_count(expression: Expression) -> int:
 
 
 def loads(expression: Expression) -> tuple[Load, ...]:
-    """The read accesses of an expression in evaluation order."""
+    """The read accesses of an expression in evaluation order; those of operations are cached."""
+    if isinstance(expression, _LEAVES):
+        return ()
+    known: tuple[Load, ...] | None = vars(expression).get(_CACHED_LOADS)
+    if known is None:
+        known = _loads(expression)
+        if isinstance(expression, Operation):  # a load that holds itself would be a cycle
+            vars(expression)[_CACHED_LOADS] = known
+    return known
+
+
+def _loads(expression: Expression) -> tuple[Load, ...]:
     # Like `walk`, but skips leaves for speed: most nodes are leaves.
     reads, open_nodes = [], [expression]
     while open_nodes:

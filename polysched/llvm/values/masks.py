@@ -52,10 +52,14 @@ class Mask:
         """The mask of the elements that an active lane uses.
 
         Args:
-            users: for each element of a vector, the lanes that use it. If a prefix of the lanes is
-                active, a lane also uses the elements between its element and the element of the
-                previous lane.
+            users: for each element of a vector, the lanes that use it: at most one lane if data
+                decide which lanes are active. If a prefix of the lanes is active, a lane also uses
+                the elements between its element and the element of the previous lane.
         """
+        if self.bits is not None and self.lanes is None and self.first is None:
+            used_by = [next(iter(lanes), self.count) for lanes in users]
+            off = ir.Constant(self.bits.type, None)
+            return Mask(len(users), shuffled(builder, self.bits, off, used_by))
         if self.first is None:
             active = range(self.count) if self.lanes is None else self.lanes
             used = [at for at, lanes in enumerate(users) if any(lane in active for lane in lanes)]

@@ -69,7 +69,6 @@ def not_positive(form: LinearForm) -> list[LinearForm]:
     """Forms that are all at most 0 exactly where ``form`` is; extrema and floors are split."""
     form = reduced(form)
     for atom, coefficient in form.terms:
-        rest = form.plus(LinearForm(((atom, 1),), 0), -coefficient)
         match atom:
             case Operation(operator=Operator.MAXIMUM, operands=operands) if coefficient > 0:
                 pass
@@ -80,17 +79,23 @@ def not_positive(form: LinearForm) -> list[LinearForm]:
             ) if abs(coefficient) == 1:
                 # rest - floor(e / d) <= 0  is  d * rest - e <= 0, for rest is an integer
                 # rest + floor(e / d) <= 0  is  d * rest + e <= d - 1
+                rest = _without_term(form, atom, coefficient)
                 scaled = rest.times(int(divisor)).plus(linear_form(dividend, {}), coefficient)
                 slack = int(divisor) - 1 if coefficient > 0 else 0
                 return not_positive(scaled.plus(-slack))
             case _:
                 continue
+        rest = _without_term(form, atom, coefficient)
         return [
             simpler
             for operand in operands
             for simpler in not_positive(rest.plus(linear_form(operand, {}), coefficient))
         ]
     return [form]
+
+
+def _without_term(form: LinearForm, atom: Expression, coefficient: int) -> LinearForm:
+    return form.plus(LinearForm(((atom, 1),), 0), -coefficient)
 
 
 def reduced(form: LinearForm) -> LinearForm:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from math import gcd
 
 from polysched.ir.expr.expressions import Constant, Expression, Index, Operation, Parameter
@@ -47,7 +47,12 @@ class Facts:
         """
         by_term: dict[tuple[Expression, bool], list[tuple[LinearForm, int]]] = {}
         for source in self.sources:
-            for form in _range_forms(source) if isinstance(source, For) else (source,):
+            forms = (
+                _range_forms(source.variable, source.lower, source.upper)
+                if isinstance(source, For)
+                else (source,)
+            )
+            for form in forms:
                 for atom, coefficient in form.terms:
                     by_term.setdefault((atom, coefficient > 0), []).append((form, coefficient))
         return by_term
@@ -102,9 +107,9 @@ class Facts:
             for fact, factor in self._by_term.get((atom, coefficient > 0), ()):
                 common = gcd(coefficient, factor)
                 scale = abs(factor) // common
-                rest = form.times(scale).plus(fact, -(abs(coefficient) // common))
+                rest = form if scale == 1 else form.times(scale).plus(1 - scale)
                 # An integer is at most 0 if `scale` times the integer is less than `scale`.
-                rest = reduced(rest.plus(1 - scale))
+                rest = reduced(rest.plus(fact, -(abs(coefficient) // common)))
                 if self._follows(rest, chain - 1):
                     return True
         return False
@@ -211,14 +216,18 @@ def _demands(condition: Expression) -> list[LinearForm]:
     return []
 
 
-def _range_forms(loop: For) -> list[LinearForm]:
-    """Forms that are at most 0 where a loop's variable lies between the loop's bounds."""
-    index = LinearForm(((Index(loop.variable), 1),), 0)
-    after = linear_form(loop.upper, {}).plus(-1)
-    return [
-        *not_positive(linear_form(loop.lower, {}).plus(index, -1)),
+@lru_cache(maxsize=2**12)
+def _range_forms(variable: str, lower: Expression, upper: Expression) -> tuple[LinearForm, ...]:
+    """Forms that are at most 0 where a loop's variable lies between the loop's bounds.
+
+    The facts of each scope ask for the forms of all loops around.
+    """
+    index = LinearForm(((Index(variable), 1),), 0)
+    after = linear_form(upper, {}).plus(-1)
+    return (
+        *not_positive(linear_form(lower, {}).plus(index, -1)),
         *not_positive(index.plus(after, -1)),
-    ]
+    )
 
 
 def _half_line(coefficient: int, constant: int) -> Interval:

@@ -1,9 +1,10 @@
-"""Pass: store whole vectors where statements together write every element.
+"""Pass: store every vector once where several statements write every n-th element.
 
 ``y[2*i] = a; y[2*i + 1] = b`` are two stores of every second element. Each of them takes masked
 stores of two vectors. This pass keeps the values in registers until the last of the stores, joins
 them by shuffles, and stores every vector once. LLVM's InterleavedAccess pass does the same for
-loops that LLVM has vectorized.
+loops that LLVM has vectorized. Statements that write only some of n elements, such as the colors of
+a pixel without its alpha, store vectors under a literal mask if all lanes run.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from polysched.vector.values import (
     Lanes,
     Load,
     Offsets,
+    Only,
     Range,
     Register,
     Shuffle,
@@ -101,11 +103,12 @@ class _Joining:
         kept: dict[int, Keep] = {}
         behind: dict[int, list[Assign]] = {}
         names = []
-        for members in _groups(statements, self.arrays):
+        for parts in _groups(statements, self.arrays):
+            members = [at for at in parts if at is not None]
             register = self._register(statements[members[0]], len(members))
             for number, at in enumerate(members):
                 kept[at] = Keep(Register(register.name, number, register.dtype, True), masked=False)
-            behind[max(members)] = list(_joined(statements, members, register))
+            behind[max(members)] = list(_joined(statements, parts, register))
             names.append(register.name)
         result: list[Node] = []
         for at, node in enumerate(statements):
@@ -140,8 +143,11 @@ def _joinable_lanes(node: Node) -> Lanes | None:
     return lanes if is_first or isinstance(active, All) else None
 
 
-def _groups(statements: list[Assign], arrays: dict[str, Array]) -> Iterator[list[int]]:
-    """Yield the positions of statements whose stores fill vectors, in the order of elements."""
+def _groups(statements: list[Assign], arrays: dict[str, Array]) -> Iterator[list[int | None]]:
+    """Yield the positions of statements whose stores share vectors, in the order of elements.
+
+    The first position is that of a statement; None stands for elements that none writes.
+    """
     families: dict[tuple[Address, int], dict[int, list[int]]] = {}
     for at, node in enumerate(statements):
         access = _strided(node, arrays)
@@ -153,13 +159,16 @@ def _groups(statements: list[Assign], arrays: dict[str, Array]) -> Iterator[list
         left = dict(starts)
         for start in sorted(starts):
             members = [left.get(start + part, []) for part in range(step)]
-            if any(len(member) != 1 for member in members):
+            if not members[0] or any(len(member) > 1 for member in members):
                 continue
-            positions = [member[0] for member in members]
-            if _may_wait(statements, positions):
+            parts = [member[0] if member else None for member in members]
+            positions = [at for at in parts if at is not None]
+            if len(positions) < step and not _run_all(statements, positions):
+                continue
+            if len(positions) > 1 and _may_wait(statements, positions):
                 for part in range(step):
-                    del left[start + part]
-                yield positions
+                    left.pop(start + part, None)
+                yield parts
 
 
 def _strided(node: Assign, arrays: dict[str, Array]) -> Access | None:
@@ -176,6 +185,11 @@ def _strided(node: Assign, arrays: dict[str, Array]) -> Access | None:
     return access if step is not None and 2 <= step <= LARGEST_DISTANCE else None
 
 
+def _run_all(statements: list[Assign], positions: list[int]) -> bool:
+    lanes = [statements[at].lanes for at in positions]
+    return all(one is not None and isinstance(one.active, All) for one in lanes)
+
+
 def _may_wait(statements: list[Assign], positions: list[int]) -> bool:
     """Whether stores may be delayed to the last one: no statement between accesses the elements."""
     for at in range(min(positions), max(positions) + 1):
@@ -184,9 +198,8 @@ def _may_wait(statements: list[Assign], positions: list[int]) -> bool:
             target = statements[first].target
             if at <= first or not isinstance(target, Store):
                 continue
-            array = target.access.address.array
             for value in walk_value(node.value):
-                if isinstance(value, Load | Unpack) and value.access.address.array == array:
+                if isinstance(value, Load | Unpack) and not _are_apart(target.access, value.access):
                     return False
             if isinstance(node.target, Keep):
                 continue
@@ -202,6 +215,8 @@ def _are_apart(first: Access, second: Access) -> bool:
         return True
     if a.is_data_dependent or b.is_data_dependent:
         return False
+    if not (_stays_in_row(first) and _stays_in_row(second)):
+        return False
     for (dimension, left), (other, right) in zip(a.scaled, b.scaled, strict=False):
         # Further subscripts are equal, or belong to another dimension.
         if dimension == other and _constant_distance(left, right):
@@ -214,6 +229,11 @@ def _are_apart(first: Access, second: Access) -> bool:
     return taken.isdisjoint(b.constant + distance for distance in second.movement.distances)
 
 
+def _stays_in_row(access: Access) -> bool:
+    """Whether all lanes have the subscripts that the address multiplies by sizes."""
+    return isinstance(access.movement, Offsets | Uniform)
+
+
 def _constant_distance(left: Value, right: Value) -> int:
     """The literal difference of two subscripts; 0 if it is not literal."""
     if isinstance(left, Sum) and isinstance(right, Sum) and left.terms == right.terms:
@@ -221,28 +241,35 @@ def _constant_distance(left: Value, right: Value) -> int:
     return 0
 
 
-def _joined(statements: list[Assign], members: list[int], register: Array) -> Iterator[Assign]:
-    """Yield the stores of whole vectors."""
+def _joined(statements: list[Assign], parts: list[int | None], register: Array) -> Iterator[Assign]:
+    """Yield the stores of whole vectors, or of the elements that statements write."""
+    members = [at for at in parts if at is not None]
     first = statements[members[0]]
     assert isinstance(first.target, Store)
     assert first.lanes is not None
     address, count = first.target.access.address, first.lanes.count
-    step = len(members)
-    parts = [Register(register.name, number, register.dtype, True) for number in range(step)]
+    step = len(parts)
+    values = [Register(register.name, at, register.dtype, True) for at in range(len(members))]
+    numbers = [None if at is None else members.index(at) for at in parts]
     for start in range(0, step * count, count):
-        sources = [divmod(element, step) for element in range(start, start + count)]
-        value: Value = parts[0]
-        for number in range(1, step):
+        elements = [divmod(element, step) for element in range(start, start + count)]
+        sources = [(lane, numbers[part]) for lane, part in elements]
+        written = tuple(at for at, (_, number) in enumerate(sources) if number is not None)
+        value: Value = values[0]
+        for number in range(1, len(members)):
             lanes = tuple(
-                lane + count * (part == number) if part >= number else at if number > 1 else lane
-                for at, (lane, part) in enumerate(sources)
+                lane + count * (own == number)
+                if own is None or own >= number
+                else (at if number > 1 else lane)
+                for at, (lane, own) in enumerate(sources)
             )
-            value = Shuffle(value, parts[number], lanes)
+            value = Shuffle(value, values[number], lanes)
         start_address = replace(address, constant=address.constant + start)
         access = Access(start_address, Uniform.CONTIGUOUS, register.dtype.bytes)
-        yield replace(
-            first, target=Store(access), value=value, lanes=_of_part(first.lanes, step, start)
-        )
+        active = _of_part(first.lanes, step, start)
+        if len(written) < count:
+            active = Lanes(count, Only(written), some=True)
+        yield replace(first, target=Store(access), value=value, lanes=active)
 
 
 def _of_part(lanes: Lanes, step: int, start: int) -> Lanes:

@@ -162,9 +162,22 @@ class TileWriter:
             body: LoopNode = self._move(access, subscripts, (rows, lane), is_load=is_load)
             if mask is not None:
                 body = If(mask, body)
-            row = _over_lanes(count, body, _power(count))
-            moves.append(row if runs is None else If(runs, row))
+            row: LoopNode = _over_lanes(count, body, _power(count))
+            if runs is not None:
+                row = If(runs, row, self._absent(rows, lane, _power(count)) if is_load else None)
+            moves.append(row)
         return moves
+
+    def _absent(self, rows: str, number: int, lanes: int) -> LoopNode:
+        """Set the register of a row that is not loaded to 0.
+
+        All lanes of the columns may compute (:mod:`polysched.vector.passes.unmask`), and subnormal
+        numbers take 200 cycles: exp of what the registers held before took 25 times as long.
+        """
+        dtype = self.tiles[rows].dtype
+        own = Constant(number), Index(_LANE)
+        zero = Assign("absent", (), Access(rows, own), Constant(0, dtype))
+        return _over_lanes(lanes, zero, lanes)
 
     def _move(
         self,

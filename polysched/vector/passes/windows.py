@@ -5,7 +5,7 @@ literal. If a few vectors hold all elements, loading the vectors and shuffling t
 of the time of a gather. The pass turns :class:`~polysched.vector.ir.Offsets` of such statements
 into a :class:`~polysched.vector.ir.Window`. If only the first lanes run, as in the remainder of a
 loop, the vectors are loaded and stored under masks, and no element beyond the last active lane is
-read.
+read. If data decide which lanes run, only the elements of these lanes are read.
 
 Windows that begin a few elements apart, such as the even and the odd elements of a row or the
 columns of a small matrix, share their vectors if the same lanes read both windows in one statement
@@ -47,7 +47,7 @@ the time.
 
 
 def form_windows(program: VectorProgram) -> VectorProgram:
-    """Turn literal distances into windows, where masks do not depend on data."""
+    """Turn literal distances into windows."""
     return replace(program, body=_with_shared(map_statements(program.body, _rewritten)))
 
 
@@ -78,7 +78,7 @@ def _sharing(run: list[Node]) -> list[Node]:
         lanes = _fixed_lanes(node)
         if isinstance(node, Assign) and lanes is not None:
             for load in walk_value(node.value):
-                if isinstance(load, Load) and isinstance(load.access.movement, Window):
+                if isinstance(load, Load) and _is_plain(load):
                     windows.setdefault(_family(load.access, lanes), set()).add(_span(load.access))
     groups = {
         (family, span): _extended(group, family, spans)
@@ -88,13 +88,14 @@ def _sharing(run: list[Node]) -> list[Node]:
     }
 
     def shared(value: Value, lanes: Lanes) -> Value:
-        if not isinstance(value, Load) or not isinstance(value.access.movement, Window):
+        if not isinstance(value, Load) or not _is_plain(value):
             return value
         access, span = value.access, _span(value.access)
         group = groups[_family(access, lanes), span]
         if group == span:
             return value
-        distances = value.access.movement.distances
+        assert isinstance(access.movement, Window)
+        distances = access.movement.distances
         moved = tuple(distance + span.start - group.start for distance in distances)
         # All lanes read, or the windows of the group have equal distances and move together.
         beyond = group.end - group.start - max(distances)
@@ -110,6 +111,11 @@ def _sharing(run: list[Node]) -> list[Node]:
         else node
         for node in run
     ]
+
+
+def _is_plain(load: Load) -> bool:
+    """Whether all lanes of the statement load from a window."""
+    return load.where is None and isinstance(load.access.movement, Window)
 
 
 @dataclass(frozen=True, order=True)
@@ -196,10 +202,11 @@ def _rewritten(node: Statement) -> Statement:
 
 
 def _load(value: Value, active: Active) -> Value:
-    if not isinstance(value, Load) or value.where is not None:
+    if not isinstance(value, Load):
         return value
     most = MOST if value.dtype.bytes >= 4 else MOST_NARROW
-    access = _window(value.access, active, most)
+    own = active if value.where is None else Predicate(value.where, All())
+    access = _window(value.access, own, most)
     return value if access is value.access else replace(value, access=access)
 
 
@@ -209,17 +216,17 @@ def _window(access: Access, active: Active, most: int = MOST) -> Access:
     if not isinstance(movement, Offsets):
         return access
     distances = movement.distances
-    if max(distances) >= most * len(distances) or not _is_maskable(distances, active):
+    if max(distances) >= most * len(distances) or not _is_maskable(movement, active):
         return access
     return replace(access, movement=Window(distances))
 
 
-def _is_maskable(distances: tuple[int, ...], active: Active) -> bool:
-    """Whether the number of active lanes determines which elements are accessed."""
+def _is_maskable(movement: Offsets, active: Active) -> bool:
+    """Whether the active lanes determine a mask of the elements without much work."""
     if isinstance(active, Range):
-        is_sorted = list(distances) == sorted(distances)
+        is_sorted = list(movement.distances) == sorted(movement.distances)
         return active.lower is None and active.step == 1 and is_sorted
-    return not isinstance(active, Predicate)
+    return not isinstance(active, Predicate) or _are_different(movement)
 
 
 def _are_different(movement: Offsets) -> bool:

@@ -16,7 +16,7 @@ from polysched.library.convolution.call import convolution_code
 from polysched.library.convolution.winograd_plan import tile_groups
 from polysched.runtime.array_layout import layout_of
 from tests.library.convolution.test_call import NumpyArray, exact, numbers
-from tests.support.effort import covering, sampled
+from tests.support.effort import EFFORT, covering, sampled
 
 CLOSE = 4e-5
 EPILOGUES = ("", "bias relu", "bias residual silu")
@@ -30,10 +30,14 @@ def winograd(x: NumpyArray, weight: NumpyArray, bias: Any = None, **options: Any
     return ps.conv2d(x, prepared, bias, **{"specialize": False, "threads": 1, **options})
 
 
+EXTENTS = range(1, 10) if EFFORT > 1 else (1, 2, 3, 4, 7, 9)
+"""Of tiles of 2: fewer pixels than a kernel, whole and cut tiles, one tile and several."""
+
+
 @covering(
     2,
-    height=range(1, 10),
-    width=range(1, 10),
+    height=EXTENTS,
+    width=EXTENTS,
     padding=(0, 1, 2, ((2, 0), (0, 3))),
     **{"epilogue, channels": KERNELS},
 )

@@ -62,7 +62,7 @@ def _doubled(*, reads: bool, same_row: bool) -> ps.Kernel:
     return build.kernel()
 
 
-@pytest.mark.parametrize(("reads", "same_row", "joined"), [(0, 0, 2), (1, 0, 0), (0, 1, 1)])
+@pytest.mark.parametrize(("reads", "same_row", "joined"), [(0, 0, 2), (1, 0, 1), (0, 1, 1)])
 def test_what_comes_between(reads: int, same_row: int, joined: int) -> None:
     kernel = _doubled(reads=bool(reads), same_row=bool(same_row))
     schedule = ps.Schedule(kernel).vectorize("i", 16)
@@ -70,3 +70,36 @@ def test_what_comes_between(reads: int, same_row: int, joined: int) -> None:
     full = text[: text.index("lanes 0")]
     assert full.count("= shuffle(out_joined") == 2 * joined
     assert_agrees(schedule, *({"n": n} for n in (1, 5, 16, 23, 33)))
+
+
+def _blended(channels: int, before: int) -> ps.Kernel:
+    """Update some channels of pixels in place by another channel of each pixel."""
+    build = ps.KernelBuilder("blended")
+    n = build.parameter("n", minimum=0)
+    pixels = build.inout("pixels", ps.u8, (n, 4))
+    with build.loops(i=n) as i:
+        for channel in range(channels):
+            read = pixels[i, channel if channel == 0 else channel - before]
+            pixels[i, channel] = ps.cast(read // 2 + pixels[i, 3] // 4, ps.u8)
+    return build.kernel()
+
+
+@pytest.mark.parametrize(("before", "joined"), [(0, 4), (1, 0)])
+def test_some_elements_of_each_vector(before: int, joined: int) -> None:
+    """Three of four channels are stored under a mask, unless one needs the stored one before."""
+    schedule = ps.Schedule(_blended(3, before)).vectorize("i", 16)
+    text = schedule.show("vector")
+    full = text[: text.index("lanes 0..")]
+    assert full.count("lanes {0, 1, 2, 4, 5, 6, 8") == joined
+    assert_agrees(schedule, *({"n": n} for n in (1, 15, 16, 37)))
+    run, choose = schedule.compile(), np.random.default_rng(before)
+    for n in (0, 1, 16, 31, 48):
+        keep, pixels = fenced((n, 4), np.uint8, at_end=True)
+        pixels[:] = choose.integers(0, 256, (n, 4))
+        wanted = pixels.copy()
+        for channel in range(3):
+            read = wanted[:, channel if channel == 0 else channel - before]
+            wanted[:, channel] = read // 2 + wanted[:, 3] // 4
+        run(pixels, n=n)
+        np.testing.assert_array_equal(pixels, wanted)
+        del keep

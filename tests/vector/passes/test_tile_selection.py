@@ -73,7 +73,7 @@ def test_a_machine_without_tiles() -> None:
     assert str(caught.value) == (
         "tensorize('m', 'tdpbssd'): machine 'znver4' lacks the instruction, which needs the "
         "feature 'amx-tile' and 'amx-int8'; compile for a machine that has it, or remove "
-        "the tensorize step"
+        "the tensorize step; exported code uses no AMX, code of ps.compile does"
     )
 
 

@@ -11,7 +11,7 @@ from polysched.errors import LoweringError
 from polysched.ir.core.kernel import Role
 from polysched.ir.core.tree import TransposeDirective, TransposeStrategy
 from polysched.ir.expr.dtypes import boolean, i32
-from polysched.ir.expr.expressions import Expression, Index, Load, Operand, Parameter
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Operand, Parameter
 from polysched.loops.ir.nodes import (
     Assign,
     For,
@@ -165,6 +165,22 @@ def test_rows_that_overlap() -> None:
 def test_an_array_that_is_read_and_written() -> None:
     made = square(*(lanes(assign("y", (c + 4, v), load("y", v, c, dtype=i32))) for c in range(4)))
     assert "its statement reads what it writes" in refusal(made)
+
+
+def test_rows_that_are_not_loaded_are_zero() -> None:
+    """All lanes of the columns may compute, and operations on subnormal numbers are slow."""
+    made = square(*(lanes(gathering(c), m, m + 4) for c in range(4)), context="[m] -> { : m = 2 }")
+    formed = form_tiles(made, 32)
+    rows = [node for node in walk(formed.body) if isinstance(node, If)]
+    assert len(rows) == 2 * LANES
+    for row in rows:
+        loaded, absent = row.then, row.otherwise
+        assert isinstance(loaded, For)
+        assert isinstance(loaded.body, Assign)
+        assert isinstance(absent, For)
+        assert isinstance(absent.body, Assign)
+        assert absent.body.target == loaded.body.target
+        assert absent.body.value == Constant(0, i32)
 
 
 def test_stores_that_a_later_copy_reads() -> None:

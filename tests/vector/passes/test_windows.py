@@ -299,3 +299,35 @@ def test_sums_of_every_second_byte_need_no_shuffle(machine: str) -> None:
     code = show(schedule, "asm", machine=machine)
     assert "vpsrld" in code
     assert code.count("pmovzx") <= 2  # in the remainder
+
+
+_CONDITIONAL = """
+void f(int n, const unsigned char *a, TYPE *x)
+{
+    for (int i = 0; i < n; i++) {
+        if (a[i] > 99) x[3 * i + 1] = x[3 * i + 2] + a[i];
+    }
+}
+"""
+
+
+@covering(1, **{"name, dtype, lanes": [("unsigned char", np.uint8, 64), ("float", np.float32, 8)]})
+def test_data_decide_which_lanes_run(name: str, dtype: Any, lanes: int) -> None:
+    """Only pixels whose condition holds are read and written: the last may not exist."""
+    kernel = parse_c(_CONDITIONAL.replace("TYPE", name), "f").kernel
+    schedule = ps.Schedule(kernel).vectorize("i", lanes)
+    assert "scatter" not in schedule.show("llvm")
+    assert_agrees(schedule, {"n": 1}, {"n": lanes + 3})
+    run, choose = schedule.compile(), np.random.default_rng(lanes)
+    for n, some in product((1, 7, 64, 100), (0.0, 0.5, 1.0)):
+        holds = choose.random(n) < some
+        pixels = int(np.flatnonzero(holds).max(initial=-1)) + 1
+        keep, x = fenced((3 * pixels,), dtype, at_end=True)
+        x[:] = choose.integers(0, 100, 3 * pixels)
+        a = np.where(holds, 120, 80).astype(np.uint8)
+        wanted = x.copy()
+        rows = wanted.reshape(pixels, 3)
+        rows[holds[:pixels], 1] = rows[holds[:pixels], 2] + 120
+        run(n=n, a=a, x=np.lib.stride_tricks.as_strided(x, (3 * n,)))
+        np.testing.assert_array_equal(x, wanted)
+        del keep

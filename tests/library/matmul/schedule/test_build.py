@@ -9,7 +9,7 @@ import pytest
 
 from polysched.errors import ScheduleError
 from polysched.inspect.assembly import hot_loop, parse
-from polysched.ir.core.kernel import Statement
+from polysched.ir.core.kernel import Kernel, Statement
 from polysched.ir.core.tree import path
 from polysched.ir.expr.dtypes import DType, f64, i8, i16
 from polysched.library.matmul.kernel.declare import Sizes, matmul_kernel
@@ -69,9 +69,8 @@ ORDERS = [
 ]
 
 
-def is_parallel(config: Config) -> bool:
-    schedule = scheduled(matmul_kernel(*SIZES[:3]), config)
-    return any(isinstance(step, Parallel) for step in schedule.steps)
+def is_parallel(kernel: Kernel, config: Config) -> bool:
+    return any(isinstance(step, Parallel) for step in scheduled(kernel, config).steps)
 
 
 def named(fields: dict[str, Any]) -> str:
@@ -81,8 +80,9 @@ def named(fields: dict[str, Any]) -> str:
 @pytest.mark.parametrize("fields", FIELDS, ids=named)
 def test_each_field(fields: dict[str, Any]) -> None:
     config = Config(**{**vars(SMALL), **fields})
-    options = {"threads": 2} if is_parallel(config) else {}
-    assert_product(matmul_kernel(*SIZES[:3]), config, **options)
+    kernel = matmul_kernel(*SIZES[:3])
+    options = {"threads": 2} if is_parallel(kernel, config) else {}
+    assert_product(kernel, config, **options)
 
 
 @pytest.mark.parametrize("order", ORDERS[::2])
@@ -102,8 +102,8 @@ def test_epilogue(fields: dict[str, Any]) -> None:
     a, b = operands(SIZES)
     bias = np.arange(SIZES.n, dtype=np.float32)
     expected = np.maximum(product(a, b) + bias, 0)
-    options = {"threads": 3} if is_parallel(config) else {}
     kernel = matmul_kernel(*SIZES[:3], epilogue=bias_and_relu(SIZES.n))
+    options = {"threads": 3} if is_parallel(kernel, config) else {}
     assert_right(kernel, config, a, b, bias, expected=expected, **options)
 
 

@@ -48,7 +48,7 @@ def test_stacks(stacks: tuple[Stack, ...], fields: dict[str, Any]) -> None:
     a, b = stacked_operands(stacks, SIZES)
     inputs = (without_repeats(a, SIZES.m), without_repeats(b, SIZES.k))
     kernel = matmul_kernel(*SIZES[:3], batch=stacks)
-    options = {"threads": 2} if is_parallel(config) or config.parallel_batch else {}
+    options = {"threads": 2} if is_parallel(kernel, config) else {}
     assert_right(kernel, config, *inputs, expected=product(a, b), **options)
 
 
