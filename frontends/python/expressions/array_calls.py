@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -23,12 +24,12 @@ from polysched.frontends.python.scope.array_values import (
     tidy,
     viewed,
 )
-from polysched.frontends.python.source.annotations import dtype_named
+from polysched.frontends.python.source.annotations import dtype_named, require_real
 from polysched.frontends.python.source.function_source import FunctionSource
 from polysched.frontends.python.values.operations import combine
 from polysched.frontends.python.values.value import Value, common_type, converted, number, stored
 from polysched.ir.declare.builder import KernelBuilder
-from polysched.ir.expr.dtypes import DType, i64
+from polysched.ir.expr.dtypes import DType, as_dtype, i64
 from polysched.ir.expr.expressions import Constant, Expression, operation
 from polysched.ir.expr.functions import maximum, select, to_store
 from polysched.ir.expr.operators import Operator
@@ -153,6 +154,12 @@ class ArrayCalls:
         if isinstance(node, ast.Name) and node.id == "int":
             return i64
         try:
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                # numpy's names count bytes: "i8" is int64 here, and int8 in annotations.
+                with suppress(TypeError):
+                    dtype = np.dtype(node.value)
+                    require_real(dtype)
+                    return as_dtype(dtype)
             return dtype_named(self.source, node)
         except KernelError as error:
             raise self.source.error(node, str(error)) from None

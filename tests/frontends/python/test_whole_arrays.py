@@ -237,3 +237,12 @@ def test_a_function_of_which_nothing_is_left_for_small_arrays(n) -> None:
 
 def test_round_goes_to_even() -> None:
     require_same_results(ps.jit(rounded), rounded, np.array([0.5, 1.5, -2.5, 2.6, -0.2]))
+
+
+def names_of_types(x):
+    return x.astype("i8") * 3_000_000_000, np.zeros(3, "u1") + x.astype("u2"), np.sum(x, dtype="i4")
+
+
+def test_names_of_types_in_numpy_s_calls_are_numpy_s() -> None:
+    # Short names count bytes there, and bits in annotations.
+    require_same_results(ps.jit(names_of_types), names_of_types, np.arange(3, dtype=np.int32) + 300)
