@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from polysched.errors import FrontendError
@@ -34,7 +34,8 @@ from polysched.ir.core.kernel import Kernel, Order
 from polysched.ir.core.printing import format_expression
 from polysched.ir.expr.affine import from_set
 from polysched.ir.expr.dtypes import boolean, i64, u64
-from polysched.ir.expr.expressions import Constant, Expression
+from polysched.ir.expr.expressions import Constant, Expression, Parameter
+from polysched.ir.expr.traversal import transform
 from polysched.llvm.export.c_function import CArgument, CFunction, CMember
 from polysched.llvm.export.fallback import Fallback, address_of
 
@@ -132,11 +133,7 @@ class CProgram:
             self.result,
             fallback,
             _members(outside),
-            {
-                size.name: size.derived.value
-                for size in all_sizes
-                if isinstance(size.derived, DerivedSize)
-            },
+            _derived(all_sizes),
             {
                 size.name: size.derived.pointer
                 for size in self.outside.sizes
@@ -196,8 +193,9 @@ class CProgram:
 
     def notes(self) -> list[str]:
         """Return the conditions that the kernel adds to the text of the file, one line each."""
+        text = partial(_extent_text, _derived(self.outside.sizes))
         lines = [
-            f"inferred: {name}{''.join(map(_extent_text, shape.extents))}, from its subscripts"
+            f"inferred: {name}{''.join(map(text, shape.extents))}, from its subscripts"
             + ("; only elements that the data selects are accessed" if shape.guarded else "")
             for name, shape in self.translation.shapes.items()
             if not shape.is_unknown
@@ -329,8 +327,14 @@ def _members(outside: Sequence[Outside]) -> tuple[CMember, ...]:
     )
 
 
-def _extent_text(extent: Expression) -> str:
-    text = format_expression(extent)
+def _derived(sizes: Iterable[Variable]) -> dict[str, Expression]:
+    return {one.name: one.derived.value for one in sizes if isinstance(one.derived, DerivedSize)}
+
+
+def _extent_text(derived: Mapping[str, Expression], extent: Expression) -> str:
+    text = format_expression(
+        transform(extent, lambda one: derived.get(one.name) if isinstance(one, Parameter) else None)
+    )
     return f"[{text}]" if len(text) <= LONGEST_EXTENT else "[...]"
 
 

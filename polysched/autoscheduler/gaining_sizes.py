@@ -20,11 +20,13 @@ from polysched.autoscheduler.driver import Optimized
 from polysched.autoscheduler.facts.sizes import nearest_sizes
 from polysched.errors import PolyschedError
 from polysched.ir.core.kernel import Array, Kernel, Role
+from polysched.ir.core.printing import format_expression
 from polysched.ir.core.tree import LoopKind, path
 from polysched.ir.expr.dtypes import boolean
 from polysched.ir.expr.expressions import Constant, Expression, Parameter
 from polysched.ir.expr.functions import maximum, minimum
 from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.traversal import transform, walk
 from polysched.ir.isl.quota import QuotaExceededError
 from polysched.ir.isl.shared_results import shared_results
 from polysched.ir.semantics.points import with_parameters
@@ -131,10 +133,26 @@ def _condition(made: Optimized, kernel: Kernel) -> Expression | None:
     return reduce(lambda first, second: first & second, conditions) if conditions else None
 
 
+def described_sizes(condition: Expression) -> str:
+    """Format a condition of `gaining_sizes`, with the limits of factors in words."""
+
+    def named(part: Expression) -> Expression:
+        inner = [leaf for leaf in walk(part) if isinstance(leaf, Parameter)]
+        return inner[0] if inner and part == _factor(inner[0]) else part
+
+    short = transform(condition, named)
+    text = format_expression(short)
+    return text if short == condition else f"{text} (a factor counts up to {LARGEST_FACTOR})"
+
+
 def _product(names: Iterable[str]) -> Expression:
     """Return the product of sizes, each at most `LARGEST_FACTOR`; 0 if one is negative."""
-    factors = (minimum(maximum(Parameter(name), 0), LARGEST_FACTOR) for name in names)
+    factors = (_factor(Parameter(name)) for name in names)
     return reduce(lambda first, second: first * second, factors)
+
+
+def _factor(size: Parameter) -> Expression:
+    return minimum(maximum(size, 0), LARGEST_FACTOR)
 
 
 def _cycles(program: Program, sizes: Mapping[str, int], machine: Machine) -> float:

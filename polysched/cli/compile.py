@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from polysched.autoscheduler.gaining_sizes import described_sizes
 from polysched.cli.compile_regions import compile_regions
 from polysched.cli.completion import files
 from polysched.cli.options import WrittenFile, output_option
@@ -23,7 +24,6 @@ from polysched.cli.terminal import output, print_error
 from polysched.errors import FrontendError
 from polysched.frontends.scop.header import function_header
 from polysched.frontends.scop.regions import Replacement
-from polysched.ir.core.printing import format_expression
 from polysched.ir.core.tree import LoopKind, loops
 from polysched.ir.expr.literal_conditions import FALSE
 from polysched.ir.isl.budget import time_budget, time_left
@@ -135,7 +135,7 @@ def compile_command(
     if loaded.gains is not None and files.format is not ExportFormat.C:
         where = ": no schedule is predicted to gain"
         if loaded.gains != FALSE:
-            where = f" unless {format_expression(loaded.gains)}, where it gains"
+            where = f" unless {described_sizes(loaded.gains)}, where it gains"
         output().print(f"runs as written{where}", highlight=False)
     _write_header(header, text)
 

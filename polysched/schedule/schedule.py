@@ -15,7 +15,7 @@ from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.source import SourceLocation, caller_location
 from polysched.ir.isl.quota import QuotaExceededError, in_proportion, operation_quota
 from polysched.machine.load import as_machine
-from polysched.schedule.core.arguments import with_checked_arguments
+from polysched.schedule.core.arguments import require_names, with_checked_arguments
 from polysched.schedule.core.foreign_names import replacement
 from polysched.schedule.core.program import Program, initial_program
 from polysched.schedule.history import loop_history
@@ -204,6 +204,7 @@ class Schedule:
 
     def reorder(self, *order: str) -> Self:
         """Permute the loops of a nest: see :func:`.reorder`."""
+        require_names("reorder", "order", order, "('i', 'j')")
         return self.then(Reorder(order))
 
     def collapse(self, outer: str, inner: str, into: str) -> Self:
@@ -248,6 +249,7 @@ class Schedule:
         """Unroll loops: see :func:`.unroll`."""
         if not loops:
             raise ScheduleError("unroll() names no loop; expected at least one")
+        require_names("unroll", "loops", loops, "('i', 'j') or ('i', factor=4)")
         schedule = self
         for loop in loops:
             schedule = schedule.then(Unroll(loop, factor))

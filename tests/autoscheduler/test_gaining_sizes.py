@@ -9,13 +9,18 @@ from click.testing import CliRunner
 
 import polysched as ps
 from polysched.autoscheduler.driver import optimize_schedule
-from polysched.autoscheduler.gaining_sizes import gaining_sizes
+from polysched.autoscheduler.gaining_sizes import (
+    LARGEST_FACTOR,
+    described_sizes,
+    gaining_sizes,
+)
 from polysched.autoscheduler.report import report_of
 from polysched.cli.main import main
 from polysched.frontends.scop import parse_c
 from polysched.ir.core.printing import format_expression
 from polysched.ir.expr.dtypes import boolean
-from polysched.ir.expr.expressions import Constant
+from polysched.ir.expr.expressions import Constant, Parameter
+from polysched.ir.expr.functions import maximum, minimum
 from polysched.llvm.export.c_interface import emit_unscheduled
 from polysched.lower import unscheduled_variant
 from polysched.machine.load import as_machine
@@ -175,3 +180,11 @@ def test_the_command_says_that_no_schedule_gains(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["compile", f"{source}:swap", "--auto", "-o", code])
     assert result.exit_code == 0, result.output
     assert "runs as written: no schedule is predicted to gain" in result.output
+
+
+def test_limits_of_factors_are_told_in_words() -> None:
+    n, m = Parameter("n"), Parameter("m")
+    capped = [minimum(maximum(size, 0), LARGEST_FACTOR) for size in (n, m)]
+    condition = (n >= 8) & (capped[0] * capped[1] >= 4096)
+    assert described_sizes(condition) == ("8 <= n and 4096 <= n*m (a factor counts up to 1024)")
+    assert described_sizes(n >= 8) == "8 <= n"

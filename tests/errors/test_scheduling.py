@@ -41,7 +41,7 @@ from tests.support import kernels
         (lambda s: s.reorder(), "reorder() names no loop"),
         (
             lambda s: s.reorder(["i"]),
-            "reorder: order=(['i'],); expected a tuple such as ('i', 'j')",
+            "reorder: order: ['i']; expected names, as in reorder('i', 'j')",
         ),
         (lambda s: s.tile((), ()), "tile() names no loop"),
         (lambda s: s.tile(("i",), 4), "factors=4; expected a tuple such as (4, 8)"),

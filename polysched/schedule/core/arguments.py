@@ -46,6 +46,20 @@ def with_checked_arguments(name: str, record: _Record) -> _Record:
     return replace(record, **changed) if changed else record  # type: ignore[type-var]
 
 
+def require_names(name: str, parameter: str, given: tuple[object, ...], example: str) -> None:
+    """Check the loops of a primitive that takes any number of them, before its first step.
+
+    Args:
+        name: the primitive's name.
+        example: arguments of a call, for the message.
+    """
+    for argument in given:
+        if not _fits(_plain(argument), str):
+            raise StepError(
+                name, f"{parameter}: {_shown(argument)}; expected names, as in {name}{example}"
+            )
+
+
 @cache
 def _hints(record: type) -> Mapping[str, Any]:
     """Return the field types of a step's record; reading them takes longer than many steps."""

@@ -238,3 +238,13 @@ def test_a_loop_variable_of_the_file_that_is_read_after_its_region(tmp_path: Pat
     result = CliRunner().invoke(main, ["rewrite", str(path), "-o", str(tmp_path / "out.c")])
     assert result.exit_code == 2
     assert "'i' is a loop variable of the region and is used outside it" in result.output
+
+
+def test_inferred_extents_name_sizes_of_the_program() -> None:
+    text = """void f(int w, const float *restrict x, float *restrict y) {
+    for (int j = 0; j < 9; j++)
+        for (int i = 0; i < w; i++)
+            if (!(i & 1)) y[j*((w+1)/2) + i/2] = x[j*w + i];
+    }"""
+    (note,) = [line for line in parse_c(text).notes() if "inferred: y" in line]
+    assert note == "inferred: y[9][quotient(w + 1, 2)], from its subscripts"

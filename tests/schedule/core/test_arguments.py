@@ -3,8 +3,10 @@ from enum import IntEnum, StrEnum
 
 import pytest
 
+import polysched as ps
 from polysched.errors import StepError
 from polysched.schedule.core.arguments import with_checked_arguments
+from tests.support import kernels
 
 
 @dataclass(frozen=True)
@@ -85,3 +87,11 @@ def test_the_types_of_a_step_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
     with_checked_arguments("step", Everything())
     monkeypatch.delattr("polysched.schedule.core.arguments.get_type_hints")
     with_checked_arguments("step", Everything(number=2))
+
+
+def test_loops_of_a_primitive_for_several_are_names() -> None:
+    schedule = ps.Schedule(kernels.matmul())
+    with pytest.raises(StepError, match=r"unroll: loops: 4; .* \('i', factor=4\)"):
+        schedule.unroll("update.k", 4)  # type: ignore[arg-type]
+    with pytest.raises(StepError, match=r"order: \['i', 'j'\]; .* reorder\('i', 'j'\)"):
+        schedule.reorder(["i", "j"])  # type: ignore[arg-type]
