@@ -256,6 +256,8 @@ def _enter(contestant: Contestant, work: Work, rules: Rules, clock: Clock) -> _E
 
 
 _MOST_CALLS = 1 << 20
+_SURELY_LONG = 100
+"""A first call of so many runs' length is long by itself: no set-up takes half a second."""
 
 
 def _calls(runner: Runner, seconds: float, rules: Rules, clock: Clock) -> int:
@@ -267,7 +269,7 @@ def _calls(runner: Runner, seconds: float, rules: Rules, clock: Clock) -> int:
     Args:
         seconds: the time of the first call.
     """
-    if seconds >= rules.seconds_per_run:
+    if seconds >= _SURELY_LONG * rules.seconds_per_run:
         return 1
     calls, seconds = 1, _seconds(runner, 1, clock)
     while 0 < seconds < rules.seconds_per_run / 2 and calls < _MOST_CALLS:

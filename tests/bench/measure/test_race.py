@@ -96,9 +96,9 @@ def test_the_rate_is_divided_by_the_peak() -> None:
 def test_a_run_lies_between_two_bursts_when_nobody_else_works() -> None:
     track = Track()
     track.race(track.contestant("one", 0.02), track.contestant("two", 0.02), rules=Rules(rounds=2))
-    preparation = ["prepare one", "one", "prepare two", "two"]
-    assert track.log[:4] == preparation
-    rest = track.log[4:]
+    preparation = ["prepare one", "one", "one", "prepare two", "two", "two"]
+    assert track.log[:6] == preparation
+    rest = track.log[6:]
     assert rest[0::4] == ["wait"] * 4
     assert rest[1::4] == ["burst"] * 4
     assert rest[2::4] == ["one", "two", "two", "one"]
@@ -115,7 +115,7 @@ def test_the_larger_burst_is_the_peak_beside_a_run() -> None:
 
 def test_the_fraction_is_the_median_of_ratios_not_the_ratio_of_medians() -> None:
     track = Track(peaks=[100e9, 100e9, 50e9, 50e9, 200e9, 200e9])
-    contestant = track.contestant("varying", 0.02, 0.02, 0.1, 0.01)
+    contestant = track.contestant("varying", 0.02, 0.02, 0.02, 0.1, 0.01)
     # Rates 50, 10 and 100 beside peaks 100, 50 and 200: ratios 0.5, 0.2 and 0.5.
     (result,) = track.race(contestant, rules=Rules(rounds=3)).results
     assert result.rate == pytest.approx(50)
@@ -133,7 +133,7 @@ def test_a_disturbed_run_does_not_move_the_median() -> None:
 def test_short_calls_are_repeated_until_they_can_be_measured() -> None:
     track = Track()
     # Runs of 1, 2, 4 and 8 calls: the cold ones at first do not tell that 5 ms are 10 calls.
-    contestant = track.contestant("short", 0.004, 0.002, 0.001, 0.0005)
+    contestant = track.contestant("short", 0.03, 0.002, 0.001, 0.0005)
     (result,) = track.race(contestant, rules=Rules(rounds=3)).results
     assert track.log.count("short") == 1 + 1 + 2 + 4 + 8 + 3 * 10
     assert result.rate == pytest.approx(2000)
