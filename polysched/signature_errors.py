@@ -54,11 +54,11 @@ def mismatch(
     else:
         return None
     parameters = [
-        one.replace(annotation=inspect.Parameter.empty)
-        for one in signature.parameters.values()
-        if one.name != "self"
+        parameter.replace(annotation=inspect.Parameter.empty)
+        for parameter in signature.parameters.values()
+        if parameter.name != "self"
     ]
-    names = [one.name for one in parameters]
+    names = [parameter.name for parameter in parameters]
     unknown = next((name for name in named if name not in names), None)
     if unknown is not None:
         hint = f"; {words[unknown]}" if unknown in words else suggestion(unknown, names)

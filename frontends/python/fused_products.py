@@ -61,7 +61,7 @@ def _other_operations(statement: Statement) -> Iterator[Operation]:
     if isinstance(value, Operation) and _is_free_product(statement):
         fused = (value, *value.operands)
     for part in walk(value):
-        if not isinstance(part, Operation) or any(part is one for one in fused):
+        if not isinstance(part, Operation) or any(part is known for known in fused):
             continue
         if any(map(_is_float, part.operands)):
             yield part

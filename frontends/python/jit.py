@@ -188,7 +188,7 @@ class JitFunction(KnownCalls, Generic[ArgumentsP, ResultT]):
     @property
     def signatures(self) -> tuple[str, ...]:
         """The kinds of arguments for which the function has been compiled."""
-        return tuple(dict.fromkeys(str(one.types) for one in self._code))
+        return tuple(dict.fromkeys(str(code.types) for code in self._code))
 
     def report(self) -> str:
         """Report of the latest call: its types, the conditions on sizes, the schedule's report.
@@ -213,7 +213,7 @@ class JitFunction(KnownCalls, Generic[ArgumentsP, ResultT]):
 
     def inspect_llvm(self) -> dict[str, str]:
         """The LLVM IR of each kind of arguments for which the function has been compiled."""
-        return {str(one.types): one.call.compiled.llvm for one in self._code}
+        return {str(code.types): code.call.compiled.llvm for code in self._code}
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         name = self.python.__qualname__

@@ -110,9 +110,12 @@ def loop_parts(
         inside, again = inside[:-1], ast.copy_location(ast.UnaryOp(ast.Not(), end), end)
     if loop.orelse or _is_left((*before, *inside)):
         return None
-    given = [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    given = [
+        parameter.arg
+        for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    ]
     helpers = [node for node in before if isinstance(node, ast.FunctionDef)]
-    if _names((one.args for one in helpers), ast.Load):
+    if _names((helper.args for helper in helpers), ast.Load):
         return None  # a default has the value that its names had at the definition
     read = _names((*helpers, loop, *after), ast.Load)
     known, changed = _names(before, ast.Store), _names(inside, ast.Store)
@@ -151,9 +154,9 @@ def _is_left(statements: Iterable[ast.stmt]) -> bool:
         if isinstance(node, ast.FunctionDef):
             continue
         is_loop = isinstance(node, ast.For | ast.While)
-        inside = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt)]
+        inside = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
         if is_loop:
-            if any(isinstance(one, ast.Return) for part in inside for one in ast.walk(part)):
+            if any(isinstance(inner, ast.Return) for part in inside for inner in ast.walk(part)):
                 return True
         elif _is_left(inside):
             return True
@@ -189,7 +192,11 @@ def _function(
     statements: Sequence[ast.stmt],
 ) -> types.FunctionType:
     """Make a function of some statements, whose source is where they are written."""
-    own = {one.arg: one for one in ast.walk(source.node.args) if isinstance(one, ast.arg)}
+    own = {
+        argument.arg: argument
+        for argument in ast.walk(source.node.args)
+        if isinstance(argument, ast.arg)
+    }
     node = copy(source.node)
     node.args = ast.arguments(
         posonlyargs=[],

@@ -150,7 +150,7 @@ def _specialized(source: FunctionSource, given: Given) -> FunctionSource:
     """The function for the arguments that are part of its code."""
     trees = {name: static_value(value) for name, value in given.static.items()}
     static = {name: tree for name, tree in trees.items() if tree is not None}
-    names = [*(one.name for one in given.arguments), *given.shared]
+    names = [*(argument.name for argument in given.arguments), *given.shared]
     node = copy(source.node)
     node.body = specialized(node.body, static, names) or [ast.copy_location(ast.Pass(), node)]
     return replace(source, node=node)
@@ -171,7 +171,9 @@ def _read(source: FunctionSource, known: Known) -> tuple[Kernel, Returned]:
     )
     if known.given is not None:
         scope.products = known.given.products
-        scope.index_arrays = frozenset(one.name for one in arguments) - known.ranges.keys()
+        scope.index_arrays = (
+            frozenset(argument.name for argument in arguments) - known.ranges.keys()
+        )
     scope.taken = {n.id for n in ast.walk(source.node) if isinstance(n, ast.Name)}
     sizes = _declare_arguments(source, build, scope, _with_ranges(arguments, known), known)
     declarer = Declarer(Assigner(Reader(source, build, scope, sizes)))

@@ -254,6 +254,6 @@ class Specializations:
         arrays = tuple(
             array for array in compiled.signature.arrays if array.role is not Role.OUTPUT
         )
-        axes = {one.name: one.axes for one in types.arrays if one.axes is not None}
+        axes = {array.name: array.axes for array in types.arrays if array.axes is not None}
         call = CompiledCall(compiled, arrays, axes, kernel.returns)
         return Specialization(types, request, schedule, call, restricted, arguments)

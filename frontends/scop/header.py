@@ -31,7 +31,7 @@ def function_header(path: Path, function: str | None, promises: Promises) -> str
     """
     parsed = parse(read_source(path, promises.preprocessor), function, skips_refused=True)
     functions = functions_of(parsed)
-    names = [name for name, one in functions.items() if "static" not in one.decl.storage]
+    names = [name for name, function in functions.items() if "static" not in function.decl.storage]
     names = names if function is None else [function]
     if len(names) != 1:
         raise FrontendError(

@@ -104,7 +104,7 @@ def _element_bytes(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> 
     """Return the sizes of the elements of arrays of one dimension, by name."""
     declared = {node.name: node for node in (*region.around, *region.nodes)
                 if isinstance(node, c_ast.Decl)}  # fmt: skip
-    declared |= {name: one.declaration for name, one in region.members.items()}
+    declared |= {name: member.declaration for name, member in region.members.items()}
     found: dict[str, int] = {}
     for name, node in declared.items():
         with contextlib.suppress(FrontendError):
@@ -184,7 +184,7 @@ def _local_names(region: Region) -> Iterator[str]:
 def parameters_of(region: Region) -> tuple[dict[str, c_ast.Node], list[str]]:
     """Return the types of the parameters that are numbers, and the names of the pointers."""
     types = {node.name: node.type for node in region.parameters}
-    types |= {name: one.declaration.type for name, one in region.members.items()}
+    types |= {name: member.declaration.type for name, member in region.members.items()}
     pointers = c_ast.PtrDecl | c_ast.ArrayDecl
     return (
         {name: type_ for name, type_ in types.items() if isinstance(type_, c_ast.TypeDecl)},

@@ -95,10 +95,10 @@ class CProgram:
                     f"'{self.region.name}' uses '{name}', a variable of the file, which its object "
                     "cannot reach; pass it as a parameter, or use 'polysched rewrite'",
                 )
-        for one in self.translation.rows:
+        for row in self.translation.rows:
             raise source_map.error(
-                self.variables[one.table].node if one.table in self.variables else self.region.node,
-                f"the rows of '{one.table}' are only known at each call, which the code around the "
+                self.variables[row.table].node if row.table in self.variables else self.region.node,
+                f"the rows of '{row.table}' are only known at each call, which the code around the "
                 "generated function reads; expected an array such as 'double A[n][m]', or use "
                 "'polysched rewrite'",
             )
@@ -126,7 +126,7 @@ class CProgram:
         fallback = self.fallback
         self._require_checkable(fallback)
         outside = [self.outside, *([] if fallback is None else [self.as_written.outside])]
-        all_sizes = dict.fromkeys(size for one in outside for size in one.sizes)
+        all_sizes = dict.fromkeys(size for part in outside for size in part.sizes)
         return CFunction(
             self.region.name,
             tuple(arguments),
@@ -218,9 +218,9 @@ class CProgram:
             for name in self.translation.numbers
         ]
         lines += [
-            f"checked at each call: the rows of '{one.table}' are equally far apart, and nothing "
+            f"checked at each call: the rows of '{row.table}' are equally far apart, and nothing "
             "writes to their addresses, else the program runs as written"
-            for one in self.translation.rows
+            for row in self.translation.rows
         ]
         unsigned = [size for size in self.translation.limited if size.type.dtype == u64]
         if unsigned:
@@ -311,8 +311,8 @@ class CProgram:
 
 def _members(outside: Sequence[Outside]) -> tuple[CMember, ...]:
     """Return the arrays and sizes of kernels that are members of structs."""
-    sizes = {variable.name for one in outside for variable in one.sizes}
-    used = {each.name: each for one in outside for each in (*one.sizes, *one.arrays.values())}
+    sizes = {variable.name for part in outside for variable in part.sizes}
+    used = {each.name: each for part in outside for each in (*part.sizes, *part.arrays.values())}
     return tuple(
         CMember(
             variable.name,
@@ -328,12 +328,16 @@ def _members(outside: Sequence[Outside]) -> tuple[CMember, ...]:
 
 
 def _derived(sizes: Iterable[Variable]) -> dict[str, Expression]:
-    return {one.name: one.derived.value for one in sizes if isinstance(one.derived, DerivedSize)}
+    return {
+        size.name: size.derived.value for size in sizes if isinstance(size.derived, DerivedSize)
+    }
 
 
 def _extent_text(derived: Mapping[str, Expression], extent: Expression) -> str:
     text = format_expression(
-        transform(extent, lambda one: derived.get(one.name) if isinstance(one, Parameter) else None)
+        transform(
+            extent, lambda node: derived.get(node.name) if isinstance(node, Parameter) else None
+        )
     )
     return f"[{text}]" if len(text) <= LONGEST_EXTENT else "[...]"
 

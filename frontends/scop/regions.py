@@ -77,10 +77,10 @@ def replacements_of(
     replaced: list[Replacement] = []
 
     def parts(region: Region) -> tuple[list[Replacement], list[Refusal]]:
-        return parts_of(parsed, region, path, [one.symbol for one in replaced], promises)
+        return parts_of(parsed, region, path, [region.symbol for region in replaced], promises)
 
     for name, region in _chosen(parsed, functions, function):
-        symbol = _symbol(path, name, [one.symbol for one in replaced])
+        symbol = _symbol(path, name, [region.symbol for region in replaced])
         try:
             replacement = _replacement(parsed, region, symbol, promises)
         except FrontendError as error:

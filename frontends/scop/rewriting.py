@@ -226,31 +226,31 @@ class _Call:
         array = self.program.kernel.arrays[name]
         return f" {_element(array)} *{name} = (void *)&{place.text};"
 
-    def _rows(self, one: RowRange) -> str:
+    def _rows(self, row: RowRange) -> str:
         """The statements that find the distance of rows, and whether all rows are as far apart.
 
         Rows are read only if the region reads them.
         """
-        element = _element(self.program.kernel.arrays[one.rows])
-        at, end = _row_names(one)
-        size, first = f"sizeof **{one.table}", one.first
-        start = f"(unsigned long){one.table}[{first}]"
-        distance = f"(unsigned long){one.step} * {size}"
+        element = _element(self.program.kernel.arrays[row.rows])
+        at, end = _row_names(row)
+        size, first = f"sizeof **{row.table}", row.first
+        start = f"(unsigned long){row.table}[{first}]"
+        distance = f"(unsigned long){row.step} * {size}"
         return (
-            f" {element} *{one.rows} = 0; long {one.step} = 0, {at} = 0;"
-            f" const long {end} = ({one.condition}) ? {one.end} : 0L;"
+            f" {element} *{row.rows} = 0; long {row.step} = 0, {at} = 0;"
+            f" const long {end} = ({row.condition}) ? {row.end} : 0L;"
             f" if ({end} > {first + 1}L) {{"
-            f" {one.step} = (long)((unsigned long){one.table}[{first + 1}] - {start})"
+            f" {row.step} = (long)((unsigned long){row.table}[{first + 1}] - {start})"
             f" / (long){size};"
-            f" for ({at} = {first + 1}; {at} < {end} && (unsigned long){one.table}[{at}] - {start}"
+            f" for ({at} = {first + 1}; {at} < {end} && (unsigned long){row.table}[{at}] - {start}"
             f" == ({at} - {first}) * {distance}; {at}++) ;"
-            f" {one.rows} = ({element} *)({start} - {first} * {distance}); }}"
+            f" {row.rows} = ({element} *)({start} - {first} * {distance}); }}"
         )
 
-    def _has_equal_rows(self, one: RowRange) -> list[str]:
+    def _has_equal_rows(self, row: RowRange) -> list[str]:
         """The conditions that rows are equally far apart, and that nothing changes the pointers."""
-        at, end = _row_names(one)
-        start, size = f"(unsigned long){one.table}", f"(unsigned long){end} * sizeof *{one.table}"
+        at, end = _row_names(row)
+        start, size = f"(unsigned long){row.table}", f"(unsigned long){end} * sizeof *{row.table}"
         arrays = [array for array in self._arrays() if array.role is not Role.INPUT]
         apart = [
             f"({start} + {size} <= (unsigned long){self._address(array.name)} || "
@@ -273,13 +273,13 @@ class _Call:
                 conditions.append(f"{size.name} >= 0")
         if self.program.unlimited:
             conditions.insert(0, "0")
-        for one in self.program.translation.rows:
-            conditions += self._has_equal_rows(one)
+        for row in self.program.translation.rows:
+            conditions += self._has_equal_rows(row)
         conditions += [self._apart(*pair) for pair in self.program.apart]
         arguments = [f"({_pointer(array)}){self._address(array.name)}" for array in self._arrays()]
         arguments += [f"(long){name}" for name in self.program.kernel.parameters]
         conditions.append(f"{self.symbol}({', '.join(arguments)}) == 0")
-        updates = [f"{one.target} {one.operator} {one.name}" for one in self._results()]
+        updates = [f"{result.target} {result.operator} {result.name}" for result in self._results()]
         if updates:
             conditions.append(f"({', '.join(updates)}, 1)")
         return " && ".join(conditions)
@@ -321,9 +321,9 @@ class _Call:
         return " * ".join(factors)
 
 
-def _row_names(one: RowRange) -> tuple[str, str]:
+def _row_names(row: RowRange) -> tuple[str, str]:
     """Return the names of the row that was looked at last, plus 1, and of the end of the rows."""
-    return f"polysched_{one.rows}_at", f"polysched_{one.rows}_end"
+    return f"polysched_{row.rows}_at", f"polysched_{row.rows}_end"
 
 
 def _pointer(array: Array) -> str:

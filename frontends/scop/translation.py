@@ -146,15 +146,15 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
                 found.append(translation)
             except FrontendError as error:
                 errors.append(error)
-        is_limited = any(not one.has_unknown_extents for one in found)
+        is_limited = any(not attempt.has_unknown_extents for attempt in found)
         may_help = found or any(isinstance(error, UnprovedError) for error in errors)
         if is_limited or not may_help:
             break
     if found:
         return min(
             found,
-            key=lambda one: (
-                not one.keeps_bounds, one.has_unknown_extents, len(one.assumptions)
+            key=lambda attempt: (
+                not attempt.keeps_bounds, attempt.has_unknown_extents, len(attempt.assumptions)
             ),
         )  # fmt: skip
     # The messages of the unchanged region quote the text of the file.

@@ -276,7 +276,7 @@ def _better(
             break
     least_predicted = min((cycles for cycles, _ in predicted), default=0.0)
     by_cycles = sorted(predicted, key=partial(_rank, least=least_predicted))
-    return [candidate for _, candidate in by_cycles], chain(skipped, (one for one, _ in starts))
+    return [candidate for _, candidate in by_cycles], chain(skipped, (start for start, _ in starts))
 
 
 def _rank(predicted: tuple[float, Candidate], least: float) -> tuple[float, int, float]:
@@ -298,7 +298,9 @@ def _starts(
     distributed: Candidate | None = None
     if decisions:
         # Temporaries that normalization puts in memory are registers of the program as written.
-        is_expanded = any(isinstance(s, Privatize) for one in decisions for s in one.steps)
+        is_expanded = any(
+            isinstance(s, Privatize) for decision in decisions for s in decision.steps
+        )
         distributed = replace(start(schedule, context), decisions=(*first, *decisions))
         origins.insert(1 if is_expanded else 0, distributed)
     yield from ((origin, frozenset()) for origin in origins)

@@ -100,7 +100,7 @@ def _condition(made: Optimized, kernel: Kernel) -> Expression | None:
 
     def gains(sizes: Mapping[str, int], before: float) -> bool:
         """Whether the schedule gains at some sizes, or a statement has no instance there."""
-        if any(with_parameters(one.domain, sizes).is_empty() for one in statements):
+        if any(with_parameters(statement.domain, sizes).is_empty() for statement in statements):
             return True
         return part * before >= _cycles(program, sizes, machine) + _overhead(program, sizes)
 
@@ -110,14 +110,14 @@ def _condition(made: Optimized, kernel: Kernel) -> Expression | None:
         before = _cycles(written, sizes, machine)
         if 2 * before > made.before.cycles:
             continue  # a stride, or the size of another part
-        lanes = max((one for one, _ in _partial_vectors(program, sizes)), default=SMALL)
+        lanes = max((width for width, _ in _partial_vectors(program, sizes)), default=SMALL)
         filled = _filled_sums(made, written, near({name: FEW_TERMS}), name)
         full[name] = max(lanes, filled)
         least = SMALL if gains(sizes, before) else max(4 * SMALL, lanes) // 2
         thresholds[name] = max(least, filled)
-    values = {name: max(2 * SMALL_PROGRAMS[0], one) for name, one in full.items()}
+    values = {name: max(2 * SMALL_PROGRAMS[0], least) for name, least in full.items()}
     for value in SMALL_PROGRAMS:
-        tried = {name: max(value, one) for name, one in full.items()}
+        tried = {name: max(value, least) for name, least in full.items()}
         sizes = near(tried)
         if not gains(sizes, _cycles(written, sizes, machine)):
             break

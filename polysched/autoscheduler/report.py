@@ -161,7 +161,11 @@ def report_of(
     program = schedule.program
     facts = {name: statement_facts(program, name, sizes) for name in program.tree.statements}
     costs = program_costs(program, facts, machine, sizes)
-    trips = {(name, loop.name): loop.trip for name, one in facts.items() for loop in one.loops}
+    trips = {
+        (name, loop.name): loop.trip
+        for name, statement in facts.items()
+        for loop in statement.loops
+    }
     missing = "not predicted to gain"
     if optimized is not None and optimized.stopped is not None:
         missing = "the time limit ended the search"
@@ -243,9 +247,9 @@ def _why_no_threads(
     if sum(cost.cycles for cost in costs.values()) < machine_costs.threaded_program:
         return f"{missing}: the program takes less than {machine_costs.threaded_program:.0e} cycles"
     cycles = sum(costs[name].cycles for name in loop.statements)
-    one = facts[loop.statements[0]]
-    outside = [other.name for other in one.loops].index(loop.name)
-    entries = math.prod(max(1.0, other.trip) for other in one.loops[:outside])
+    statement = facts[loop.statements[0]]
+    outside = [other.name for other in statement.loops].index(loop.name)
+    entries = math.prod(max(1.0, other.trip) for other in statement.loops[:outside])
     least = machine_costs.shared_loop
     if cycles / entries < least:
         return f"{missing}: less than {least:.0e} cycles of work in each run of the loop"
@@ -330,7 +334,9 @@ def _lines(report: Report) -> Iterator[str]:
         yield f"  left out for {', '.join(decision.statements)}: {reason.splitlines()[0]}"
     yield ""
     yield "statements:"
-    small = [one for one in report.statements if one.cycles < _SMALL * report.cycles]
+    small = [
+        statement for statement in report.statements if statement.cycles < _SMALL * report.cycles
+    ]
     for entry in report.statements:
         if len(small) < _FEW or entry not in small:
             yield (
@@ -339,7 +345,7 @@ def _lines(report: Report) -> Iterator[str]:
                 f"{entry.registers}"
             )
     if len(small) >= _FEW:
-        together = sum(one.cycles for one in small)
+        together = sum(statement.cycles for statement in small)
         yield f"  {len(small)} others: {together:.3g} cycles, each less than {_SMALL:.0%} of all"
     yield ""
     yield "loops:"

@@ -83,14 +83,14 @@ def _key(program: Program, nest: Nest, context: Context) -> Hashable:
     """
     sizes = [cache.bytes for cache in context.machine.near_caches]
     own = [program.statements[name] for name in nest.statements]
-    arrays = {access.array for one in own for access in one.accesses}
+    arrays = {access.array for statement in own for access in statement.accesses}
     facts = [shared_facts(program, name, context.sizes) for name in nest.statements]
     left_behind = [
         sum(access.left_behind <= size for size in sizes)
-        for one in facts
-        for access in one.accesses
+        for statement in facts
+        for access in statement.accesses
     ]
-    sums = [(one.target.born_in, one.waits_in) for one in facts]
+    sums = [(statement.target.born_in, statement.waits_in) for statement in facts]
     return (
         tuple(loop_value(loop, nest.statements) for loop in nest.around),
         tree_value(nest.chain[0]),
@@ -106,7 +106,9 @@ def _replayed(
 ) -> Candidate | None:
     """Make decisions that have been found for the same nest of another start."""
     before = candidate.schedule.program.statements
-    schedule = applied(candidate.schedule, (step for one in decisions for step in one.steps))
+    schedule = applied(
+        candidate.schedule, (step for decision in decisions for step in decision.steps)
+    )
     if schedule is None:
         return None
     changed = _changed(before, schedule.program.statements, nest)

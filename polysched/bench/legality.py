@@ -56,7 +56,7 @@ class LegalityResult:
         """The results as JSON data."""
         return {
             "random": record(self.outcome),
-            "checks": [asdict(one) for one in self.checks],
+            "checks": [asdict(check) for check in self.checks],
             "hostile": {**asdict(self.hostile), "limit_seconds": self.limit},
         }
 

@@ -225,9 +225,9 @@ def _region_answers(
 
 
 def _answer(
-    function: str, one: Replacement, reading: Reading, quota: int
+    function: str, replacement: Replacement, reading: Reading, quota: int
 ) -> tuple[Answer, list[str]]:
-    program = with_floating_point(one.program, reading)
+    program = with_floating_point(replacement.program, reading)
     source_map = program.parsed.source_map
     line = source_map.location(program.region.node).line
     label = f"{Path(program.parsed.source.path)}:{function}, from line {line}"

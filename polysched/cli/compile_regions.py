@@ -59,7 +59,7 @@ def compile_regions(
         *reading.promises.preprocessor,
         f"-I{path.absolute().parent}",
     ]
-    openmp = any(parallel_loops(one.program.body) for one in programs)
+    openmp = any(parallel_loops(program.program.body) for program in programs)
     with tempfile.TemporaryDirectory() as folder:
         written, rest, kernels, whole = (
             Path(folder) / name for name in (path.name, "rest.o", "kernels.o", "whole.o")

@@ -70,7 +70,7 @@ def rewrite_command(target: str, reading: Reading, file: Path, object_file: Path
     _require_some(path, replaced, refused, reading)
     text = edited(file_text(path), [edit for replacement in replaced for edit in replacement.edits])
     if object_file is None:
-        text = f"{text.rstrip()}\n\n{print_c_functions([one.program for one in programs])}"
+        text = f"{text.rstrip()}\n\n{print_c_functions([program.program for program in programs])}"
     else:
         write_object(programs, machine, object_file)
     try:
@@ -83,7 +83,9 @@ def rewrite_command(target: str, reading: Reading, file: Path, object_file: Path
         )
         for note in replacement.program.notes():
             output().print(f"  {note}", highlight=False)
-    if object_file is not None and any(parallel_loops(one.program.body) for one in programs):
+    if object_file is not None and any(
+        parallel_loops(program.program.body) for program in programs
+    ):
         output().print(
             f"{object_file}: link with -fopenmp: parallel loops run on OpenMP's threads",
             highlight=False,

@@ -28,7 +28,7 @@ _LEXERS = {"c": "c", "llvm": "llvm", "asm": "gas"}
 
 def _with_passes(command: click.Command) -> click.Command:
     """List the passes in the help of a command, in their order."""
-    passes = "\n".join(f"{one.name:16} {one.summary}" for one in PASSES)
+    passes = "\n".join(f"{pass_.name:16} {pass_.summary}" for pass_ in PASSES)
     command.help = inspect.cleandoc(command.help or "").replace("{passes}", passes)
     return command
 

@@ -125,7 +125,9 @@ def _as_type(value: Expression, dtype: DType) -> Expression:
         return value
     match value:
         case Operation(operator=operator, operands=operands) if operator in _COMMUTATIVE:
-            return Operation(operator, tuple(_as_type(one, dtype) for one in operands), dtype)
+            return Operation(
+                operator, tuple(_as_type(operand, dtype) for operand in operands), dtype
+            )
         case Cast(operand=operand) if _has_same_bits(operand.dtype, dtype):
             return _as_type(operand, dtype)
         case Cast(operand=operand) if operand.dtype is not None and operand.dtype.is_integer:

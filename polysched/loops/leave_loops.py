@@ -115,7 +115,7 @@ class _Leaving:
 
     def _left(self, loop: For, before: _Before) -> For:
         """End a loop before an iteration at whose start nothing more can change."""
-        changed = {one.target.array for one in walk(loop.body) if isinstance(one, Assign)}
+        changed = {part.target.array for part in walk(loop.body) if isinstance(part, Assign)}
         own = own_arrays(loop.body, self.scalars, self.uses)
         flags = (changed & self.scalars) - own
         own |= self._own(loop, before)
@@ -160,7 +160,7 @@ class _Leaving:
         """
         for end in range(len(nodes), start, -1):
             run = Block(tuple(nodes[start:end]))
-            if not any(isinstance(one, For) for one in walk(run)):
+            if not any(isinstance(part, For) for part in walk(run)):
                 return None
             own: frozenset[str] | None = None
             for atom in conditions_of(run, before.defined):

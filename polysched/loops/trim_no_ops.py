@@ -137,20 +137,20 @@ class _Trimmer:
         found = [evaluation_condition(loop, value) for value in sorted(values, key=str)]
         if None in found:
             return map_children(loop, lambda child: self.node(child, tested))
-        conditions = dict.fromkeys(one for one in found if one is not None)
+        conditions = dict.fromkeys(condition for condition in found if condition is not None)
         condition = self.facts.decide(reduce(and_, conditions))
         if condition == Constant(True):
             return inside
         is_run = loop.lower < loop.upper
-        fails = [self.facts.where(~one).decide(is_run) for one in conjuncts(condition)]
-        if all(one == Constant(False) for one in fails):
+        fails = [self.facts.where(~conjunct).decide(is_run) for conjunct in conjuncts(condition)]
+        if all(fail == Constant(False) for fail in fails):
             return If(condition, inside)
         return If(condition, inside, map_children(loop, lambda child: self.node(child, tested)))
 
     def _trimmed(self, node: For) -> tuple[For, frozenset[Expression]]:
         """Trim one loop; also return the values that are its new bounds."""
         body = list(nodes.walk(node.body))
-        changed = {one.target.array for one in body if isinstance(one, Assign)}
+        changed = {part.target.array for part in body if isinstance(part, Assign)}
         used: dict[Bound, int] = {}
         lower, upper = node.lower, node.upper
         for bound, constant in (self._acting(node.body, self._own(node)) or {}).items():
@@ -188,19 +188,21 @@ class _Trimmer:
     def _own(self, loop: For) -> frozenset[str]:
         """The arrays whose elements each iteration of a loop writes before it reads them."""
         body = list(nodes.walk(loop.body))
-        own = {one.array for one in body if isinstance(one, Allocate)}
-        uses = Counter(name for one in body if isinstance(one, Assign) for name in _accesses(one))
+        own = {part.array for part in body if isinstance(part, Allocate)}
+        uses = Counter(
+            name for part in body if isinstance(part, Assign) for name in _accesses(part)
+        )
         seen: set[str] = set()
-        for one in _straight(loop.body):
-            if isinstance(one, Assign):
-                seen |= {load.array for load in one.reads}
-                name = one.target.array
+        for child in _straight(loop.body):
+            if isinstance(child, Assign):
+                seen |= {load.array for load in child.reads}
+                name = child.target.array
                 if name in self.scalars - seen and uses[name] == self.uses[name]:
                     own.add(name)
                 seen.add(name)
             else:
-                inner = [part for part in nodes.walk(one) if isinstance(part, Assign)]
-                own |= self._own(one) if isinstance(one, For) else frozenset()
+                inner = [part for part in nodes.walk(child) if isinstance(part, Assign)]
+                own |= self._own(child) if isinstance(child, For) else frozenset()
                 seen |= {name for part in inner for name in _accesses(part)}
         return frozenset(own)
 
@@ -239,9 +241,9 @@ def _straight(node: LoopNode) -> Iterator[LoopNode]:
 def _is_fixed(value: Expression, variable: str, changed: Set[str]) -> bool:
     """Whether a value is the same in all iterations of a loop."""
     return not any(
-        (isinstance(one, Index) and one.name == variable)
-        or (isinstance(one, Load) and one.array in changed)
-        for one in walk(value)
+        (isinstance(part, Index) and part.name == variable)
+        or (isinstance(part, Load) and part.array in changed)
+        for part in walk(value)
     )
 
 
@@ -261,7 +263,9 @@ def _around(loop: For, conditions: _Conditions) -> _Conditions:
     found: dict[Bound, int] = {}
     for bound, constant in (conditions or {}).items():
         rest, factor = bound.form.without(loop.variable)
-        if any(isinstance(one, Index) and one.name == loop.variable for one in walk(bound.value)):
+        if any(
+            isinstance(part, Index) and part.name == loop.variable for part in walk(bound.value)
+        ):
             continue
         if factor:
             at = _end(loop, is_last=(factor > 0) != bound.is_upper)

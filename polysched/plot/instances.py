@@ -85,7 +85,9 @@ def _columns(
     functions: Sequence[isl.PwAff | None], rows: Points, parameters: Mapping[str, int]
 ) -> Points:
     """The values of functions at instances, one column for each function; zeros for None."""
-    return columns_at([0 if one is None else one for one in functions], rows, parameters)
+    return columns_at(
+        [0 if function is None else function for function in functions], rows, parameters
+    )
 
 
 def fixed_domain(program: Program, statement: str, at: Fixed) -> isl.Set:

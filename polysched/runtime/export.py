@@ -138,7 +138,8 @@ def write_object(programs: Sequence[ExportedProgram], machine: Machine, path: Pa
     """Write one object file with several programs, each as ``int NAME(...)`` of `write_export`."""
     target = checkable(machine)
     modules = [
-        _with_unscheduled(emit_exported_module(one, target), one, target) for one in programs
+        _with_unscheduled(emit_exported_module(program, target), program, target)
+        for program in programs
     ]
     text = linked_modules(modules)
     code = emit_object(text, programs[0].program.name, target, _OPTIONS)

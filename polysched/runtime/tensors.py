@@ -35,7 +35,7 @@ def as_given(arguments: Iterable[object], result: Any) -> Any:
     if tensor is None:
         return result
     if type(result) is tuple:
-        return tuple(_imported(tensor, one) for one in result)
+        return tuple(_imported(tensor, value) for value in result)
     return _imported(tensor, result)
 
 

@@ -131,8 +131,8 @@ MUTANTS = (
         "a number that only one side of a branch over data sets is known after the branch",
         "polysched.frontends.python.statements.translate",
         "Declarer._branch",
-        "always_assigns([node], name)",
-        "True",
+        "isinstance(binding, PartialBinding) and always_assigns([node], name)",
+        "isinstance(binding, PartialBinding)",
         (f"{TESTS}/python/test_numbers_of_branches.py",),
     ),
     Mutant(

@@ -277,7 +277,7 @@ def _at_least_none(extent: Expression) -> Expression:
 
 def _is_scattered(subscripts: Subscripts, indices: Subscripts) -> bool:
     """Whether data decides which elements the iterations of a loop nest store."""
-    parts = {part for one in subscripts for load in loads(one) for part in walk(load)}
+    parts = {part for subscript in subscripts for load in loads(subscript) for part in walk(load)}
     return any(isinstance(index, Index) and index in parts for index in indices)
 
 

@@ -152,8 +152,8 @@ class Joins:
         first, build = parts[0], self.stores.reader.build
         for part in parts[1:]:
             fits = part.rank == first.rank and all(
-                at == axis or require_same(build, one, other)
-                for at, (one, other) in enumerate(zip(part.shape, first.shape, strict=False))
+                at == axis or require_same(build, extent, other)
+                for at, (extent, other) in enumerate(zip(part.shape, first.shape, strict=False))
             )
             if not fits:
                 raise KernelError(
@@ -173,8 +173,8 @@ class Joins:
 
     def _tiled(self, node: ast.Call, array: ArrayValue, counts: ast.expr) -> ArrayValue:
         elements = counts.elts if isinstance(counts, ast.Tuple | ast.List) else [counts]
-        literals = [self._literal(one) for one in elements]
-        times = [one for one in literals if one is not None and one > 0]
+        literals = [self._literal(element) for element in elements]
+        times = [literal for literal in literals if literal is not None and literal > 0]
         total = reduce(lambda a, b: a * b, times, 1)
         if len(times) < len(literals) or total > MOST_TILES:
             raise self._unexpected(node, np.tile)
@@ -264,7 +264,7 @@ class Joins:
         for part in pairs:
             ends = part.elts if isinstance(part, ast.Tuple | ast.List) else []
             literals = [self._literal(end) for end in ends]
-            widths = [one for one in literals if one is not None and one >= 0]
+            widths = [literal for literal in literals if literal is not None and literal >= 0]
             if len(widths) != 2 or len(literals) != 2:
                 return None
             found.append((widths[0], widths[1]))

@@ -87,9 +87,11 @@ class MaskedStores:
             if mask is None or not isinstance(part, ast.Subscript):
                 continue
             index = ast.dump(part.slice)
-            for one in operands:
-                is_selected = isinstance(one, ast.Subscript) and ast.dump(one.slice) == index
-                if not is_selected and isinstance(self.reader.operand(one), ArrayValue):
+            for operand in operands:
+                is_selected = (
+                    isinstance(operand, ast.Subscript) and ast.dump(operand.slice) == index
+                )
+                if not is_selected and isinstance(self.reader.operand(operand), ArrayValue):
                     return None
             return self._unmasked(node, index, mask), part.slice
         return None
@@ -106,8 +108,8 @@ class MaskedStores:
                 inner = arguments
             case _:
                 yield node
-        for one in inner:
-            yield from self._operands(one)
+        for operand in inner:
+            yield from self._operands(operand)
 
     def _unmasked(self, node: ast.expr, mask: str, shape: ArrayValue) -> ast.expr:
         """An expression with whole arrays in the place of the parts that a mask selects."""
@@ -119,8 +121,8 @@ class MaskedStores:
                 sides = [self._unmasked(side, mask, shape) for side in (left, right)]
                 return with_fields(node, left=sides[0], right=sides[1])
             case ast.Call(func=func, args=arguments, keywords=[]) if self._is_elementwise(func):
-                parts = [self._unmasked(one, mask, shape) for one in arguments]
-                if all(one is other for one, other in zip(parts, arguments, strict=True)):
+                parts = [self._unmasked(argument, mask, shape) for argument in arguments]
+                if all(part is other for part, other in zip(parts, arguments, strict=True)):
                     return node
                 return with_fields(node, args=parts)
             case ast.Compare(left=left, comparators=[right]):
@@ -140,8 +142,8 @@ class MaskedStores:
     def _require_shape(self, node: ast.expr, array: ArrayValue, mask: ArrayValue) -> None:
         build = self.reader.build
         is_same = array.rank == mask.rank and all(
-            require_same(build, one, other)
-            for one, other in zip(array.shape, mask.shape, strict=True)
+            require_same(build, extent, other)
+            for extent, other in zip(array.shape, mask.shape, strict=True)
         )
         if not is_same:
             raise self.reader.source.error(

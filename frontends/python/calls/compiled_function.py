@@ -98,11 +98,13 @@ class CompiledCall:
         }
         plan = kernel.plan(tuple(map(layout_of, passed)), names, parameters)
         kernel.check_values(plan, passed)
-        outputs = [allocated(kernel.name, one, is_zeroed=False) for one in plan.allocations]
+        outputs = [
+            allocated(kernel.name, allocation, is_zeroed=False) for allocation in plan.allocations
+        ]
         kernel.run_plan(plan, [*passed, *outputs], threads)
         for view, contiguous in copied:
             view[...] = contiguous
-        made = zip((one.name for one in plan.allocations), outputs, strict=True)
+        made = zip((allocation.name for allocation in plan.allocations), outputs, strict=True)
         objects = {**(arguments if given is None else given), **dict(made)}
         sizes = dict(zip(kernel.signature.parameters, plan.parameters, strict=True))
         result = returned_values(self.returned, objects, sizes, self.axes)
@@ -117,7 +119,7 @@ class CompiledCall:
             names: the names of the arguments in the order in which they were passed.
             threads: as for `run`.
         """
-        passed = (*names, *(one.name for one in plan.allocations))
+        passed = (*names, *(allocation.name for allocation in plan.allocations))
         positions = {name: position for position, name in enumerate(passed)}
         return RepeatedCall(self.compiled, plan, self.returned, positions, threads, self.axes)
 

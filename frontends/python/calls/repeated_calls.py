@@ -89,19 +89,21 @@ class RepeatedCall:
         """The description of the call for the extension."""
         signature, at = self.kernel.signature, self.positions
         sources = tuple(at[array.name] for array in signature.arrays)
-        ranges = tuple(one._replace(source=at[one.name]) for one in self.plan.ranges)
+        ranges = tuple(range_._replace(source=at[range_.name]) for range_ in self.plan.ranges)
         moved = replace(self.plan, sources=sources, ranges=ranges)
         results = self.returned.results
         arrays = (ResultKind.ARRAY, ResultKind.ARGUMENT)
-        is_plain = self.returned.outside is None and all(one.kind in arrays for one in results)
-        is_plain = is_plain and all(one.ends is None for one in results)
+        is_plain = self.returned.outside is None and all(
+            result.kind in arrays for result in results
+        )
+        is_plain = is_plain and all(result.ends is None for result in results)
         is_plain = is_plain and (len(results) > 1 or not self.returned.is_tuple)
         call = planned_call(
             self.kernel.native,
             signature,
             moved,
-            [at[one.name] for one in results] if is_plain else [],
-            [_allocation(self.kernel.name, one) for one in self.plan.allocations],
+            [at[result.name] for result in results] if is_plain else [],
+            [_allocation(self.kernel.name, allocation) for allocation in self.plan.allocations],
         )
         if self.kernel.is_threaded:
             call = on_team(call, self.kernel.native, moved, self.threads)
@@ -116,7 +118,7 @@ class RepeatedCall:
         if number is not None:
             at, is_python = number
             return lambda passed: passed[at].item() if is_python else passed[at][()]
-        names = {one.name for one in self.returned.results} | {*self.returned.outputs}
+        names = {result.name for result in self.returned.results} | {*self.returned.outputs}
         positions = {name: self.positions[name] for name in names}
         sizes = dict(zip(self.kernel.signature.parameters, self.plan.parameters, strict=True))
 
@@ -168,7 +170,7 @@ def returned_values(
         )
     if not returned.results:
         return None
-    values = [_result(one, objects, sizes, axes) for one in returned.results]
+    values = [_result(result, objects, sizes, axes) for result in returned.results]
     return tuple(values) if returned.is_tuple else values[0]
 
 

@@ -61,7 +61,7 @@ class View:
         )
         if 0 in shape:
             return array[(slice(0),) * array.ndim].reshape(-1)[:0].reshape(shape)
-        first = tuple(slice(evaluate(one, sizes), None) for one in self.start)
+        first = tuple(slice(evaluate(subscript, sizes), None) for subscript in self.start)
         return np.lib.stride_tricks.as_strided(array[first], shape, strides)
 
 
@@ -323,7 +323,7 @@ def _view(array: ArrayValue) -> View | None:
             expected = expected + step[number] * index
         if tidy(place) != tidy(expected):
             return None
-    parts = [node for one in (*start, *array.shape) for node in walk(one)]
+    parts = [node for value in (*start, *array.shape) for node in walk(value)]
     if any(isinstance(node, Index | Load) for node in parts):
         return None
     return View(array.shape, start, tuple(steps))
@@ -350,6 +350,6 @@ def with_results(kernel: Kernel, returned: Returned) -> Kernel:
             role = Role.OUTPUT if array.name in names else Role.TEMPORARY
         arrays[array.name] = replace(array, role=role)
     outputs = iter([arrays[name] for name in names if arrays[name].role is Role.OUTPUT])
-    ordered = [next(outputs) if one.role is Role.OUTPUT else one for one in arrays.values()]
+    ordered = [next(outputs) if array.role is Role.OUTPUT else array for array in arrays.values()]
     named: Mapping[str, object] = {array.name: array for array in ordered}
     return replace(kernel, arrays=MappingProxyType(named))  # type: ignore[arg-type]

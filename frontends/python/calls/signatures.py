@@ -133,17 +133,25 @@ class CallTypes:
     @property
     def static(self) -> Mapping[str, Any]:
         """The arguments that are part of the code."""
-        return {one.name: one.value for one in self.arguments if isinstance(one, StaticType)}
+        return {
+            argument.name: argument.value
+            for argument in self.arguments
+            if isinstance(argument, StaticType)
+        }
 
     @property
     def shared(self) -> Mapping[str, str]:
         """The arguments that are the same array as another one, with the other's name."""
-        return {one.name: one.other for one in self.arguments if isinstance(one, SharedType)}
+        return {
+            argument.name: argument.other
+            for argument in self.arguments
+            if isinstance(argument, SharedType)
+        }
 
     @property
     def arrays(self) -> tuple[ArrayType, ...]:
         """The array arguments."""
-        return tuple(one for one in self.arguments if isinstance(one, ArrayType))
+        return tuple(argument for argument in self.arguments if isinstance(argument, ArrayType))
 
     def __str__(self) -> str:
         few = f" for {', '.join(self.few)} <= {self.most}" if self.few else ""
@@ -212,13 +220,17 @@ def call_types(
             types.append(_type(name, value, sizes, numbers=numbers))
         except KernelError as error:
             arguments = ast.walk(source.node.args)
-            named = (one for one in arguments if isinstance(one, ast.arg) and one.arg == name)
+            named = (
+                argument
+                for argument in arguments
+                if isinstance(argument, ast.arg) and argument.arg == name
+            )
             node = next(named, source.node)  # a value of a record is no argument
             raise source.error(node, f"argument '{name}': {error}") from None
     integers = {
-        one.name: values[one.name]
-        for one in types
-        if isinstance(one, NumberType) and one.is_size and one.literal is None
+        argument.name: values[argument.name]
+        for argument in types
+        if isinstance(argument, NumberType) and argument.is_size and argument.literal is None
     }
     extents = {name: extent for extent, name in sizes.names.items()} | integers
     most = FEW if is_large else LARGEST_LITERAL
@@ -298,9 +310,9 @@ def arguments_for(source: FunctionSource, types: CallTypes) -> tuple[Argument, .
         if isinstance(value, Record):
             nodes |= dict.fromkeys(value.names, nodes[name])
     return tuple(
-        _argument(nodes[one.name], one)
-        for one in types.arguments
-        if not isinstance(one, StaticType | SharedType)
+        _argument(nodes[argument.name], argument)
+        for argument in types.arguments
+        if not isinstance(argument, StaticType | SharedType)
     )
 
 

@@ -121,7 +121,7 @@ class Subscripting:
                 position += len(shape)
             return tuple(axis.index(of_axis[id(axis)]) for axis in axes if axis.index is not None)
 
-        view = viewed(array, tuple(one for shape in extents for one in shape), outer)
+        view = viewed(array, tuple(extent for shape in extents for extent in shape), outer)
         is_read = isinstance(getattr(node, "ctx", None), ast.Load)
         return copied(view) if is_copy and is_read else view
 

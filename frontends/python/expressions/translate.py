@@ -201,8 +201,8 @@ class Reader(Names):
         if any(isinstance(part, ast.Slice) or _is_no_number(part) for part in parts):
             return None
         at = [self.operand(part) for part in parts]
-        literals = [one.literal if isinstance(one, Value) else None for one in at]
-        if not all(type(one) is int for one in literals):
+        literals = [value.literal if isinstance(value, Value) else None for value in at]
+        if not all(type(literal) is int for literal in literals):
             return None
         outer = self.outer(node.value)
         try:

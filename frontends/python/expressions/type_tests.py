@@ -26,7 +26,9 @@ def type_test(dtype: Callable[[ast.expr], DType], node: ast.Compare) -> bool | N
             others = [right]
         case _:
             return None
-    if not any(isinstance(one, ast.Attribute) and one.attr == "dtype" for one in (left, *others)):
+    if not any(
+        isinstance(side, ast.Attribute) and side.attr == "dtype" for side in (left, *others)
+    ):
         return None
     return (dtype(left) in map(dtype, others)) is isinstance(op, ast.Eq | ast.In)
 

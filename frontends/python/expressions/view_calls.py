@@ -61,7 +61,7 @@ class ViewCalls:
         }
         for known, translate in table.items():
             if function is known:
-                keywords = {str(one.arg): one.value for one in node.keywords}
+                keywords = {str(keyword.arg): keyword.value for keyword in node.keywords}
                 try:
                     bound = inspect.signature(translate).bind(*node.args, **keywords)
                 except TypeError:

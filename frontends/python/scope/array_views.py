@@ -197,5 +197,7 @@ def _moved(
 
 
 def _literals(extents: Sequence[Expression | None]) -> list[int] | None:
-    found = [int(one.value) for one in extents if isinstance(one, Constant) and one.value > 0]
+    found = [
+        int(extent.value) for extent in extents if isinstance(extent, Constant) and extent.value > 0
+    ]
     return found if len(found) == len(extents) else None

@@ -237,7 +237,7 @@ class Scope:
     @property
     def inputs(self) -> set[str]:
         """The arrays that the function only reads."""
-        handles = [one for one in self.names.values() if isinstance(one, ArrayHandle)]
+        handles = [handle for handle in self.names.values() if isinstance(handle, ArrayHandle)]
         return {handle.array.name for handle in handles if handle.array.role is Role.INPUT}
 
     def fresh(self, hint: str) -> str:

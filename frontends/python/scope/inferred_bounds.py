@@ -67,13 +67,15 @@ def with_inferred_bounds(
                 raise _error(source, fault, spelled(where, arguments))
         context = context.coalesce()
         statements = {
-            name: replace(one, domain=one.domain.intersect_params(context))
-            for name, one in kernel.statements.items()
+            name: replace(statement, domain=statement.domain.intersect_params(context))
+            for name, statement in kernel.statements.items()
         }
         return replace(kernel, context=context, statements=MappingProxyType(statements))
 
     with limited(FrontendError, f"the subscripts of '{kernel.name}' are too complex"):
-        outside = (one for each in kernel.statements.values() for one in _outside(kernel, each))
+        outside = (
+            instances for each in kernel.statements.values() for instances in _outside(kernel, each)
+        )
         kernel = without(kernel, outside)
     if unset:
         with limited(FrontendError, f"the loops of '{kernel.name}' are too complex"):
@@ -95,13 +97,21 @@ def _unset(kernel: Kernel, numbers: Mapping[str, str]) -> Iterator[_Fault]:
     """Yield the reads of numbers that have no value, also where a call returns them."""
     for array, variable in numbers.items():
         if kernel.arrays[array].role is Role.OUTPUT:
-            writers = [one for one in kernel.statements.values() if one.target.array == array]
-            written = [one.domain.params() for one in writers]
+            writers = [
+                statement
+                for statement in kernel.statements.values()
+                if statement.target.array == array
+            ]
+            written = [writer.domain.params() for writer in writers]
             sizes = reduce(isl.Set.subtract, written, kernel.context)
             reason = f"'{variable}' is returned, and gets no value here"
             location = writers[0].location if writers else None
             yield _Fault(reason, location, sizes, is_unset=True)
-    read = {access.array for one in kernel.statements.values() for access in one.accesses[1:]}
+    read = {
+        access.array
+        for statement in kernel.statements.values()
+        for access in statement.accesses[1:]
+    }
     if not read.isdisjoint(numbers):
         program = initial_program(kernel)
         for reference, undefined in undefined_reads(program, numbers):

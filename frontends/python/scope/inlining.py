@@ -33,7 +33,9 @@ def bound_arguments(signature: inspect.Signature, node: ast.Call) -> dict[str, A
     """The arguments of a call by parameter: syntax trees, and the values of defaults."""
     if any(keyword.arg is None for keyword in node.keywords):
         raise TypeError("expected arguments without '**'")
-    bound = signature.bind(*node.args, **{str(one.arg): one.value for one in node.keywords})
+    bound = signature.bind(
+        *node.args, **{str(keyword.arg): keyword.value for keyword in node.keywords}
+    )
     bound.apply_defaults()
     for parameter in signature.parameters.values():
         if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):

@@ -203,4 +203,6 @@ class Names:
 
 def _is_fixed(array: ArrayValue) -> bool:
     """Whether the extents of an array depend on sizes alone."""
-    return not any(isinstance(part, Index | Load) for one in array.shape for part in walk(one))
+    return not any(
+        isinstance(part, Index | Load) for extent in array.shape for part in walk(extent)
+    )

@@ -36,5 +36,5 @@ def _is_regular(value: Any) -> bool:
     while all(isinstance(part, list | tuple) for part in parts):
         if len({len(part) for part in parts}) != 1:
             return False
-        parts = [one for part in parts for one in part]
+        parts = [item for part in parts for item in part]
     return len({type(part) for part in parts}) == 1 and type(parts[0]) in (bool, int, float)

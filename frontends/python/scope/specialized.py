@@ -78,7 +78,7 @@ def _tree(value: Any) -> ast.expr | None:
     if value is None or isinstance(value, bool | str):
         return ast.Constant(value)
     if isinstance(value, tuple):
-        parts = [_tree(one) or (ast.Constant(one) if _is_plain(one) else None) for one in value]
+        parts = [_tree(item) or (ast.Constant(item) if _is_plain(item) else None) for item in value]
         known = [part for part in parts if part is not None]
         return ast.Tuple(known, ast.Load()) if len(known) == len(parts) else None
     return None
@@ -146,7 +146,7 @@ class _Specializer:
                 if not part and name == "body":
                     part = [ast.copy_location(ast.Pass(), node)]
             elif isinstance(value, list):
-                part = [self.visited(one) if isinstance(one, ast.AST) else one for one in value]
+                part = [self.visited(item) if isinstance(item, ast.AST) else item for item in value]
             if part is not value:
                 new = copy(node) if new is node else new
                 setattr(new, name, part)
@@ -189,17 +189,19 @@ class _Specializer:
                 value = tree.value(tree.record.subscripts, key)
             case ast.Assign(targets=[ast.Tuple()], value=RecordTree() as tree):
                 if tree.record.subscripts and not isinstance(tree.record.subscripts[0], str):
-                    parts = [self._decided(one) for one in tree.elts]
+                    parts = [self._decided(element) for element in tree.elts]
                     node = copy(node)
                     node.value = ast.copy_location(ast.Tuple(parts, ast.Load()), tree)
         return node if value is None else self._decided(ast.copy_location(value, node))
 
     def _same(self, left: ast.expr, right: ast.expr) -> bool | None:
         """Whether two operands are the same; None if that is not known here."""
-        for one, other in ((left, right), (right, left)):
-            if isinstance(one, ast.Constant) and (one.value is None or isinstance(one.value, str)):
+        for side, other in ((left, right), (right, left)):
+            if isinstance(side, ast.Constant) and (
+                side.value is None or isinstance(side.value, str)
+            ):
                 if isinstance(other, ast.Constant):
-                    return bool(one.value == other.value)
+                    return bool(side.value == other.value)
                 if isinstance(other, ast.Tuple) or _is_number(other):
                     return False
                 if isinstance(other, ast.Name) and other.id in self.given:
@@ -219,7 +221,7 @@ def _joined(node: ast.BoolOp, is_and: bool, values: list[ast.expr]) -> ast.expr:
         elif bool(value.value) != is_and:
             return value if not rest else node
         elif position == len(values) and not (
-            value.value is is_and and all(isinstance(one, ast.Compare) for one in rest)
+            value.value is is_and and all(isinstance(part, ast.Compare) for part in rest)
         ):
             rest.append(value)
     if len(rest) == len(values):

@@ -75,7 +75,7 @@ class _Swap:
     def copied(self, place: ast.expr, rounds: int) -> list[ast.stmt]:
         """The statements of one iteration, after some iterations."""
         renaming = _Renaming(self.after(rounds), {self.target: place})
-        return [renaming.visit(deepcopy(one)) for one in self.body]
+        return [renaming.visit(deepcopy(statement)) for statement in self.body]
 
 
 class _Renaming(ast.NodeTransformer):
@@ -118,7 +118,7 @@ def without_swaps(
             after = {name: _fresh(f"{name}_after", function) for name in used}
             renaming = _Renaming(after, {})
             made = _written_out(swap, _fresh(f"{swap.target}_round", function), after)
-            body[position:] = [*made, *(renaming.visit(deepcopy(one)) for one in later)]
+            body[position:] = [*made, *(renaming.visit(deepcopy(statement)) for statement in later)]
             position += len(made) - 1
         position += 1
     if len(body) == len(function.body):
@@ -140,13 +140,13 @@ def _swap(node: ast.stmt) -> _Swap | None:
         case _:
             return None
     body, bound, spare = _exchange(node.body)
-    rest = [part for one in body for part in ast.walk(one)]
+    rest = [part for statement in body for part in ast.walk(statement)]
     bounds = [part for limit in (lower, upper) for part in ast.walk(limit)]
     if (
         not (body and bound)
         or _stored(body) & {*bound, node.target.id, *_names(bounds)}
         or not all(isinstance(part, _OF_BOUNDS) for part in bounds)
-        or any(isinstance(one, _UNSUITED) for one in rest)
+        or any(isinstance(part, _UNSUITED) for part in rest)
     ):
         return None
     swap = _Swap(node, node.target.id, lower, upper, body, bound, spare)
@@ -201,7 +201,7 @@ def _written_out(swap: _Swap, index: str, after: Mapping[str, str]) -> list[ast.
         return ast.BinOp(start, ast.Add(), ast.Constant(number)) if number else start
 
     name = ast.Name(index, ast.Load())
-    every = [one for k in range(period) for one in swap.copied(place(name, k), k)]
+    every = [statement for k in range(period) for statement in swap.copied(place(name, k), k)]
     called = ast.Call(ast.Name("range", ast.Load()), [rounds], [])
     result: list[ast.stmt] = [ast.For(ast.Name(index, ast.Store()), called, every, [])]
     for number in range(period - 1):
@@ -219,7 +219,7 @@ def _written_out(swap: _Swap, index: str, after: Mapping[str, str]) -> list[ast.
                 everything = ast.Subscript(ast.Name(new, ast.Load()), ast.Slice(), ast.Store())
                 moved = ast.Assign([everything], ast.Name(other, ast.Load()))
                 result.append(ast.If(_remaining(count, period, ast.Eq(), number), [moved], []))
-    return [_at(one, swap.loop) for one in result]
+    return [_at(statement, swap.loop) for statement in result]
 
 
 def _alike(first: str, second: str) -> list[ast.stmt]:
@@ -293,11 +293,13 @@ def _numbers(function: ast.FunctionDef) -> set[str]:
 
 def _stored(nodes: Iterable[ast.AST]) -> set[str]:
     parts = [part for node in nodes for part in ast.walk(node)]
-    return {one.id for one in parts if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return {
+        part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    }
 
 
 def _names(nodes: Iterable[ast.AST]) -> set[str]:
-    return {one.id for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return {part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def _fresh(name: str, function: ast.FunctionDef) -> str:

@@ -48,6 +48,8 @@ def _is_error_state(node: ast.AST, outer: Mapping[str, Any]) -> bool:
     call, variable = node.items[0].context_expr, node.items[0].optional_vars
     if not isinstance(call, ast.Call) or call.args or variable is not None:
         return False
-    values = [one.value.value for one in call.keywords if isinstance(one.value, ast.Constant)]
+    values = [
+        keyword.value.value for keyword in call.keywords if isinstance(keyword.value, ast.Constant)
+    ]
     is_silent = len(values) == len(call.keywords) and _SILENT.issuperset(values)
     return is_silent and meant(call.func, outer) is np.errstate

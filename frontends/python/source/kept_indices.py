@@ -72,9 +72,9 @@ class _Kept:
                 made = self._loop(node, changed, body[position + 1 :], bound, is_top=is_top)
             done += made
             is_top = is_top and not any(isinstance(part, ast.Return) for part in ast.walk(node))
-            for one in made:
-                if isinstance(one, ast.Assign | ast.AnnAssign | ast.AugAssign):
-                    bound |= rebound([one])
+            for statement in made:
+                if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+                    bound |= rebound([statement])
         is_same = len(done) == len(body) and all(a is b for a, b in zip(done, body, strict=True))
         return body if is_same else done
 
@@ -127,9 +127,9 @@ class _Kept:
         """A loop with an index of its own, and that index."""
         each, inner = self._fresh(f"{name}_each"), deepcopy(node)
         for part in (inner.target, *inner.body):
-            for one in ast.walk(part):
-                if isinstance(one, ast.Name) and one.id == name:
-                    one.id = each
+            for within in ast.walk(part):
+                if isinstance(within, ast.Name) and within.id == name:
+                    within.id = each
         return inner, each
 
     def _fresh(self, hint: str) -> str:
@@ -150,7 +150,9 @@ def _runs_to_its_end(node: ast.For) -> bool:
     }:
         return False
     return not any(
-        isinstance(part, ast.Break | ast.Return) for one in node.body for part in ast.walk(one)
+        isinstance(part, ast.Break | ast.Return)
+        for statement in node.body
+        for part in ast.walk(statement)
     )
 
 

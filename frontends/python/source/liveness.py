@@ -130,7 +130,7 @@ def _changes(node: ast.AST, names: set[str], outer: Mapping[str, Any]) -> bool:
                 output = split_output(function, node)
                 given = [] if output is None else [output[1]]
             else:
-                given = [*arguments, *(one.value for one in keywords)]
+                given = [*arguments, *(keyword.value for keyword in keywords)]
             return any(_shows(part, names) for part in given)
     return False
 

@@ -49,7 +49,7 @@ def _with_kept_defaults(
         parts = () if default is None else tuple(ast.walk(default))
         names = [part.id for part in parts if isinstance(part, ast.Name)]
         is_read = any(isinstance(part, ast.Subscript | ast.Call) for part in parts)
-        if default is None or not (is_read or any(_bindings(node, one) > 1 for one in names)):
+        if default is None or not (is_read or any(_bindings(node, name) > 1 for name in names)):
             return default
         name = f"{inner.name}_default_{len(kept)}"
         while _bindings(node, name):
@@ -61,7 +61,9 @@ def _with_kept_defaults(
 
     result = copy(inner)
     result.args = copy(inner.args)
-    result.args.defaults = [one for one in map(named, inner.args.defaults) if one is not None]
+    result.args.defaults = [
+        default for default in map(named, inner.args.defaults) if default is not None
+    ]
     result.args.kw_defaults = [*map(named, inner.args.kw_defaults)]
     return kept, result
 
@@ -72,14 +74,14 @@ def signature_of(node: ast.FunctionDef) -> inspect.Signature:
     positional = [*arguments.posonlyargs, *arguments.args]
     defaults = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
     parameters = [
-        _parameter(one.arg, kind.POSITIONAL_OR_KEYWORD, default)
-        for one, default in zip(positional, defaults, strict=True)
+        _parameter(argument.arg, kind.POSITIONAL_OR_KEYWORD, default)
+        for argument, default in zip(positional, defaults, strict=True)
     ]
     if arguments.vararg is not None:
         parameters.append(kind(arguments.vararg.arg, kind.VAR_POSITIONAL))
     parameters += [
-        _parameter(one.arg, kind.KEYWORD_ONLY, default)
-        for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        _parameter(argument.arg, kind.KEYWORD_ONLY, default)
+        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     ]
     if arguments.kwarg is not None:
         parameters.append(kind(arguments.kwarg.arg, kind.VAR_KEYWORD))

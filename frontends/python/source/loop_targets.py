@@ -47,7 +47,7 @@ def _is_shared(function: ast.FunctionDef, loop: ast.For, held: Set[str]) -> bool
         return False
     name = loop.target.id
     inside = {id(node) for part in loop.body for node in ast.walk(part)}
-    indices = {id(one.target) for one in _loops(function)}
+    indices = {id(loop.target) for loop in _loops(function)}
     numbers = [
         node
         for node in ast.walk(function)
@@ -56,7 +56,7 @@ def _is_shared(function: ast.FunctionDef, loop: ast.For, held: Set[str]) -> bool
         and isinstance(node.ctx, ast.Store)
         and id(node) not in indices
     ]
-    is_own = any(id(one.target) in inside for one in _loops(function) if _is_named(one, name))
+    is_own = any(id(loop.target) in inside for loop in _loops(function) if _is_named(loop, name))
     if not numbers or is_own or any(id(node) in inside for node in numbers):
         return False
     return is_never_read_after(function, loop, name)

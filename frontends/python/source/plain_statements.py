@@ -64,9 +64,9 @@ class _Plain:
     def block(self, body: list[ast.stmt], *, keeps_loops: bool = False) -> list[ast.stmt]:
         """Rewrite the statements of a block."""
         done = [
-            one
+            statement
             for position, node in enumerate(body)
-            for one in self._statement(node, body[:position], keeps_loops=keeps_loops)
+            for statement in self._statement(node, body[:position], keeps_loops=keeps_loops)
         ]
         return done or [ast.copy_location(ast.Pass(), body[0])]
 
@@ -133,12 +133,12 @@ class _Plain:
             for name, value in ast.iter_fields(part):
                 inner = value if isinstance(value, list) else [value]
                 new = []
-                for one in inner:
-                    is_always = any(one is each for each in always)
-                    new.append(visit(one) if is_always else one)
-                    if isinstance(one, ast.AST) and not is_always:
-                        read.update(_names(one))
-                if any(one is not other for one, other in zip(new, inner, strict=True)):
+                for child in inner:
+                    is_always = any(child is each for each in always)
+                    new.append(visit(child) if is_always else child)
+                    if isinstance(child, ast.AST) and not is_always:
+                        read.update(_names(child))
+                if any(rewritten is not other for rewritten, other in zip(new, inner, strict=True)):
                     changed[name] = new if isinstance(value, list) else new[0]
             return with_fields(part, **changed) if changed else part
 
@@ -184,8 +184,8 @@ class _Plain:
         ]
         if len(steps) != 1 or _continues(node):
             return node
-        for position, one in enumerate(operands):
-            end = _end(one, counter)
+        for position, operand in enumerate(operands):
+            end = _end(operand, counter)
             if end is None or {counter, *others} & _names(end) or not _is_size(end):
                 continue
             rest = [*operands[:position], *operands[position + 1 :]]
@@ -266,7 +266,9 @@ def _inside(node: ast.stmt) -> Iterator[ast.AST]:
 
 
 def _continues(node: ast.While) -> bool:
-    return any(isinstance(part, ast.Continue) for one in node.body for part in _inside(one))
+    return any(
+        isinstance(part, ast.Continue) for statement in node.body for part in _inside(statement)
+    )
 
 
 def _is_size(node: ast.expr) -> bool:

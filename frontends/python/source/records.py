@@ -95,10 +95,10 @@ def _items(
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return tuple(value._fields), tuple(range(len(value))), tuple(value)
     if is_dataclass(value) and not isinstance(value, type):
-        names = tuple(one.name for one in fields(value))
+        names = tuple(field.name for field in fields(value))
         return names, (), tuple(getattr(value, name) for name in names)
-    if isinstance(value, tuple | list) and any(isinstance(one, np.ndarray) for one in value):
+    if isinstance(value, tuple | list) and any(isinstance(item, np.ndarray) for item in value):
         return (), tuple(range(len(value))), tuple(value)
-    if isinstance(value, dict) and value and all(isinstance(one, str) for one in value):
+    if isinstance(value, dict) and value and all(isinstance(key, str) for key in value):
         return (), tuple(value), tuple(value.values())
     return None

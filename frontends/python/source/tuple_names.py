@@ -81,7 +81,9 @@ def split_constants(
             case ast.Assign(targets=[ast.Name(id=name) as target], value=value):
                 loads = [use for use in uses[name] if use is not target]
                 held = _literal(value, outer)
-                if held is not None and all(_only_reads(one, parents[one], held) for one in loads):
+                if held is not None and all(
+                    _only_reads(load, parents[load], held) for load in loads
+                ):
                     constants[name] = held
                     continue
         body.append(statement)
@@ -95,8 +97,8 @@ def literal_tree(value: object) -> ast.Tuple | None:
     if not isinstance(value, list | tuple):
         return None
     parts: list[ast.expr] = []
-    for one in value:
-        part = ast.Constant(one) if type(one) in (bool, int, float) else literal_tree(one)
+    for item in value:
+        part = ast.Constant(item) if type(item) in (bool, int, float) else literal_tree(item)
         if part is None:
             return None
         parts.append(part)

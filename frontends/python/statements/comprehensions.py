@@ -108,7 +108,9 @@ def _declared(
     """The new array, whose elements have no values yet."""
     reader, dtype = stores.reader, learned.dtype
     extent = reader.calls.extent(length)
-    indices = {part.name for one in learned.shape for part in walk(one) if isinstance(part, Index)}
+    indices = {
+        part.name for extent in learned.shape for part in walk(extent) if isinstance(part, Index)
+    }
     if indices - reader.scope.indices.keys():
         raise reader.source.error(node.args[0], "expected elements of the same shape")
     is_as_empty = dtype == f64 and not learned.shape

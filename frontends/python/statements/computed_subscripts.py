@@ -95,7 +95,7 @@ class ComputedSubscripts:
                     parts.append(self._visited(value, conditions))
                     is_or = isinstance(op, ast.Or)
                     conditions = (*conditions, _inverse(parts[-1]) if is_or else parts[-1])
-                same = all(one is other for one, other in zip(parts, values, strict=True))
+                same = all(part is other for part, other in zip(parts, values, strict=True))
                 return node if same else with_fields(node, values=parts)
             case ast.Tuple(ctx=ast.Store()) if _changes_subscripts(node):
                 return node
@@ -105,10 +105,10 @@ class ComputedSubscripts:
                 changed[name] = self._visited(value, conditions)
             elif isinstance(value, list):
                 items = [
-                    self._visited(one, conditions) if isinstance(one, ast.AST) else one
-                    for one in value
+                    self._visited(item, conditions) if isinstance(item, ast.AST) else item
+                    for item in value
                 ]
-                same = all(one is other for one, other in zip(items, value, strict=True))
+                same = all(item is other for item, other in zip(items, value, strict=True))
                 changed[name] = value if same else items
         result = with_fields(node, **changed)
         if isinstance(result, ast.Subscript):
@@ -129,7 +129,7 @@ class ComputedSubscripts:
             part if extent is None or _is_plain(part) else self._part(part, extent, conditions)
             for part, extent in zip(parts, extents, strict=True)
         ]
-        if all(one is other for one, other in zip(new, parts, strict=True)):
+        if all(rewritten is other for rewritten, other in zip(new, parts, strict=True)):
             return node
         index = ast.copy_location(ast.Tuple(new, ast.Load()), node.slice) if is_tuple else new[0]
         return with_fields(node, slice=index)
@@ -212,7 +212,7 @@ class ComputedSubscripts:
         inside = maximum(inside, 0) if is_below or is_above else inside
         self.assigner.put(node, handle, indices, Value(inside, is_weak=True), is_new=True)
         if is_below or is_above:
-            guards = [*scope.guards, *(reader.condition(one) for one in conditions)]
+            guards = [*scope.guards, *(reader.condition(condition) for condition in conditions)]
             is_outside = not_equal(wrapped, handle[indices])
             found = line_outside(reader, node, is_outside, guards)
             # One check for all subscripts of a statement ran at half to 0.9 of the speed.
@@ -236,9 +236,9 @@ class ComputedSubscripts:
             case Cast(operand=operand) if bare(Value(operand)).dtype.is_integer:
                 return self._below(operand, extent)
             case Operation(operator=Operator.MINIMUM, operands=operands):
-                return any(self._below(one, extent) for one in operands)
+                return any(self._below(operand, extent) for operand in operands)
             case Operation(operator=Operator.MAXIMUM, operands=operands):
-                return all(self._below(one, extent) for one in operands)
+                return all(self._below(operand, extent) for operand in operands)
         return not loads(expression) and always(self._reader.build, expression < extent)
 
 
@@ -260,8 +260,10 @@ def _inverse(node: ast.expr) -> ast.expr:
 
 def _changes_subscripts(target: ast.Tuple) -> bool:
     """Whether storing one target may change an element that another's subscript reads."""
-    parts = [one for one in target.elts if isinstance(one, ast.Subscript)]
-    read = {name.id for one in parts for name in ast.walk(one.slice) if isinstance(name, ast.Name)}
+    parts = [element for element in target.elts if isinstance(element, ast.Subscript)]
+    read = {
+        name.id for part in parts for name in ast.walk(part.slice) if isinstance(name, ast.Name)
+    }
     return bool(read & assigned([ast.Assign([target], ast.Constant(0))]))
 
 

@@ -78,7 +78,7 @@ def _guarded(assigner: Assigner, node: ast.For, start: ast.expr, end: ast.expr) 
             most = _at(most, ast.Call(_at(most, ast.Name("min", ast.Load())), extents, []))
     outside: list[Expression] = []
     conditions: list[ast.expr] = []
-    first, last = (_number(reader, one) for one in (start, end))
+    first, last = (_number(reader, bound) for bound in (start, end))
     if _is_data(reader, start):
         conditions.append(
             _at(start, ast.Compare(_held(reader, start, first), [ast.LtE()], [index]))

@@ -34,7 +34,7 @@ Generator = ast.GeneratorExp | ast.ListComp
 def is_of_elements(function: Any, node: ast.Call) -> bool:
     """Whether a call is one of Python's functions of the elements of a sequence."""
     names = (sum, max, min, any, all)
-    return any(function is one for one in names) and len(node.args) == 1 and not node.keywords
+    return any(function is name for name in names) and len(node.args) == 1 and not node.keywords
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ class ElementBuiltins:
             given = self._generator(given, function)
         inner = {
             part.id
-            for one in given.generators
-            for part in ast.walk(one.target)
+            for generator in given.generators
+            for part in ast.walk(generator.target)
             if isinstance(part, ast.Name)
         }
         renamed = Renamer(inner, f"{name}_").visit(deepcopy(given))
-        self._reader.scope.taken |= {f"{name}_{one}" for one in inner}
+        self._reader.scope.taken |= {f"{name}_{local}" for local in inner}
         made = summing(renamed, name) if function is sum else _deciding(renamed, name, function)
         self.block(name)(made)
         return ast.copy_location(ast.Name(name, ast.Load()), node)
@@ -80,7 +80,9 @@ class ElementBuiltins:
     def _generator(self, node: ast.expr, function: Any) -> ast.GeneratorExp:
         """The elements of an array."""
         element = self._reader.scope.variable("element")
-        target, load = (_at(node, ast.Name(element, one)) for one in (ast.Store(), ast.Load()))
+        target, load = (
+            _at(node, ast.Name(element, context)) for context in (ast.Store(), ast.Load())
+        )
         each = ast.comprehension(target, self._array(node, function), [], 0)
         return _at(node, ast.GeneratorExp(load, [each]))
 
@@ -129,7 +131,7 @@ class ElementBuiltins:
             ast.Assign([store], element(ast.Constant(0))),
             ast.For(ast.Name(at, ast.Store()), indices, [better], []),
         ]
-        self.block(name)([_placed(one, node) for one in made])
+        self.block(name)([_placed(statement, node) for statement in made])
 
 
 def _deciding(node: Generator, name: str, function: Any) -> list[ast.stmt]:
@@ -143,7 +145,7 @@ def _deciding(node: Generator, name: str, function: Any) -> list[ast.stmt]:
             body = ast.If(condition, [body], [])
         body = ast.For(generator.target, generator.iter, [body], [])
     start: ast.stmt = ast.Assign([store], ast.Constant(not is_any))
-    return [_placed(one, node) for one in (start, body)]
+    return [_placed(statement, node) for statement in (start, body)]
 
 
 def _at(place: ast.expr, node: NodeT) -> NodeT:

@@ -106,7 +106,7 @@ class Hoister:
                     self._visit(item, statement) if isinstance(item, ast.AST) else item
                     for item in value
                 ]
-                if all(one is other for one, other in zip(new, value, strict=True)):
+                if all(rewritten is other for rewritten, other in zip(new, value, strict=True)):
                     new = value
             if new is not value:
                 if result is node:

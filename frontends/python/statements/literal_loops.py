@@ -63,7 +63,7 @@ def literal_items(reader: Reader, node: ast.expr) -> list[ast.expr] | None:
         return node.elts if node.elts and all(map(_is_literal, node.elts)) else None
     if isinstance(node, ast.Name) and reader.is_numbers(node):
         tree = literal_tree(reader.source.outer[node.id])
-        return None if tree is None else [_placed(one, node) for one in tree.elts]
+        return None if tree is None else [_placed(element, node) for element in tree.elts]
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.keywords:
         return None
     if reader.is_inside(node.func) and node.func.id in reader.scope.names:
@@ -71,9 +71,11 @@ def literal_items(reader: Reader, node: ast.expr) -> list[ast.expr] | None:
     name, arguments = node.func.id, node.args
     if reader.source.outer.get(name) not in (enumerate, zip, reversed) or not arguments:
         return None
-    parts = [literal_items(reader, one) or _counted(reader, one) for one in arguments]
-    known = [one for one in parts if one is not None]
-    is_sequence = any(literal_items(reader, one) is not None for one in arguments)
+    parts = [
+        literal_items(reader, argument) or _counted(reader, argument) for argument in arguments
+    ]
+    known = [part for part in parts if part is not None]
+    is_sequence = any(literal_items(reader, argument) is not None for argument in arguments)
     if len(known) < len(parts) or not is_sequence:
         return None
     if name == "zip":
@@ -96,10 +98,10 @@ def summed(reader: Reader, node: ast.expr) -> ast.expr | None:
             return None
         start: ast.expr = ast.Constant(0)
         return _placed(reduce(lambda a, b: ast.BinOp(a, ast.Add(), b), parts, start), node)
-    sequences = [literal_items(reader, one.iter) for one in node.generators]
+    sequences = [literal_items(reader, generator.iter) for generator in node.generators]
     if sequences == [None]:
         sequences = [_counted(reader, node.generators[0].iter)]
-    known = [one for one in sequences if one is not None]
+    known = [sequence for sequence in sequences if sequence is not None]
     if len(known) < len(sequences):
         return None
     total: ast.expr = _placed(ast.Constant(0), node)
@@ -111,7 +113,9 @@ def summed(reader: Reader, node: ast.expr) -> ast.expr | None:
             if not _bind(values, generator.target, item):
                 return None
         tests = [
-            specialized_expression(test, values) for one in node.generators for test in one.ifs
+            specialized_expression(test, values)
+            for generator in node.generators
+            for test in generator.ifs
         ]
         if not all(isinstance(test, ast.Constant) for test in tests):
             return None
@@ -123,7 +127,7 @@ def summed(reader: Reader, node: ast.expr) -> ast.expr | None:
 
 def summing(node: ast.GeneratorExp | ast.ListComp, total: str) -> list[ast.stmt]:
     """The statements that add the terms of a generator to a variable that starts with 0."""
-    store, load = (_placed(ast.Name(total, one), node) for one in (ast.Store(), ast.Load()))
+    store, load = (_placed(ast.Name(total, context), node) for context in (ast.Store(), ast.Load()))
     added = ast.Assign([store], _placed(ast.BinOp(load, ast.Add(), node.elt), node))
     body: ast.stmt = ast.copy_location(added, node)
     for generator in reversed(node.generators):
@@ -141,7 +145,7 @@ def _bind(values: dict[str, ast.expr], target: ast.expr, item: ast.expr) -> bool
     if isinstance(target, ast.Tuple) and isinstance(item, ast.Tuple | ast.List):
         same = len(target.elts) == len(item.elts)
         pairs = zip(target.elts, item.elts, strict=False)
-        return same and all(_bind(values, one, part) for one, part in pairs)
+        return same and all(_bind(values, target, part) for target, part in pairs)
     return False
 
 
@@ -150,18 +154,18 @@ def _counted(reader: Reader, node: ast.expr) -> list[ast.expr] | None:
     match node:
         case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(end))], keywords=[]):
             if reader.source.outer.get("range") is range and end <= MOST_ITEMS:
-                return [_placed(ast.Constant(one), node) for one in range(end)]
+                return [_placed(ast.Constant(index), node) for index in range(end)]
     return None
 
 
 def _is_argument(reader: Reader, name: str, body: Sequence[ast.stmt]) -> bool:
     """Whether a variable is an argument of a call that may ask for a literal."""
-    for part in (one for statement in body for one in ast.walk(statement)):
+    for part in (node for statement in body for node in ast.walk(statement)):
         if isinstance(part, ast.Call):
             given = [*part.args, *(keyword.value for keyword in part.keywords)]
             function = part.func.id if isinstance(part.func, ast.Name) else ""
             is_of_numbers = reader.source.outer.get(function) in _OF_NUMBERS
-            if not is_of_numbers and any(_names(one, name) for one in given):
+            if not is_of_numbers and any(_names(part, name) for part in given):
                 return True
     return False
 

@@ -75,7 +75,12 @@ def _rows(reader: Reader, node: ast.For) -> ast.For | None:
     array = array_of(names.get(owner.id))
     if array is None or reader.array(owner).rank < 2:
         return None
-    used = {part.id for one in node.body for part in ast.walk(one) if isinstance(part, ast.Name)}
+    used = {
+        part.id
+        for statement in node.body
+        for part in ast.walk(statement)
+        if isinstance(part, ast.Name)
+    }
     if any(array_of(names.get(name)) is array for name in used):
         return None
     text = _Text(node.iter)
@@ -92,8 +97,10 @@ def _named(reader: Reader, node: ast.expr, made: list[ast.stmt]) -> ast.expr:
     """The operand of a loop, with names for computed arrays, such as ``x.ravel()``."""
     function = _called(reader, node)
     if function in (enumerate, zip) and isinstance(node, ast.Call):
-        arguments = [_named(reader, one, made) for one in node.args]
-        is_same = all(one is other for one, other in zip(arguments, node.args, strict=True))
+        arguments = [_named(reader, argument, made) for argument in node.args]
+        is_same = all(
+            argument is other for argument, other in zip(arguments, node.args, strict=True)
+        )
         return node if is_same else with_fields(node, args=arguments)
     base = node
     while isinstance(base, ast.Subscript):
@@ -332,7 +339,9 @@ def _counting(reader: Reader, node: ast.While) -> list[ast.stmt]:
     step = _step(reader, last, name, {name, *changed})
     names = {part.id for part in ast.walk(bound) if isinstance(part, ast.Name)}
     is_left = any(
-        isinstance(part, ast.Continue | ast.Break) for one in body for part in ast.walk(one)
+        isinstance(part, ast.Continue | ast.Break)
+        for statement in body
+        for part in ast.walk(statement)
     )
     if not step or (step > 0) != is_below or name in changed or names & {*changed, name} or is_left:
         raise source.error(node.test, _COUNTING)

@@ -107,7 +107,7 @@ def _spaced(reader: Reader, node: ast.Tuple | ast.List) -> list[ast.expr]:
 
 def is_range(function: object) -> bool:
     """Whether a callable is ``range``, or numba's ``prange``, which counts alike."""
-    module, name = (getattr(function, one, "") for one in ("__module__", "__name__"))
+    module, name = (getattr(function, attribute, "") for attribute in ("__module__", "__name__"))
     return function is range or (name == "prange" and str(module).partition(".")[0] == "numba")
 
 

@@ -74,12 +74,12 @@ class Declarer:
             TypeLearnedError: the type of a number differs from its known type.
         """
         for node in body:
-            for one in _single_targets(self.reader, node):
-                parts = as_range_loops(self.reader, one)
-                if parts == [one] and isinstance(one, ast.For):
-                    parts = with_data_bounds(self.assigner, one) or parts
-                if parts == [one]:
-                    self._statement(one)
+            for statement in _single_targets(self.reader, node):
+                parts = as_range_loops(self.reader, statement)
+                if parts == [statement] and isinstance(statement, ast.For):
+                    parts = with_data_bounds(self.assigner, statement) or parts
+                if parts == [statement]:
+                    self._statement(statement)
                 else:
                     self.block(parts)
 
@@ -94,8 +94,9 @@ class Declarer:
         parts = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
         held = (self.reader.scope.names.get(part.id) for part in parts)
         return any(
-            isinstance(one, LocalNumber) or (isinstance(one, Value) and loads(one.expression))
-            for one in held
+            isinstance(binding, LocalNumber)
+            or (isinstance(binding, Value) and loads(binding.expression))
+            for binding in held
         )
 
     def _prepared(self, node: ast.stmt) -> ast.stmt:
@@ -183,7 +184,7 @@ class Declarer:
             self.block(node.body if is_true else node.orelse)
             return
         is_affine = self._is_affine(condition)
-        inner = [part for one in (*node.body, *node.orelse) for part in ast.walk(one)]
+        inner = [part for statement in (*node.body, *node.orelse) for part in ast.walk(statement)]
         has_branch = any(isinstance(part, ast.If) for part in inner)
         self._declare_arrays(node, [node], is_filled=not is_affine or has_branch)
         if is_affine:
@@ -194,7 +195,9 @@ class Declarer:
                         if self.reader.build.is_reached():
                             self.block(body)
             scope = self.reader.scope
-            scope.conditional -= {one for one in scope.conditional if always_assigns([node], one)}
+            scope.conditional -= {
+                name for name in scope.conditional if always_assigns([node], name)
+            }
             return
         if self._may_change(condition, [*node.body, *node.orelse]):
             condition = self._kept(node.test, condition)
@@ -266,7 +269,7 @@ class Declarer:
                 changed.add(binding.base.array.name)
             elif isinstance(binding, LocalNumber):
                 changed.add(binding.handle.array.name)
-        new = {one for one in names if isinstance(scope.names.get(one), EndedBinding | None)}
+        new = {name for name in names if isinstance(scope.names.get(name), EndedBinding | None)}
         calls = any(isinstance(part, ast.Call) for node in body for part in ast.walk(node))
         # A new name may be a view, and a function that is called may change its arguments.
         is_unclear = bool(new) or calls

@@ -70,7 +70,7 @@ def _comparison(constraint: isl.Constraint, cast: str) -> str:
 
 def _coefficients(aff: isl.Aff, kind: isl.dim_type) -> list[Fraction]:
     found = (aff.get_coefficient_val(kind, position) for position in range(aff.dim(kind)))
-    return [_fraction(one) for one in found]
+    return [_fraction(coefficient) for coefficient in found]
 
 
 def _fraction(value: isl.Val) -> Fraction:
@@ -87,10 +87,15 @@ def _divisible(constraint: isl.Constraint, cast: str) -> str:
     inside, size = aff.get_div(used[0]), abs(divisions[used[0]])
     sign = -1 if divisions[used[0]] > 0 else 1
     constant = aff.get_constant_val().to_python()
-    own = [sign * one for one in (*_coefficients(aff, isl.dim_type.param), Fraction(constant))]
+    own = [
+        sign * coefficient
+        for coefficient in (*_coefficients(aff, isl.dim_type.param), Fraction(constant))
+    ]
     others = _coefficients(inside, isl.dim_type.param)
     others.append(_fraction(inside.get_constant_val()))
-    if any(_coefficients(inside, isl.dim_type.div)) or own != [one * size for one in others]:
+    if any(_coefficients(inside, isl.dim_type.div)) or own != [
+        coefficient * size for coefficient in others
+    ]:
         raise ValueError("the condition contains a division")
     names = [aff.get_dim_name(isl.dim_type.param, at) for at in range(len(own) - 1)]
     terms = [

@@ -138,7 +138,7 @@ def _require_no_wrap(scope: Scope, node: c_ast.Node, polynomial: Polynomial, dty
             condition for atom in sorted(atoms, key=str)
             for condition in (atom >= 0, atom <= largest)
         ] if is_sum else [Constant(False, boolean)]  # fmt: skip
-    if not all(expects(scope, node, one, f"{shown} wraps around") for one in needed):
+    if not all(expects(scope, node, condition, f"{shown} wraps around") for condition in needed):
         raise unproved(
             scope,
             node,

@@ -220,7 +220,9 @@ class Scope:
             start = len(self.accesses)
             with self.depending_on_data():
                 yield
-                sides.append([one for one in self.accesses[start:] if one.depth == self._depth])
+                sides.append(
+                    [access for access in self.accesses[start:] if access.depth == self._depth]
+                )
 
         yield alternative
         if len(sides) == 2:
@@ -355,11 +357,14 @@ def _common(
     first_ids = set(map(id, first))
     for accesses in found.values():
         sides = [
-            [one for one in accesses if (id(one) in first_ids) is own] for own in (True, False)
+            [access for access in accesses if (id(access) in first_ids) is own]
+            for own in (True, False)
         ]
         if all(sides):
             with limited(KernelError, "the conditions are too intricate"):
-                parts = [reduce(isl.Set.union, (one.domain for one in side)) for side in sides]
+                parts = [
+                    reduce(isl.Set.union, (access.domain for access in side)) for side in sides
+                ]
                 domain = parts[0].intersect(parts[1])
             if not domain.is_empty():
                 yield replace(accesses[0], domain=domain, depth=depth)

@@ -33,5 +33,5 @@ def bytes_of(scope: Scope, node: c_ast.UnaryOp) -> int | None:
     if subscripts > binding.rank or (subscripts == 0 and binding.rank and not binding.is_object):
         return None  # a pointer, or an error elsewhere
     rest = binding.array.shape[len(binding.array.shape) - (binding.rank - subscripts) :]
-    extents = [int(one.value) for one in rest if isinstance(one, Constant)]
+    extents = [int(extent.value) for extent in rest if isinstance(extent, Constant)]
     return binding.dtype.bytes * prod(extents) if len(extents) == len(rest) else None

@@ -53,17 +53,21 @@ def may_overlap(
         )
     ]
     # Only stores of bytes may change a pointer (C11 6.5).
-    bytes_ = [one for one in arrays if one.name in written and one.type.dtype in (i8, u8)]
+    bytes_ = [array for array in arrays if array.name in written and array.type.dtype in (i8, u8)]
     pairs += [
-        (one.name, address_of(pointer.name))
-        for one in bytes_
-        if _is_pointer(one) and not _is_restrict(one)
+        (byte_array.name, address_of(pointer.name))
+        for byte_array in bytes_
+        if _is_pointer(byte_array) and not _is_restrict(byte_array)
         for pointer in arrays
         if (place := pointer.place) is not None
         and place.member.is_pointer
         and pointer.name in late
         and not place.is_restrict
-        and (one.place is None or one.place.member.is_pointer or one.place.base != place.base)
+        and (
+            byte_array.place is None
+            or byte_array.place.member.is_pointer
+            or byte_array.place.base != place.base
+        )
     ]
     return tuple(pairs)
 

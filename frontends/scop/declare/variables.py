@@ -169,10 +169,10 @@ def is_small_table(node: c_ast.Decl) -> bool:
     """Whether a declaration is a constant array that statements of the kernel can set."""
     if not is_table(node):
         return False
-    values = sum(isinstance(one, c_ast.Constant) for one in walk(node.init))
-    extents = [one.dim for one in walk(node.type) if isinstance(one, c_ast.ArrayDecl)]
-    literal = [int(one.value) for one in extents if isinstance(one, c_ast.Constant)
-               and one.value.isdigit()]  # fmt: skip
+    values = sum(isinstance(part, c_ast.Constant) for part in walk(node.init))
+    extents = [part.dim for part in walk(node.type) if isinstance(part, c_ast.ArrayDecl)]
+    literal = [int(extent.value) for extent in extents if isinstance(extent, c_ast.Constant)
+               and extent.value.isdigit()]  # fmt: skip
     return max(values, prod(literal)) <= MOST_VALUES
 
 

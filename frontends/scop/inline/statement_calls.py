@@ -141,12 +141,14 @@ class Expansion:
                 call, f"more than {MOST_CALLS} calls of the file's functions; expected fewer"
             )
         numbers = {
-            one.name: one.type
-            for one in _parameters(function) or []
-            if isinstance(one.type, c_ast.TypeDecl)
+            parameter.name: parameter.type
+            for parameter in _parameters(function) or []
+            if isinstance(parameter.type, c_ast.TypeDecl)
         }
         body = normalized(with_countdowns(tuple(function.body.block_items or ()), numbers))
-        declared_names = {node.name for one in body for node in walk(one) if _is_named(node)}
+        declared_names = {
+            node.name for statement in body for node in walk(statement) if _is_named(node)
+        }
         new = {
             local: self.names.fresh(local) for local in sorted(_locals(function) | declared_names)
         }

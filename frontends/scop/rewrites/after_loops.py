@@ -172,7 +172,7 @@ def exclusive_end(
 def _end(cond: c_ast.Node | None, name: str, step: int, operands: _Operands) -> c_ast.Node | None:
     """Return the exclusive end of a variable; None for other conditions."""
     if isinstance(cond, c_ast.BinaryOp) and cond.op == "&&":
-        ends = [_end(one, name, step, operands) for one in (cond.left, cond.right)]
+        ends = [_end(side, name, step, operands) for side in (cond.left, cond.right)]
         if None in ends:
             return None
         relation = "<" if step > 0 else ">"

@@ -195,7 +195,9 @@ class DerivedSizes:
         return node if self._is_unsigned(node) else self._bound(node)
 
     def _is_unsigned(self, node: c_ast.Node) -> bool:
-        casts = (one for one in walk(substituted(node, self._local)) if isinstance(one, c_ast.Cast))
+        casts = (
+            part for part in walk(substituted(node, self._local)) if isinstance(part, c_ast.Cast)
+        )
         declared = (self._types.get(name) for name in names_in(node))
         types = [*(cast.to_type.type.type for cast in casts if _is_number_type(cast)), *declared]
         return any(type_ is not None and _is_unsigned(type_) for type_ in types)
@@ -229,15 +231,15 @@ class DerivedSizes:
             return self._subscript(node)
         others = [term for term in terms if term not in named]
         name = self._name(_sum_of(named))
-        return _sum_of([*((sign, self._subscript(one)) for sign, one in others), ("+", name)])
+        return _sum_of([*((sign, self._subscript(term)) for sign, term in others), ("+", name)])
 
     def _subscript(self, node: c_ast.Node) -> c_ast.Node:
         """Name the sums and quotients of sizes that something else is multiplied by."""
         if isinstance(node, c_ast.BinaryOp) and node.op == "*":
             factors = factors_of(node)
-            pure = [one for one in factors if self._is_pure(one) and names_in(one)]
+            pure = [factor for factor in factors if self._is_pure(factor) and names_in(factor)]
             if len(pure) > 1 and (product := _product(pure)) and self._is_known(product):
-                others = [one for one in factors if one not in pure]
+                others = [factor for factor in factors if factor not in pure]
                 return _product([*others, self._name(product)])
             sides = [
                 self._name(factor) if self._is_sum(factor) else self._subscript(factor)
@@ -265,8 +267,8 @@ class DerivedSizes:
         value = substituted(node, self._local)
         text = _key(value)
         if text not in self._known:
-            leaves = (one for one in walk(value) if isinstance(one, c_ast.ID | c_ast.Constant))
-            words = [one.name if isinstance(one, c_ast.ID) else one.value for one in leaves]
+            leaves = (part for part in walk(value) if isinstance(part, c_ast.ID | c_ast.Constant))
+            words = [leaf.name if isinstance(leaf, c_ast.ID) else leaf.value for leaf in leaves]
             name = self.names.fresh("_".join(words)[:40])
             self._known[text] = name if not name[0].isdigit() else self.names.fresh(f"size_{name}")
             casts = [inner for inner in walk(value) if isinstance(inner, c_ast.Cast)]
@@ -285,7 +287,9 @@ def factors_of(node: c_ast.Node) -> list[c_ast.Node]:
 
 
 def _product(factors: Sequence[c_ast.Node]) -> c_ast.Node:
-    return reduce(lambda one, other: c_ast.BinaryOp("*", one, other, one.coord), factors)
+    return reduce(
+        lambda product, other: c_ast.BinaryOp("*", product, other, product.coord), factors
+    )
 
 
 def _key(node: c_ast.Node) -> str:
@@ -314,8 +318,8 @@ def _sum_of(terms: Sequence[tuple[str, c_ast.Node]]) -> c_ast.Node:
 
 def _divides(node: c_ast.Node) -> bool:
     """Whether an expression divides by a size."""
-    quotients = (one for one in walk(node) if isinstance(one, c_ast.BinaryOp))
-    return any(one.op in _DIVIDING and names_in(one.right) for one in quotients)
+    quotients = (part for part in walk(node) if isinstance(part, c_ast.BinaryOp))
+    return any(quotient.op in _DIVIDING and names_in(quotient.right) for quotient in quotients)
 
 
 def _is_pointer(node: c_ast.Node) -> bool:

@@ -64,12 +64,17 @@ class FlatRanges:
     ) -> c_ast.Node | None:
         pointers = [target] if node.name.name == "memset" else [target, value]
         arrays = [
-            pointed_name(one.expr if isinstance(one, c_ast.Cast) else one) for one in pointers
+            pointed_name(pointer.expr if isinstance(pointer, c_ast.Cast) else pointer)
+            for pointer in pointers
         ]
         bytes_ = self.rows.element_bytes.get(arrays[0])
         factors = factors_of(size)
-        lengths = [one for one in factors if isinstance(one, c_ast.UnaryOp) and one.op == "sizeof"]
-        others = [self.rows.polynomial(one) for one in factors if one not in lengths]
+        lengths = [
+            factor
+            for factor in factors
+            if isinstance(factor, c_ast.UnaryOp) and factor.op == "sizeof"
+        ]
+        others = [self.rows.polynomial(factor) for factor in factors if factor not in lengths]
         if bytes_ is None or len(lengths) > 1 or not all(map(self.rows.is_exact, factors)):
             return None
         count = reduce(times, others, number_of(1))
@@ -81,7 +86,7 @@ class FlatRanges:
         nest = self._nest(count, strides, size, scale=bytes_)
         if nest is None:
             return None
-        moved = [_moved(one, nest.row) for one in pointers]
+        moved = [_moved(pointer, nest.row) for pointer in pointers]
         element = lengths[0] if lengths else c_ast.Constant("int", str(bytes_), size.coord)
         row = c_ast.BinaryOp("*", nest.length, element, size.coord)
         arguments = [moved[0], value if len(moved) == 1 else moved[1], row]
@@ -147,10 +152,10 @@ class FlatRanges:
             others
             or number < 1
             or len(monomial) < 2
-            or not all(isinstance(one, Parameter) for one in monomial)
+            or not all(isinstance(factor, Parameter) for factor in monomial)
         ):
             return None
-        has_32_bits = any(self.rows.sizes[str(one)] == u32 for one in monomial)
+        has_32_bits = any(self.rows.sizes[str(factor)] == u32 for factor in monomial)
         greatest = int(((2**32 - 1) / (number * scale)) ** (1 / len(monomial)))
 
         def factor_of(extent: Polynomial) -> Factor:
@@ -159,7 +164,7 @@ class FlatRanges:
             return Factor(_product(extent, at), at, limit)
 
         for found in candidates:
-            strides = [one for one in found if one != (monomial, number)]
+            strides = [stride for stride in found if stride != (monomial, number)]
             extents = []
             rest = count
             for stride, factor in strides:
@@ -185,13 +190,13 @@ class FlatRanges:
         """Whether only loops that set a variable themselves use it."""
         if isinstance(node.init, c_ast.DeclList):
             return True
-        loops = [one for one in self.rows.nodes if isinstance(one, c_ast.For)]
-        own = {id(inner) for one in loops if (start := loop_start(one)) and start[0] == name
-               for inner in walk(one)}  # fmt: skip
+        loops = [node for node in self.rows.nodes if isinstance(node, c_ast.For)]
+        own = {id(inner) for loop in loops if (start := loop_start(loop)) and start[0] == name
+               for inner in walk(loop)}  # fmt: skip
         return name in self.rows.types and all(
-            id(one) in own
-            for one in self.rows.nodes
-            if isinstance(one, c_ast.ID) and one.name == name
+            id(node) in own
+            for node in self.rows.nodes
+            if isinstance(node, c_ast.ID) and node.name == name
         )
 
 
@@ -214,7 +219,9 @@ class _Nest:
     @property
     def row(self) -> c_ast.Node:
         """The first element of a row."""
-        return reduce(lambda one, other: c_ast.BinaryOp("+", one, other, one.coord), self.distances)
+        return reduce(
+            lambda total, other: c_ast.BinaryOp("+", total, other, total.coord), self.distances
+        )
 
     def around(self, node: c_ast.Node) -> c_ast.Node:
         """Put the loops around a statement."""
@@ -229,7 +236,7 @@ def _product(polynomial: Polynomial, at: c_ast.Node, *first: c_ast.Node) -> c_as
     factors = [*first, *(c_ast.ID(str(atom), at.coord) for atom in monomial)]
     if factor != 1 or not factors:
         factors.append(c_ast.Constant("int", str(factor), at.coord))
-    return reduce(lambda one, other: c_ast.BinaryOp("*", one, other, at.coord), factors)
+    return reduce(lambda product, other: c_ast.BinaryOp("*", product, other, at.coord), factors)
 
 
 def _counted(variable: c_ast.ID, end: c_ast.Node, body: c_ast.Node) -> c_ast.For:
@@ -272,8 +279,8 @@ def _only_in_subscripts(node: c_ast.Node, name: str) -> bool:
             return bool(node.name != name)
         case c_ast.ArrayRef(name=array, subscript=subscript):
             inside: Iterator[c_ast.Node] = walk(subscript)
-            is_plain = all(isinstance(one, c_ast.ID | c_ast.Constant | c_ast.BinaryOp)
-                           and getattr(one, "op", "+") in "+-*" for one in inside)  # fmt: skip
+            is_plain = all(isinstance(part, c_ast.ID | c_ast.Constant | c_ast.BinaryOp)
+                           and getattr(part, "op", "+") in "+-*" for part in inside)  # fmt: skip
             return _only_in_subscripts(array, name) and (
                 is_plain or _only_in_subscripts(subscript, name)
             )

@@ -135,7 +135,7 @@ class _Hoisting:
         if not isinstance(element, c_ast.PtrDecl) or set(names_in(node)) & self.changed:
             return None
         guards = _guards(loops)
-        if guards is None or any(isinstance(one, c_ast.FuncCall) for one in walk(node)):
+        if guards is None or any(isinstance(part, c_ast.FuncCall) for part in walk(node)):
             return None
         self.has_rows = True
         self.fields.setdefault(node.name.name, set())

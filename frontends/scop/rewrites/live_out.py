@@ -104,9 +104,9 @@ def _sets(init: c_ast.Node | None, name: str) -> bool:
 
 def _is_repeated(region: Region, name: str) -> bool:
     """Whether a region is inside a loop that does not declare a variable, or a ``goto`` exists."""
-    if any(isinstance(one, c_ast.Goto) for one in walk(region.function.body)):
+    if any(isinstance(part, c_ast.Goto) for part in walk(region.function.body)):
         return True
-    loops = (one for one in walk(region.function.body) if isinstance(one, LOOPS))
+    loops = (part for part in walk(region.function.body) if isinstance(part, LOOPS))
     inside = ([*walk(loop)][1:] for loop in loops)
     return any(
         any(node is region.node for node in nodes)

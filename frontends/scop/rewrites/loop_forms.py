@@ -44,7 +44,7 @@ def with_known_form(node: c_ast.Node) -> list[c_ast.Node]:
         node = _with_one_step(node)
     if isinstance(node, c_ast.While):
         node = c_ast.While(node.cond, _with_steps_last(node.stmt, names_in(node.cond)), node.coord)
-    declarations = [one for one in before if isinstance(one, c_ast.Decl)]
+    declarations = [statement for statement in before if isinstance(statement, c_ast.Decl)]
     return [c_ast.Compound([*before, node], node.coord)] if declarations else [*before, node]
 
 
@@ -70,7 +70,9 @@ def _left_if(node: c_ast.Node) -> c_ast.Node | None:
     """Return the condition of a statement ``if (c) break;``."""
     match node:
         case c_ast.If(cond=cond, iffalse=None, iftrue=side):
-            return cond if [type(one) for one in items_of(side)] == [c_ast.Break] else None
+            return (
+                cond if [type(statement) for statement in items_of(side)] == [c_ast.Break] else None
+            )
     return None
 
 
@@ -90,9 +92,11 @@ def _with_one_start(node: c_ast.For) -> tuple[list[c_ast.Node], c_ast.For]:
             init = None
         case c_ast.DeclList(decls=declared) if node.next is not None:
             moved = changed_names(node.next)
-            before = [one for one in declared if one.name not in moved]
-            kept = [one for one in declared if one.name in moved]
-            if len(kept) > 1 or any({one.name for one in before} & {*names_in(k)} for k in kept):
+            before = [declaration for declaration in declared if declaration.name not in moved]
+            kept = [declaration for declaration in declared if declaration.name in moved]
+            if len(kept) > 1 or any(
+                {declaration.name for declaration in before} & {*names_in(k)} for k in kept
+            ):
                 return [], node
             init = c_ast.DeclList(kept, init.coord) if kept else None
         case c_ast.Assignment(op="=", rvalue=c_ast.Assignment(op="=", lvalue=c_ast.ID()) as inner):
@@ -113,7 +117,7 @@ def _with_one_step(node: c_ast.For) -> c_ast.Node:
     started = loop_start(node)
     if started is not None and started[0] in names:
         names = [started[0]]
-    own = [position for position, one in enumerate(steps) if _steps_one_of(one, names)]
+    own = [position for position, step in enumerate(steps) if _steps_one_of(step, names)]
     if len(steps) == 1 or len(own) != 1:
         return node
     body = _moved_last([*items_of(node.stmt), *steps], len(items_of(node.stmt)) + own[0])
@@ -169,7 +173,7 @@ def flat(items: Sequence[c_ast.Node]) -> list[c_ast.Node]:
     result: list[c_ast.Node] = []
     for item in items:
         inside = items_of(item) if isinstance(item, c_ast.Compound) else [item]
-        keeps = any(isinstance(one, c_ast.Decl) for one in inside)
+        keeps = any(isinstance(part, c_ast.Decl) for part in inside)
         result += [item] if keeps or inside == [item] else flat(inside)
     return result
 

@@ -42,15 +42,20 @@ def with_plain_header(node: c_ast.For, counters: Collection[str] = ()) -> c_ast.
     """
     match node.init:
         case c_ast.ExprList(exprs=[first, *others]) if all(
-            isinstance(one, c_ast.Assignment)
-            and one.op == "="
-            and isinstance(one.lvalue, c_ast.ID)
-            and one.lvalue.name in counters
-            for one in (first, *others)
+            isinstance(assignment, c_ast.Assignment)
+            and assignment.op == "="
+            and isinstance(assignment.lvalue, c_ast.ID)
+            and assignment.lvalue.name in counters
+            for assignment in (first, *others)
         ):
             declared = [
-                c_statement("int name = value;", one, name=one.lvalue.name, value=one.rvalue)
-                for one in (first, *others)
+                c_statement(
+                    "int name = value;",
+                    assignment,
+                    name=assignment.lvalue.name,
+                    value=assignment.rvalue,
+                )
+                for assignment in (first, *others)
             ]
             init = c_ast.DeclList(declared, node.coord)
             node = c_ast.For(init, node.cond, node.next, node.stmt, node.coord)
@@ -91,11 +96,15 @@ def _without_data(node: c_ast.For) -> c_ast.For:
     """
     operands = _operands(node.cond)
     changed = changed_names(node.stmt)
-    moved = [one for one in operands if _reads_elements(one) or changed & set(names_in(one))]
-    kept = [one for one in operands if one not in moved]
+    moved = [
+        operand
+        for operand in operands
+        if _reads_elements(operand) or changed & set(names_in(operand))
+    ]
+    kept = [operand for operand in operands if operand not in moved]
     if not moved or not kept:
         return node
-    if any(changed_by(inner) is not None for one in moved for inner in walk(one)):
+    if any(changed_by(inner) is not None for operand in moved for inner in walk(operand)):
         return node
     leave = c_statement("if (!goes_on) break;", moved[0], goes_on=_conjunction(moved))
     body = c_ast.Compound([leave, node.stmt], node.stmt.coord)
@@ -109,7 +118,9 @@ def _operands(node: c_ast.Node | None) -> list[c_ast.Node]:
 
 
 def _conjunction(operands: Sequence[c_ast.Node]) -> c_ast.Node:
-    return reduce(lambda one, other: c_ast.BinaryOp("&&", one, other, one.coord), operands)
+    return reduce(
+        lambda condition, other: c_ast.BinaryOp("&&", condition, other, condition.coord), operands
+    )
 
 
 def _reads_elements(node: c_ast.Node) -> bool:
@@ -125,29 +136,33 @@ def _with_one_variable(node: c_ast.For) -> c_ast.For:
         return node
     first, *others = node.init.decls
     changed = changed_names(node.stmt) | declared_names(node.stmt)
-    names = {one.name for one in node.init.decls}
+    names = {declaration.name for declaration in node.init.decls}
     steps = dict(step for step in map(step_of, node.next.exprs) if step is not None)
     is_counted = steps.keys() == names and abs(steps[first.name]) == 1
     if not is_counted or len(node.next.exprs) != len(names) or changed & names:
         return node
     values: dict[str, c_ast.Node] = {}
-    for one in others:
-        used = {*names_in(one.init), *names_in(first.init)} if one.init and first.init else names
-        is_number = isinstance(one.type, c_ast.TypeDecl) and _is_signed(one.type.type)
+    for counter in others:
+        used = (
+            {*names_in(counter.init), *names_in(first.init)}
+            if counter.init and first.init
+            else names
+        )
+        is_number = isinstance(counter.type, c_ast.TypeDecl) and _is_signed(counter.type.type)
         if not is_number or used & (names | changed):
             return node
-        factor = steps[one.name] * steps[first.name]
+        factor = steps[counter.name] * steps[first.name]
         times = "" if abs(factor) == 1 else f" * {abs(factor)}"
-        values[one.name] = c_expression(
+        values[counter.name] = c_expression(
             f"start {'+' if factor > 0 else '-'} (index - first){times}",
-            one, start=one.init, index=first.name, first=first.init,
+            counter, start=counter.init, index=first.name, first=first.init,
         )  # fmt: skip
     init = c_ast.DeclList([first], node.init.coord)
     body = substituted(node.stmt, values)
-    distances = [steps[one.name] for one in (first, *others)]
+    distances = [steps[declaration.name] for declaration in (first, *others)]
     met = _met(node.cond, first, others[0]) if distances == [1, -1] else None
     cond = met or substituted(node.cond, values)
-    (step,) = [one for one in node.next.exprs if changes(one, first.name)]
+    (step,) = [expression for expression in node.next.exprs if changes(expression, first.name)]
     return c_ast.For(init, cond, step, body, node.coord)
 
 

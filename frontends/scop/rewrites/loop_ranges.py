@@ -33,11 +33,11 @@ def combined(operator: str, left: c_ast.Node, right: c_ast.Node) -> c_ast.Binary
 
 def counted(node: c_ast.For, steps: Sequence[c_ast.Node]) -> tuple[str, c_ast.Node, c_ast.Node]:
     """Return the variable of a loop, and the numbers of its past and of all iterations."""
-    moves = [one for one in map(step_of, steps) if one is not None]
+    moves = [move for move in map(step_of, steps) if move is not None]
     if len(moves) == 1 and abs(moves[0][1]) > 1:
         return _by_steps(node, *moves[0])
     variable, done, count, step = _range(node)
-    counting = [one[1] for one in map(step_of, steps) if one is not None and one[0] == variable]
+    counting = [move[1] for move in map(step_of, steps) if move is not None and move[0] == variable]
     if counting != ([] if step is None else [step]):
         raise NotUnderstoodError
     return variable, done, count

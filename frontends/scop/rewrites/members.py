@@ -74,7 +74,7 @@ class Members:
                     environment, nodes = declared
                     result += nodes
                     continue
-                hidden = {name: one for name, one in environment.items() if name != item.name}
+                hidden = {name: value for name, value in environment.items() if name != item.name}
                 environment = hidden
             result.append(self._rewritten(item, environment))
         return tuple(result)
@@ -117,11 +117,13 @@ class Members:
             chain = None if node.init is None else self._chain(node.init, environment)
             if chain is None or (chain.missing and not chain.base.is_pointer):
                 return None
-            used = {name for one in chain.subscripts for name in names_in(one)} | {node.name}
-            after = [inner for one in following for inner in walk(one)]
+            used = {name for subscript in chain.subscripts for name in names_in(subscript)} | {
+                node.name
+            }
+            after = [inner for statement in following for inner in walk(statement)]
             targets = [target for inner in after if (target := changed_by(inner)) is not None]
-            changed = {base_name(one) for one in targets if base_name(one) != node.name}
-            changed |= {one.name for one in targets if isinstance(one, c_ast.ID)}
+            changed = {base_name(target) for target in targets if base_name(target) != node.name}
+            changed |= {target.name for target in targets if isinstance(target, c_ast.ID)}
             hidden = {inner.name for inner in after if isinstance(inner, c_ast.Decl)}
             if used & (changed | hidden):
                 return None
@@ -168,7 +170,10 @@ class Members:
         chain = self._chain(node, environment)
         if chain is None or chain.is_address:
             return None
-        member = next((one for one in chain.base.layout.members if one.path == chain.path), None)
+        member = next(
+            (candidate for candidate in chain.base.layout.members if candidate.path == chain.path),
+            None,
+        )
         if member is None or (chain.missing and len(chain.subscripts) < len(chain.base.dims)):
             return None
         return self._reference(chain, member, node, environment)
@@ -178,7 +183,7 @@ class Members:
     ) -> c_ast.Node | None:
         """Return the variable of a member with the subscripts of a chain."""
         base = chain.base
-        subscripts = [self._rewritten(one, environment) for one in chain.subscripts]
+        subscripts = [self._rewritten(subscript, environment) for subscript in chain.subscripts]
         is_indexed = base.name in self.indexed or not base.is_pointer
         if base.is_pointer and not is_indexed:
             subscripts = subscripts[1:]
@@ -268,7 +273,11 @@ class Members:
                 if chain is None or chain.is_address or chain.missing:
                     return None
                 path = (*chain.path, name)
-                under = [one for one in chain.base.layout.members if one.path[: len(path)] == path]
+                under = [
+                    member
+                    for member in chain.base.layout.members
+                    if member.path[: len(path)] == path
+                ]
                 if not under:
                     return None
                 rank = len(chain.base.dims) + sum(under[0].ranks[: len(path)])
@@ -313,7 +322,11 @@ class Members:
             return None
         members = members_under(own)
         count = sum(element_count(member) for member in members)
-        if not members or any(one.path == own.path for one in members) or count > MOST_ELEMENTS:
+        if (
+            not members
+            or any(member.path == own.path for member in members)
+            or count > MOST_ELEMENTS
+        ):
             return None
         if isinstance(value, c_ast.CompoundLiteral):
             value = value.init
@@ -324,21 +337,21 @@ class Members:
         if other is None or other.missing or other.is_address:
             return None
         theirs = members_under(other)
-        if [one.path[len(other.path) :] for one in theirs] != [
-            one.path[len(own.path) :] for one in members
-        ] or any(one.is_pointer for one in members):
+        if [member.path[len(other.path) :] for member in theirs] != [
+            member.path[len(own.path) :] for member in members
+        ] or any(member.is_pointer for member in members):
             return None
         result: list[c_ast.Node] = []
         for mine, source in zip(members, theirs, strict=True):
             for place in element_places(mine.dims):
                 pair = [
                     self._reference(
-                        replace(chain, path=one.path, subscripts=(*chain.subscripts, *place)),
-                        one,
+                        replace(chain, path=member.path, subscripts=(*chain.subscripts, *place)),
+                        member,
                         node,
                         environment,
                     )
-                    for chain, one in ((own, mine), (other, source))
+                    for chain, member in ((own, mine), (other, source))
                 ]
                 result.append(c_ast.Assignment("=", *pair, node.coord))
         return result
@@ -386,14 +399,18 @@ def _initializers(
 ) -> list[c_ast.Node] | None:
     """Return the value of each member in an initializer; None if it has another form."""
     values = list(value.exprs)
-    if len(values) != len(members) or any(one.dims for one in members):
+    if len(values) != len(members) or any(member.dims for member in members):
         return None
-    if any(isinstance(one, c_ast.InitList) for one in values):
+    if any(isinstance(value, c_ast.InitList) for value in values):
         return None
-    named = [one for one in values if isinstance(one, c_ast.NamedInitializer)]
+    named = [value for value in values if isinstance(value, c_ast.NamedInitializer)]
     if not named:
         return values
-    by_name = {one.name[0].name: one.expr for one in named if len(one.name) == 1}
+    by_name = {
+        initializer.name[0].name: initializer.expr
+        for initializer in named
+        if len(initializer.name) == 1
+    }
     keys = [member.path[len(own.path)] for member in members]
     is_complete = len(named) == len(values) and set(keys) == set(by_name)
     return [by_name[key] for key in keys] if is_complete else None

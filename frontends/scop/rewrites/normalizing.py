@@ -98,7 +98,7 @@ def _with_chosen_pointers(items: tuple[c_ast.Node, ...]) -> tuple[c_ast.Node, ..
         match item:
             case c_ast.Decl(type=c_ast.PtrDecl(), init=c_ast.TernaryOp() as choice):
                 rest = items[position + 1 :]
-                if sum(1 for one in rest for _ in walk(one)) > MOST_CHOSEN_NODES:
+                if sum(1 for statement in rest for _ in walk(statement)) > MOST_CHOSEN_NODES:
                     return items
                 sides = []
                 for pointer in (choice.iftrue, choice.iffalse):

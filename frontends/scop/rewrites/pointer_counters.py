@@ -34,7 +34,9 @@ def with_counter(items: Sequence[c_ast.Node], name: str) -> tuple[c_ast.Node, ..
         NotUnderstoodError: the pointer is set, compared or copied, or declared elsewhere.
     """
     moved = {base_name(target) for item in items for target in _moved(item)}
-    counter = Names(frozenset(one for item in items for one in names_in(item))).fresh(f"{name}_at")
+    counter = Names(frozenset(name for item in items for name in names_in(item))).fresh(
+        f"{name}_at"
+    )
     rewriting = _Counter(name, counter, frozenset(moved))
     changed = [inner for item in items for inner in rewriting.statement(item)]
     declared = [node for item in items for node in walk(item) if isinstance(node, c_ast.Decl)]

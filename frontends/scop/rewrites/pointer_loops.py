@@ -149,7 +149,7 @@ class _Rewriting:
                 by -= other
             if relation != "!=" and relation not in (("<", "<=") if by > 0 else (">", ">=")):
                 continue
-            self.ends |= {one for one in names_in(end) if one in self.declared}
+            self.ends |= {name for name in names_in(end) if name in self.declared}
             count = _count(distance, relation, by)
             if isinstance(node, c_ast.DoWhile):
                 count = c_expression("count > 1 ? count : 1", node, count=count)
@@ -174,7 +174,9 @@ class _Rewriting:
                 return [declared], declared.init
             case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=own), rvalue=value) if own == name:
                 uses = sum(names_in(item).count(name) for item in self.whole)
-                inside = sum(names_in(one).count(name) for one in _loops_setting(self.whole, name))
+                inside = sum(
+                    names_in(loop).count(name) for loop in _loops_setting(self.whole, name)
+                )
                 declared = self.declared.get(name)
                 if declared is None or declared.init is not None or uses != inside:
                     return None, None
@@ -221,10 +223,10 @@ def _after(item: c_ast.Node, at: Positions) -> Positions:
     changed = changed_names(item) | declared_names(item)
     kept = {
         name: tuple(
-            one
-            for one in positions
-            if one.root not in changed
-            and not (one.distance and changed & set(names_in(one.distance)))
+            position
+            for position in positions
+            if position.root not in changed
+            and not (position.distance and changed & set(names_in(position.distance)))
         )
         for name, positions in at.items()
         if name not in changed
@@ -234,10 +236,13 @@ def _after(item: c_ast.Node, at: Positions) -> Positions:
     match item:
         case c_ast.Decl(name=name, type=c_ast.PtrDecl(), init=init):
             found = () if init is None else _positions(init, at)
-            kept[name] = (_Position(name), *(one for one in found if one.root != name))
+            kept[name] = (
+                _Position(name),
+                *(position for position in found if position.root != name),
+            )
         case c_ast.DeclList(decls=declarations):
-            for one in declarations:
-                kept = dict(_after(one, kept))
+            for declaration in declarations:
+                kept = dict(_after(declaration, kept))
     return kept
 
 
@@ -252,12 +257,12 @@ def _positions(node: c_ast.Node, at: Positions) -> tuple[_Position, ...]:
             signed = right if operator == "+" else c_ast.UnaryOp("-", right, right.coord)
             return tuple(
                 _Position(
-                    one.root,
+                    position.root,
                     signed
-                    if one.distance is None
-                    else c_ast.BinaryOp(operator, one.distance, right, node.coord),
+                    if position.distance is None
+                    else c_ast.BinaryOp(operator, position.distance, right, node.coord),
                 )
-                for one in _positions(left, at)
+                for position in _positions(left, at)
             )
     return ()
 

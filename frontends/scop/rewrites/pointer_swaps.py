@@ -49,8 +49,8 @@ def with_written_out_swaps(
         if swap is None:
             continue
         rest = with_written_out_swaps(items[position + 1 :], (*pointers, *known))
-        used = {name for one in rest for name in names_in(one)}
-        size = sum(1 for one in rest for _ in walk(one))
+        used = {name for statement in rest for name in names_in(statement)}
+        size = sum(1 for statement in rest for _ in walk(statement))
         hidden = {swap.spare}
         if not isinstance(item.init, c_ast.DeclList):
             hidden.add(swap.index)

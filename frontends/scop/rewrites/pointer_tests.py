@@ -47,7 +47,7 @@ def with_pointer_tests(region: Region, pointers: Collection[str], names: Names) 
     tests = _Tests(texts, names)
     items = tuple(map(tests.replaced, region.items))
     left = {name for item in items for name in names_in(item)}
-    unread = {one.pointer for one in tests.found.values()} & set(region.members) - left
+    unread = {test.pointer for test in tests.found.values()} & set(region.members) - left
     if unread:  # the entry reads only the members that are accessed
         return with_pointer_tests(region, [name for name in texts if name not in unread], names)
     return replace(region, items=items, derived={**region.derived, **tests.found})
@@ -76,7 +76,9 @@ class _Tests:
             case c_ast.If() | c_ast.TernaryOp() if self._is_pointer(node.cond):
                 test = self._test(node.cond, node.cond, is_null=False)
                 sides = (node.iftrue, node.iffalse)
-                return type(node)(test, *(one and self.replaced(one) for one in sides), node.coord)
+                return type(node)(
+                    test, *(side and self.replaced(side) for side in sides), node.coord
+                )
         return mapped(node, self.replaced)
 
     def _holds(self, node: c_ast.Node) -> c_ast.Node:

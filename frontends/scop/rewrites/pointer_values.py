@@ -39,13 +39,13 @@ def with_pointer_values(items: Sequence[c_ast.Node], names: Names) -> tuple[c_as
     parts = [node.subscript for node in nodes if isinstance(node, c_ast.ArrayRef)]
     for node in nodes:
         if isinstance(node, LOOPS):
-            parts += [one for one in (node.cond, getattr(node, "init", None)) if one is not None]
+            parts += [part for part in (node.cond, getattr(node, "init", None)) if part is not None]
     bounds = {name for part in parts for name in names_in(part)}
     for node in declared:
         is_pointer = isinstance(node.type, c_ast.PtrDecl)
         is_plain = is_pointer and isinstance(node.type.type, c_ast.TypeDecl)
         is_plain |= isinstance(node.type, c_ast.TypeDecl) and node.name in bounds
-        is_single = [one.name for one in declared].count(node.name) == 1
+        is_single = [declaration.name for declaration in declared].count(node.name) == 1
         is_set = any(_sets(inner, node.name) for item in result for inner in walk(item))
         if is_plain and is_single and is_set:
             try:
@@ -74,7 +74,9 @@ def _without_chains(items: Iterable[c_ast.Node]) -> tuple[c_ast.Node, ...]:
         node = mapped(node, inside)
         if not isinstance(node, c_ast.Compound) or not node.block_items:
             return node
-        return c_ast.Compound([one for item in node.block_items for one in split(item)], node.coord)
+        return c_ast.Compound(
+            [part for item in node.block_items for part in split(item)], node.coord
+        )
 
     def split(node: c_ast.Node) -> Iterator[c_ast.Node]:
         match node:
@@ -86,7 +88,7 @@ def _without_chains(items: Iterable[c_ast.Node]) -> tuple[c_ast.Node, ...]:
             case _:
                 yield node
 
-    return tuple(one for item in map(inside, items) for one in split(item))
+    return tuple(part for item in map(inside, items) for part in split(item))
 
 
 def _with_starts_before(
@@ -109,7 +111,7 @@ def _with_starts_before(
 
 
 def _without_starts(node: c_ast.For, starts: Collection[c_ast.Node]) -> c_ast.For:
-    kept = [one for one in node.init.exprs if one not in starts]
+    kept = [expression for expression in node.init.exprs if expression not in starts]
     init = c_ast.ExprList(kept, node.coord) if len(kept) > 1 else (kept or [None])[0]
     return c_ast.For(init, node.cond, node.next, node.stmt, node.coord)
 
@@ -118,12 +120,18 @@ def _starts(node: c_ast.Node, pointers: Collection[str]) -> list[c_ast.Node]:
     """Return the assignments to pointers in the header of a loop that may come first."""
     if not isinstance(node, c_ast.For) or not isinstance(node.init, c_ast.ExprList):
         return []
-    found = [one for one in node.init.exprs if any(_sets(one, name) for name in pointers)]
-    others = [one for one in node.init.exprs if one not in found]
-    own = {one.lvalue.name for one in found}
-    set_ = own | {base_name(changed_by(inner) or inner) for one in others for inner in walk(one)}
-    read = {name for one in found for name in names_in(one.rvalue)}
-    is_apart = not read & set_ and not any(own & {*names_in(one)} for one in others)
+    found = [
+        expression
+        for expression in node.init.exprs
+        if any(_sets(expression, name) for name in pointers)
+    ]
+    others = [expression for expression in node.init.exprs if expression not in found]
+    own = {assignment.lvalue.name for assignment in found}
+    set_ = own | {
+        base_name(changed_by(inner) or inner) for expression in others for inner in walk(expression)
+    }
+    read = {name for assignment in found for name in names_in(assignment.rvalue)}
+    is_apart = not read & set_ and not any(own & {*names_in(expression)} for expression in others)
     return found if is_apart else []
 
 

@@ -87,7 +87,10 @@ class Region:
     @property
     def around(self) -> list[c_ast.Decl]:
         """The declarations of the parameters and of the local variables around the region."""
-        return [*self.parameters, *(one for one in self.before if isinstance(one, c_ast.Decl))]
+        return [
+            *self.parameters,
+            *(statement for statement in self.before if isinstance(statement, c_ast.Decl)),
+        ]
 
     @property
     def nodes(self) -> list[c_ast.Node]:

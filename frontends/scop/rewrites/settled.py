@@ -74,7 +74,7 @@ def _settled(
     while True:
         impure = {
             name
-            for own in (*effects, *({name: one.init} for name, one in outermost.items()))
+            for own in (*effects, *({name: loop.init} for name, loop in outermost.items()))
             for name, value in (own or {}).items()
             if name in found and value is not None and not _is_pure(value, found)
         }
@@ -86,7 +86,7 @@ def _settled(
 def _is_pure(node: c_ast.Node, settled: set[str]) -> bool:
     """Whether a value is computed from settled integers alone."""
     inside = all(isinstance(inner, _PURE) and changed_by(inner) is None for inner in walk(node))
-    is_read = any(isinstance(one, c_ast.UnaryOp) and one.op in "*&" for one in walk(node))
+    is_read = any(isinstance(part, c_ast.UnaryOp) and part.op in "*&" for part in walk(node))
     return inside and not is_read and set(names_in(node)) <= settled
 
 

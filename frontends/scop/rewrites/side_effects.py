@@ -153,7 +153,7 @@ def _is_plain(node: c_ast.Node) -> bool:
         case c_ast.ArrayRef(name=array, subscript=subscript):
             inside = walk(subscript)
             kinds = c_ast.ArrayRef | c_ast.StructRef | c_ast.FuncCall | c_ast.UnaryOp
-            return _is_plain(array) and not any(isinstance(one, kinds) for one in inside)
+            return _is_plain(array) and not any(isinstance(part, kinds) for part in inside)
         case c_ast.UnaryOp(op="*", expr=c_ast.ID()):
             return True
     return isinstance(node, c_ast.ID)

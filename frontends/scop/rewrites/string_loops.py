@@ -77,7 +77,7 @@ def _to_the_end(node: c_ast.Node) -> _ToTheEnd | None:
     match cond:
         case c_ast.UnaryOp(op="*", expr=c_ast.ID(name=str(name))):
             step = _last(node.stmt) if isinstance(node, c_ast.While) else node.next
-            moves = [one for one in walk(node) if may_change(one, name)]
+            moves = [part for part in walk(node) if may_change(part, name)]
             start = getattr(node, "init", None)
             begun = name
             match start:
@@ -90,14 +90,14 @@ def _to_the_end(node: c_ast.Node) -> _ToTheEnd | None:
             lvalue=c_ast.ID(name=str(target)) as own,
             rvalue=c_ast.UnaryOp(op="*", expr=c_ast.UnaryOp(op="p++", expr=c_ast.ID() as pointer)),
         ) if isinstance(node, c_ast.While) and target != pointer.name:
-            if [may_change(one, pointer.name) for one in walk(node)].count(True) == 1:
+            if [may_change(part, pointer.name) for part in walk(node)].count(True) == 1:
                 last = c_statement("own = 0;", node, own=own)
                 move = c_statement("p++;", node, p=pointer)
                 return _ToTheEnd(pointer.name, None, (cond,), (last, move))
         case c_ast.ArrayRef(name=c_ast.ID(name=str(name)), subscript=c_ast.ID() as index):
             start = loop_start(node) if isinstance(node, c_ast.For) else None
-            changed = [one for one in walk(node) if may_change(one, name)]
-            steps = [one for one in walk(node) if may_change(one, index.name)]
+            changed = [part for part in walk(node) if may_change(part, name)]
+            steps = [part for part in walk(node) if may_change(part, index.name)]
             is_set = isinstance(getattr(node, "init", None), c_ast.Assignment)
             is_first = start is not None and start[0] == index.name and is_zero(start[1])
             is_counted = is_first and _is_increment(node.next, index.name)

@@ -39,7 +39,9 @@ def without_structs(
     moving = _moved_structs(parsed, region, typedefs)
     if moving:
         pointers = [
-            one.name for one in _outside(parsed, region) if isinstance(one.type, c_ast.PtrDecl)
+            declaration.name
+            for declaration in _outside(parsed, region)
+            if isinstance(declaration.type, c_ast.PtrDecl)
         ]
         region = replace(region, items=with_counted_pointers(region.items, pointers))
         moving = _moved_structs(parsed, region, typedefs)
@@ -99,7 +101,9 @@ def _require_none(
             continue
         base = environment[base_name(node)]
         path = [node.field.name]
-        member = next((one for one in base.layout.members if list(one.path) == path), None)
+        member = next(
+            (candidate for candidate in base.layout.members if list(candidate.path) == path), None
+        )
         shown = parsed.source_map.text(node)
         if member is not None and member.is_pointer:
             reason = (

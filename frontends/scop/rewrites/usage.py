@@ -226,8 +226,8 @@ def _maybe_unset(
 def _reads_data(node: c_ast.Node, data: set[str]) -> bool:
     kinds = c_ast.ArrayRef | c_ast.StructRef
     return any(
-        isinstance(one, kinds) or (isinstance(one, c_ast.ID) and one.name in data)
-        for one in walk(node)
+        isinstance(part, kinds) or (isinstance(part, c_ast.ID) and part.name in data)
+        for part in walk(node)
     )
 
 

@@ -242,7 +242,7 @@ class _Walk:
                 changed, after = self.items((side,), offset, loops)
                 sides.append(c_ast.Compound(list(changed), side.coord))
                 ends.append(after)
-        texts = {(c_text(one.value), c_text(one.exact), one.inside, one.is_lost) for one in ends}
+        texts = {(c_text(end.value), c_text(end.exact), end.inside, end.is_lost) for end in ends}
         after = ends[0] if len(texts) == 1 else _Offset(ZERO, is_lost=True)
         return c_ast.If(cond, *sides, node.coord), after
 

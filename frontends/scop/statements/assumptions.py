@@ -74,7 +74,7 @@ def _condition(scope: Scope, context: isl.Set, outside: isl.Set, access: LoggedA
     with contextlib.suppress(ValueError):
         return _simple_condition(scope, context, outside.params(), access.domain.params())
     # Without divisions more sizes are excluded than need be.
-    excluded, performed = (one.params().remove_divs() for one in (outside, access.domain))
+    excluded, performed = (part.params().remove_divs() for part in (outside, access.domain))
     return _simple_condition(scope, context, excluded, performed)
 
 

@@ -81,7 +81,9 @@ def _shape(
         beside = [(access, _row(scope, access, name, strides)) for access in siblings]
     else:
         inner = accesses[0].binding.array.shape[1:]
-        rows, beside = ([(one, one.subscripts[0]) for one in of] for of in (accesses, siblings))
+        rows, beside = (
+            [(access, access.subscripts[0]) for access in of] for of in (accesses, siblings)
+        )
     certain = [(access, row) for access, row in rows if access.is_certain] + beside
     if certain and not led:
         outer, largest = _outer(scope, name, certain)
@@ -101,7 +103,10 @@ def _bound(accesses: list[LoggedAccess]) -> Expression:
         with limited(KernelError, "the subscripts are too intricate"):
             reached = reduce(
                 isl.Set.union,
-                (may_relation(one.domain, (one.subscripts[0] + 1,)).range() for one in accesses),
+                (
+                    may_relation(access.domain, (access.subscripts[0] + 1,)).range()
+                    for access in accesses
+                ),
             )
             largest = reached.dim_max_val(0)
             if largest.is_int():
@@ -136,7 +141,7 @@ def _strides(
             if sizes in factors:
                 factors[sizes] = gcd(factors[sizes], coefficient)
     order = sorted(factors, key=lambda sizes: (-len(sizes), str(sizes)))
-    return [(sizes, gcd(*(factors[one] for one in order[: position + 1])))
+    return [(sizes, gcd(*(factors[factor] for factor in order[: position + 1])))
             for position, sizes in enumerate(order)]  # fmt: skip
 
 

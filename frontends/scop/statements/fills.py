@@ -171,7 +171,7 @@ def _extents(
     inner = own[1:]
     number, factors = _count(scope, size, row.dtype)
     for extent in inner:
-        taken = next((one for one in factors if _is_equal(scope, one, extent)), None)
+        taken = next((factor for factor in factors if _is_equal(scope, factor, extent)), None)
         if taken is not None:
             factors.remove(taken)
         elif isinstance(extent, Constant) and number % int(extent.value) == 0:

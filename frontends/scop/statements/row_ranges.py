@@ -50,12 +50,12 @@ def row_range(scope: Scope, step: str, value: RowStep) -> RowRange:
     binding = scope.find(value.rows)
     assert isinstance(binding, ArrayBinding)
     array = binding.array
-    accesses = [one for one in scope.accesses if one.binding.array.name == array.name]
+    accesses = [access for access in scope.accesses if access.binding.array.name == array.name]
     try:
         with limited(KernelError, "the rows are too intricate"):
             certain, others = (
-                [values_of(scope, one, one.subscripts[0]) for one in accesses
-                 if one.is_certain is is_certain]
+                [values_of(scope, access, access.subscripts[0]) for access in accesses
+                 if access.is_certain is is_certain]
                 for is_certain in (True, False)
             )  # fmt: skip
             if certain and len(array.shape) == 2 and array.name not in scope.guarded:

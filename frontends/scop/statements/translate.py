@@ -105,7 +105,7 @@ class Statements(Branches):
                     self._statement(inner, label, order)
             case c_ast.FuncCall() if is_fill(node):
                 loops = as_loops(self.scope, node)
-                copies = [one.name for one in loops if isinstance(one, c_ast.Decl)]
+                copies = [loop.name for loop in loops if isinstance(loop, c_ast.Decl)]
                 usage = replace(self.usage, used=(*self.usage.used, *copies))
                 replace(self, usage=usage).declare_all(loops)
             # (void)x; prevents warnings of unused variables; a disabled assertion is (void)0;
@@ -338,7 +338,7 @@ class Statements(Branches):
         except FrontendError:
             return None
         least, greatest = type_range(ctype.dtype)
-        known = [one for one in numbers if one is not None and least <= one <= greatest]
+        known = [number for number in numbers if number is not None and least <= number <= greatest]
         return (min(known), max(known) + 1) if known and len(known) == len(numbers) else None
 
     def _local(

@@ -106,10 +106,14 @@ def declared_type(
 
 def _of_enumeration(node: c_ast.Enum, source_map: SourceMap, at: c_ast.Node) -> DType:
     """Return the type of an enumeration, as gcc and clang choose it on Linux."""
-    values = [] if node.values is None else [one.value for one in node.values.enumerators]
-    negative = [isinstance(one, c_ast.UnaryOp) and one.op == "-" for one in values]
-    numbers = [one.expr if below else one for one, below in zip(values, negative, strict=True)]
-    if not values or not all(one is None or _is_narrow(one) for one in numbers):
+    values = (
+        [] if node.values is None else [enumerator.value for enumerator in node.values.enumerators]
+    )
+    negative = [isinstance(value, c_ast.UnaryOp) and value.op == "-" for value in values]
+    numbers = [
+        value.expr if below else value for value, below in zip(values, negative, strict=True)
+    ]
+    if not values or not all(number is None or _is_narrow(number) for number in numbers):
         raise source_map.error(
             at,
             "a variable of an enumeration, whose type follows from its values (gcc: unsigned int "

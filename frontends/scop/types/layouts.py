@@ -83,10 +83,10 @@ class Layout:
 
         None if the members are no numbers of one type, without gaps; a single number is itself.
         """
-        if any(one.is_pointer for one in self.members):
+        if any(member.is_pointer for member in self.members):
             return None
-        types = {one.type.dtype for one in self.members}
-        count = sum(prod(one.dims) for one in self.members)
+        types = {member.type.dtype for member in self.members}
+        count = sum(prod(member.dims) for member in self.members)
         if len(types) != 1 or count < 2 or self.size != count * self.members[0].bytes:
             return None
         return replace(self.members[0], path=("members",), dims=(), steps=(), ranks=(0,))
@@ -121,7 +121,7 @@ class Layouts:
         inner = type_.type if isinstance(type_, c_ast.PtrDecl) else type_
         struct = self.struct(inner)
         members = () if struct is None else self.layout(struct, inner).members
-        found = next((one for one in members if one.path == path), None)
+        found = next((member for member in members if member.path == path), None)
         return None if found is None or found.dims else found.type
 
     def layout(self, struct: c_ast.Struct, at: c_ast.Node) -> Layout:
@@ -144,7 +144,8 @@ class Layouts:
             inner, size, least = self._member(node.type, at)
             offset = -(-end // least) * least
             members += [
-                _named(replace(one, offset=offset + one.offset), node.name) for one in inner
+                _named(replace(member, offset=offset + member.offset), node.name)
+                for member in inner
             ]
             end, alignment = offset + size, max(alignment, least)
         return Layout(tuple(members), -(-end // alignment) * alignment, alignment)
@@ -175,7 +176,8 @@ class Layouts:
                 )
             inner, size, least = self._member(type_.type, at)
             arrays = [
-                replace(one, dims=(count, *one.dims), steps=(size, *one.steps)) for one in inner
+                replace(member, dims=(count, *member.dims), steps=(size, *member.steps))
+                for member in inner
             ]
             return arrays, count * size, least
         named = self._named(type_)

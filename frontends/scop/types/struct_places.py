@@ -102,7 +102,7 @@ class Chain:
 def members_under(chain: Chain) -> list[Member]:
     """Return the members in the struct that a chain leads to."""
     depth = len(chain.path)
-    return [one for one in chain.base.layout.members if one.path[:depth] == chain.path]
+    return [member for member in chain.base.layout.members if member.path[:depth] == chain.path]
 
 
 def element_count(member: Member) -> int:

@@ -194,7 +194,7 @@ class Body:
         """Return the part of the reads of a stencil that another copy has not made already."""
         if access.array == self.facts.target.array:
             return 1.0
-        offsets = tuple(one.offset for one in accesses if one.runs_with(access))
+        offsets = tuple(other.offset for other in accesses if other.runs_with(access))
         steps = tuple(
             (stride, math.ceil(loop.trip))
             for loop in self.copied
@@ -269,7 +269,7 @@ class Body:
 
     def is_transposed(self, access: AccessFacts) -> bool:
         """Whether the copies of an unrolled loop make tiles, to be transposed in registers."""
-        return any(one.is_transposed for one in self.vectors) and any(
+        return any(vector.is_transposed for vector in self.vectors) and any(
             self.copies == loop.trip
             and self.facts.is_transposable(access, loop.name, loop.trip, self.lanes)
             for loop in self.copied

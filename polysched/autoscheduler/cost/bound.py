@@ -34,12 +34,14 @@ def least_cycles(
     facts = {name: statement_facts(program, name, sizes) for name in program.tree.statements}
     if not apart:
         return _least(program, facts.values(), frozenset(), machine)
-    groups = [[facts[one] for one in nest.statements] for nest in outer_nests(program.tree)]
+    groups = [[facts[name] for name in nest.statements] for nest in outer_nests(program.tree)]
     users = Counter(
-        array for group in groups for array in {a.array for one in group for a in one.accesses}
+        array
+        for group in groups
+        for array in {a.array for member in group for a in member.accesses}
     )
     handed_on = frozenset(array for array, count in users.items() if count > 1)
-    pages = sum(fresh_page_cycles(one, machine) for one in facts.values())
+    pages = sum(fresh_page_cycles(statement, machine) for statement in facts.values())
     return pages + sum(_least(program, group, handed_on, machine) for group in groups)
 
 
@@ -67,15 +69,17 @@ def _least(
         handed_on: the temporaries that pass through memory.
     """
     arithmetic = sum(
-        least_arithmetic(one, machine)
-        for one in facts
-        if not any(term_groups(program, one, machine))  # instructions that add several terms
+        least_arithmetic(statement, machine)
+        for statement in facts
+        if not any(term_groups(program, statement, machine))  # instructions that add several terms
     )
     stores: dict[str, float] = {}
-    for one in facts:
-        if one.target.is_argument or one.target.array in handed_on:
-            vectors = footprint(one.target, one.loops, one.target.bytes) / full_lanes(one, machine)
-            stores[one.target.array] = max(stores.get(one.target.array, 0.0), vectors)
+    for statement in facts:
+        if statement.target.is_argument or statement.target.array in handed_on:
+            vectors = footprint(
+                statement.target, statement.loops, statement.target.bytes
+            ) / full_lanes(statement, machine)
+            stores[statement.target.array] = max(stores.get(statement.target.array, 0.0), vectors)
     stored = STORE_FACTOR * sum(stores.values()) / machine.fma_units
     return overlapped(max(arithmetic, stored), _least_traffic(facts, handed_on, machine))
 
@@ -93,7 +97,7 @@ def _least_traffic(
                 if is_passed and access.left_behind > cache.bytes:
                     touched = footprint(access, statement.loops, cache.line)
                     lines[access.array] = max(lines.get(access.array, 0.0), touched)
-        passing = sum(one for one in lines.values() if one * cache.line > cache.bytes)
+        passing = sum(count for count in lines.values() if count * cache.line > cache.bytes)
         cycles.append(passing * machine.costs.line_cycles(cache.level))
     busiest = max(cycles, default=0.0)
     return busiest + OTHER_LEVELS * (sum(cycles) - busiest)

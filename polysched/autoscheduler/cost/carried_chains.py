@@ -55,7 +55,7 @@ def carried_chain(at: int, together: Sequence[StatementFacts]) -> CarriedChain |
                 if path is not None:
                     links = 1.0 if loop.kind.is_loop_in_code else loop.trip
                     found.append(((path.operations + path.stores) * links / path.distance, path))
-    return max(found, key=lambda one: one[0])[1] if found else None
+    return max(found, key=lambda entry: entry[0])[1] if found else None
 
 
 def _flows(
@@ -64,7 +64,9 @@ def _flows(
     for reader, facts in enumerate(readers):
         for access in facts.accesses[1:]:
             step = access.stride(loop)
-            writers = [at for at, one in enumerate(together) if access.runs_with(one.target)]
+            writers = [
+                at for at, statement in enumerate(together) if access.runs_with(statement.target)
+            ]
             if step is None or not writers or loop in access.born_in:
                 continue
             if step == 0:

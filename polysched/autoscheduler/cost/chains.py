@@ -126,11 +126,11 @@ def _in_flight(body: Body, slots: float, terms: float, around: Sequence[LoopFact
 
 def _straddles(body: Body, loop: LoopFacts) -> bool:
     """Whether a copy loads vectors that take parts of two vectors of an earlier copy."""
-    target, others = body.facts.target, [one for one in body.copied if one is not loop]
+    target, others = body.facts.target, [copied for copied in body.copied if copied is not loop]
     vector, step = body.lanes * target.bytes, target.stride(loop.name)
     if body.lanes == 1 or step is None:
         return False
-    span = max([vector, *(abs(target.stride(one.name) or 0) * one.trip for one in others)])
+    span = max([vector, *(abs(target.stride(other.name) or 0) * other.trip for other in others)])
     apart = [
         access.offset - target.offset
         for access in body.facts.accesses

@@ -44,7 +44,9 @@ def program_costs(
     known: dict[str, StatementFacts] = {}
     shared = cache(lambda name: _shared_facts(program, name, sizes, known))
     costs = {
-        name: statement_cost(shared(name), machine, [shared(one) for one in _beside(program, name)])
+        name: statement_cost(
+            shared(name), machine, [shared(other) for other in _beside(program, name)]
+        )
         for name in statements
     }
     nests: dict[Loop, list[str]] = {}
@@ -141,11 +143,17 @@ def _shared_facts(
         access
         for access in found[1:]
         if (access.runs_with(facts.target) and access.offset == facts.target.offset)
-        or not any(access.runs_with(one) and access.offset == one.offset for one in read)
+        or not any(
+            access.runs_with(earlier) and access.offset == earlier.offset for earlier in read
+        )
     ]
-    beside = [one for one in around[-1].statements if len(path(program.tree, one)) == len(around)]
-    in_body = [_facts_of(program, one, sizes, known) for one in beside]
-    is_joined = _fills_vectors(found[0], around, [one.target for one in in_body])
+    beside = [
+        statement
+        for statement in around[-1].statements
+        if len(path(program.tree, statement)) == len(around)
+    ]
+    in_body = [_facts_of(program, other, sizes, known) for other in beside]
+    is_joined = _fills_vectors(found[0], around, [other.target for other in in_body])
     target = replace(found[0], is_joined=is_joined)
     carried = carried_chain(beside.index(name), in_body)
     return replace(facts, accesses=(target, *own), carried=carried)
@@ -165,7 +173,7 @@ def _fills_vectors(
     if step is None or not target.bytes < step <= FARTHEST_INTERLEAVED * target.bytes:
         return False
     start = target.offset - target.offset % step
-    found = {one.offset for one in targets if one.runs_with(target)}
+    found = {other.offset for other in targets if other.runs_with(target)}
     return any(
         set(range(first, first + step, target.bytes)) <= found
         for first in range(start - step + target.bytes, target.offset + 1, target.bytes)

@@ -49,7 +49,7 @@ def with_sum_starts(
         facts.loops[common - 1].name
         for other, common in later
         if 0 < common < len(facts.loops) and _loads_newest(facts, other.target, common)
-        if not any(one.kind is LoopKind.VECTOR for one in other.loops)
+        if not any(loop.kind is LoopKind.VECTOR for loop in other.loops)
     }
     target = replace(facts.target, born_in=facts.target.born_in | starts)
     return replace(
@@ -84,22 +84,22 @@ def _loads_newest(facts: StatementFacts, written: AccessFacts, common: int) -> b
     step = written.stride(loop.name) or 0
     for access in facts.accesses[1:] if step else ():
         if access.array != written.array or any(
-            access.stride(one.name) != written.stride(one.name) for one in outer
+            access.stride(loop.name) != written.stride(loop.name) for loop in outer
         ):
             continue
-        steps = {one: access.stride(one.name) or 0 for one in facts.loops[common:]}
-        inner = [one for one, stride in steps.items() if stride]
-        vectors = [one for one in inner if one.kind is LoopKind.VECTOR]
-        vector = sum(abs(steps[one]) * one.lanes for one in vectors)
+        steps = {loop: access.stride(loop.name) or 0 for loop in facts.loops[common:]}
+        inner = [loop for loop, stride in steps.items() if stride]
+        vectors = [loop for loop in inner if loop.kind is LoopKind.VECTOR]
+        vector = sum(abs(steps[vector]) * vector.lanes for vector in vectors)
         moved = access.stride(loop.name)
-        if moved == 0 and any(loop.name in one.bounded_by for one in vectors):
+        if moved == 0 and any(loop.name in vector.bounded_by for vector in vectors):
             return True
         # Offsets leave out parameters: the element may be on either side.
         apart = abs(written.offset - step - access.offset)
         if (
             moved == step
             and abs(step) < vector
-            and apart < sum(abs(steps[one]) * one.trip for one in inner)
+            and apart < sum(abs(steps[loop]) * loop.trip for loop in inner)
         ):
             return True
     return False

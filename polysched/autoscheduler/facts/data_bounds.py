@@ -48,10 +48,10 @@ def trimmed_trips(
 
 
 def _indices(expression: Expression) -> set[str]:
-    return {one.name for one in walk(expression) if isinstance(one, Index)}
+    return {node.name for node in walk(expression) if isinstance(node, Index)}
 
 
 def _positions(names: set[str], around: Sequence[Loop], indices: Mapping[str, Form]) -> list[int]:
     """Return the positions of the loops on which indices depend."""
     slopes = [slopes_of(indices[name][0]) for name in names]
-    return [at for at, loop in enumerate(around) if any(loop.name in one for one in slopes)]
+    return [at for at, loop in enumerate(around) if any(loop.name in slope for slope in slopes)]

@@ -194,7 +194,7 @@ def _linked(
             ]
             for first in inside:
                 for second in inside:
-                    if first != second and not any({first, second} <= one for one in together):
+                    if first != second and not any({first, second} <= pair for pair in together):
                         found[first].add(second)
     return {name: frozenset(others) for name, others in found.items()}
 

@@ -85,8 +85,8 @@ def _with_iterations(
     free = [name for name in kernel.parameters if name not in chosen]
     short = _short_loops(kernel, sizes) if len(free) > 1 else 0
     for name in reversed(free) if short else ():
-        one = {**chosen, name: _nearest(legal, name, assumed // SMALLER)}
-        others = _completed(kernel, one, with_parameters(legal, one), assumed)
+        tried = {**chosen, name: _nearest(legal, name, assumed // SMALLER)}
+        others = _completed(kernel, tried, with_parameters(legal, tried), assumed)
         fewer = _short_loops(kernel, others)
         if fewer < short:
             sizes, short = others, fewer

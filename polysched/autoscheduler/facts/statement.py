@@ -208,7 +208,9 @@ class StatementFacts:
 
     def is_sum_along(self, loop: str) -> bool:
         """Whether all iterations of a loop update one element, with near elements of an array."""
-        is_near = any(0 < abs(one.stride(loop) or 0) <= one.farthest for one in self.accesses[1:])
+        is_near = any(
+            0 < abs(access.stride(loop) or 0) <= access.farthest for access in self.accesses[1:]
+        )
         return is_near and self.target.stride(loop) == 0
 
     def is_transposable(self, access: AccessFacts, row: str, copies: float, lanes: int) -> bool:
@@ -218,7 +220,7 @@ class StatementFacts:
         cycles a vector, one of 16 by 16 takes 7. An array that the statement both reads and writes
         has no tiles, since a copy may read an element that an earlier copy writes.
         """
-        both = {one.array for one in self.accesses[1:]} & {self.target.array}
+        both = {access.array for access in self.accesses[1:]} & {self.target.array}
         is_row = access.stride(row) == access.bytes and 4 * copies >= lanes
         return is_row and not access.is_guarded and access.array not in both
 

@@ -44,7 +44,9 @@ def privatized(
         accepts: whether a program with the new array of a name is wanted.
     """
     steps: list[Privatize] = []
-    for name in [one for one in temporaries(schedule.program, below) if one not in shared]:
+    for name in [
+        temporary for temporary in temporaries(schedule.program, below) if temporary not in shared
+    ]:
         # Privatizing is refused then, after much longer work.
         if _crosses(schedule.program, name, below):
             continue

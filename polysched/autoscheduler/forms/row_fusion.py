@@ -86,7 +86,7 @@ def row_fused(
     for around, children in tuple(_sequences(schedule.program.tree, ())):
         nests = [next(outer_nests(child, around), None) for child in children]
         members = [None if nest is None else _member(schedule, nest, sizes, near) for nest in nests]
-        while _shared([one for one in members if one is not None], near):
+        while _shared([member for member in members if member is not None], near):
             group = _longest(schedule, members)
             if group is None or not _shared(group.members, near):
                 del members[0]

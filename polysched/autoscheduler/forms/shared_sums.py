@@ -84,8 +84,8 @@ def _fusing(
     """Return the steps that fuse all loops of two nests; none if they add to different elements."""
     names = (*first.statements, *second.statements)
     statements = [program.statements[name] for name in names]
-    if len({one.target.array for one in statements}) > 1 or any(
-        one.reduction is None for one in statements
+    if len({statement.target.array for statement in statements}) > 1 or any(
+        statement.reduction is None for statement in statements
     ):
         return ()
     inner = {name: statement_facts(program, name, sizes) for name in names}
@@ -117,7 +117,7 @@ def _matched(first: StatementFacts, second: StatementFacts, depth: int) -> tuple
     waiting = list(second.loops[-depth:])
     found: list[str] = []
     for loop in first.loops[-depth:]:
-        alike = [one for one in waiting if _runs(one, second) == _runs(loop, first)]
+        alike = [other for other in waiting if _runs(other, second) == _runs(loop, first)]
         if not alike:
             return None
         waiting.remove(alike[0])

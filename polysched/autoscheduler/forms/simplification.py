@@ -36,7 +36,9 @@ def with_simplification(schedule: Schedule) -> tuple[Schedule, tuple[Decision, .
         else "values that are never read are not computed, and stores of literals come first"
     )
     names = tuple(
-        name for name, one in after.statements.items() if one is not before.statements.get(name)
+        name
+        for name, statement in after.statements.items()
+        if statement is not before.statements.get(name)
     )
     return changed, (Decision((step,), names or tuple(after.statements), reason),)
 
@@ -47,7 +49,9 @@ def with_tails(schedule: Schedule, machine: Machine) -> tuple[Schedule, tuple[De
     The step simplifies first, which takes long, and changes little in a simplified program.
     """
     kernel = schedule.program.kernel
-    if not any(ends_at_stored_element(kernel, one) for one in kernel.statements.values()):
+    if not any(
+        ends_at_stored_element(kernel, statement) for statement in kernel.statements.values()
+    ):
         return schedule, ()
     bits = max(array.dtype.bits for array in schedule.kernel.arrays.values())
     step = Simplify(1, tails=max(1, machine.vector_bits // bits))

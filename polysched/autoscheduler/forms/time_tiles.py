@@ -119,7 +119,9 @@ def _bands(schedule: Schedule, time: Loop, machine: Machine) -> Iterator[_Band]:
         members = _members(outer[-1])
         if members is None:
             return
-        is_innermost = any(isinstance(part, Leaf) for one in members for part in parts(one.body))
+        is_innermost = any(
+            isinstance(part, Leaf) for member in members for part in parts(member.body)
+        )
         if is_innermost and len(band.loops) > 1:
             return
         lanes = _lanes(band.schedule.program, time, machine) if is_innermost else 1
@@ -258,12 +260,13 @@ def _factors(
 ) -> tuple[tuple[int, ...], float]:
     """Return the tile factors with the least predicted cycles, and these."""
     widths: tuple[int, ...] = WIDTHS
-    if all(one.loops[-1].name == band[-1] for one in facts):
+    if all(statement.loops[-1].name == band[-1] for statement in facts):
         widths = LINE_WIDTHS
-        facts = [_of_length(one, band[-1]) for one in facts]
+        facts = [_of_length(statement, band[-1]) for statement in facts]
     choices = product(SWEEPS, *[widths] * (len(band) - 1))
     costs = [
-        (sum(_cycles(one, band, factors, machine) for one in facts), factors) for factors in choices
+        (sum(_cycles(statement, band, factors, machine) for statement in facts), factors)
+        for factors in choices
     ]
     cycles, factors = min(costs)
     return factors, cycles
@@ -299,7 +302,7 @@ def _shared_rows(
 ) -> Iterator[tuple[Step, ...]]:
     """Yield steps that run each statement over several rows of a tile; at last none."""
     last = f"{band.statement}.{inner[-1]}"
-    is_line = all(one.loops[-1].name == band.loops[-1] for one in facts)
+    is_line = all(statement.loops[-1].name == band.loops[-1] for statement in facts)
     several = len(facts) > 1
     if is_line:
         if several:

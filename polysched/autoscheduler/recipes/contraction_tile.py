@@ -78,7 +78,7 @@ def _tiles(contraction: Contraction, lanes_loop: str, machine: Machine) -> Itera
     tallest = tallest_tile(machine)
     rows = [
         loop
-        for loop in sorted(contraction.free, key=lambda one: abs(_step(contraction, one)))
+        for loop in sorted(contraction.free, key=lambda name: abs(_step(contraction, name)))
         if loop != lanes_loop and contraction.reused_along(loop)
     ][:NEAREST_LOOPS]
     widest = min(MOST_VECTORS, -(-columns // lanes))

@@ -88,27 +88,31 @@ def _least_cycles(
     nest, program = situation.nest, situation.schedule.program
     private = {
         program.statements[name].target.array
-        for name in next(one for one in nest.chain if one.name == loop).statements
+        for name in next(outer for outer in nest.chain if outer.name == loop).statements
     }
     before: dict[tuple[int, ...], list[StatementFacts]] = {}
     cycles = 0.0
     for name in nest.statements:
         facts = shared_facts(program, name, situation.sizes)
-        if any(one.name == loop for one in facts.loops):
-            inside = [one.name for one in facts.loops]
+        if any(inner.name == loop for inner in facts.loops):
+            inside = [loop.name for loop in facts.loops]
             for short in inside[inside.index(loop) + 1 :] if is_short else ():
                 facts = facts.marked(short, LoopKind.UNROLLED)
             facts = facts.split(loop, lanes, f"{loop}<", "lanes")
             facts = facts.marked("lanes", LoopKind.VECTOR, lanes)
             accesses = (
-                _side_by_side(one, lanes)
-                if one.array in arrays
-                or (one.array in private and not one.is_argument and one.stride("lanes") == 0)
-                else one
-                for one in facts.accesses
+                _side_by_side(access, lanes)
+                if access.array in arrays
+                or (
+                    access.array in private
+                    and not access.is_argument
+                    and access.stride("lanes") == 0
+                )
+                else access
+                for access in facts.accesses
             )
             # Partial tiles slow the statement down; a bound does not count them.
-            loops = (replace(one, bounded_by=frozenset()) for one in facts.loops)
+            loops = (replace(loop, bounded_by=frozenset()) for loop in facts.loops)
             facts = replace(facts, loops=tuple(loops), accesses=tuple(accesses))
         beside = before.setdefault(tuple(map(id, path(program.tree, name))), [])
         cycles += core_cost(facts, situation.machine, beside).compute
@@ -128,8 +132,8 @@ def _is_carried(program: Program, facts: Sequence[StatementFacts]) -> bool:
     Otherwise lanes may run along that loop, and need no buffers.
     """
     by_nest: dict[tuple[int, ...], list[StatementFacts]] = {}
-    for one in facts:
-        by_nest.setdefault(tuple(map(id, path(program.tree, one.name))), []).append(one)
+    for statement in facts:
+        by_nest.setdefault(tuple(map(id, path(program.tree, statement.name))), []).append(statement)
     return any(
         _hands_on(writer, reader, reader.loops[-1].name)
         for together in by_nest.values()
@@ -162,11 +166,11 @@ def _rows_apart(
     Arrays with other accesses are left out.
     """
     dimension_pairs: dict[str, set[tuple[int, int] | None]] = {}
-    for one in facts:
-        names = [other.name for other in one.loops]
-        statement = program.statements[one.name]
-        times = prefix_map(statement, path(program.tree, one.name), [])
-        for access, declared in zip(one.accesses, statement.accesses, strict=True):
+    for own in facts:
+        names = [other.name for other in own.loops]
+        statement = program.statements[own.name]
+        times = prefix_map(statement, path(program.tree, own.name), [])
+        for access, declared in zip(own.accesses, statement.accesses, strict=True):
             stride = access.stride(loop)
             if stride == 0 or loop not in names:
                 dimension_pairs.setdefault(access.array, set())

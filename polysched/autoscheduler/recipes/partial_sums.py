@@ -75,7 +75,9 @@ def partial_sums(situation: Situation) -> Iterator[Proposal]:
             )
             # Rows that start at different columns share no loads.
             shapes = [shape for shape in SHAPES if shape[0] == 1 or not skewed]
-            costs = {one: _parts_cost(situation, steady, loop.name, lanes, one) for one in shapes}
+            costs = {
+                shape: _parts_cost(situation, steady, loop.name, lanes, shape) for shape in shapes
+            }
             yield from _promising(situation, costs, made)
 
 
@@ -126,10 +128,10 @@ def _parts_cost(
     parts = plan.facts(facts)
     size = facts.target.bytes
     accesses = tuple(
-        replace(one, strides={**one.strides, "vectors": size * lanes, "lanes": size})
+        replace(access, strides={**access.strides, "vectors": size * lanes, "lanes": size})
         if before.runs_with(facts.target)
-        else one
-        for before, one in zip(facts.accesses, parts.accesses, strict=True)
+        else access
+        for before, access in zip(facts.accesses, parts.accesses, strict=True)
     )
     return statement_cost(replace(parts, accesses=accesses), situation.machine)
 

@@ -63,7 +63,7 @@ def register_blocks(situation: Situation) -> Iterator[Proposal]:
         steps = (*steps, *private, Distribute(reference))
         for statement, around in inside:
             own = f"{statement}.{inner}"
-            order = (*(f"{statement}.{one}" for one in around), own)
+            order = (*(f"{statement}.{name}" for name in around), own)
             steps = (*steps, *([Reorder(order)] if around else []))
             steps = (*steps, Vectorize(own, lanes), Unroll(own))
         yield Proposal(

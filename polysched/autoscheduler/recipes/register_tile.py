@@ -63,7 +63,7 @@ def instruction_tile(situation: Situation) -> Iterator[Proposal]:
             yield from _proposals(
                 situation,
                 grouped,
-                (replace(one, group=group) for one in plans if _runs_group(one, group, facts)),
+                (replace(plan, group=group) for plan in plans if _runs_group(plan, group, facts)),
             )
 
 

@@ -39,10 +39,10 @@ def shared_cycles(
 def share_lines(facts: Iterable[StatementFacts], loop: str, threads: int, machine: Machine) -> bool:
     """Whether threads write parts of rows that are too short for cache lines of their own."""
     least = machine.costs.thread_row_bytes
-    for one in facts:
-        trip, stride = one.loop(loop).trip, one.target.stride(loop)
-        inside = one.loops[[other.name for other in one.loops].index(loop) + 1 :]
-        has_rows = any(abs(one.target.stride(other.name) or 0) > least for other in inside)
+    for statement in facts:
+        trip, stride = statement.loop(loop).trip, statement.target.stride(loop)
+        inside = statement.loops[[other.name for other in statement.loops].index(loop) + 1 :]
+        has_rows = any(abs(statement.target.stride(other.name) or 0) > least for other in inside)
         chunk = trip / min(trip, CHUNKS_A_THREAD * threads)
         if stride and has_rows and abs(stride) * chunk < least:
             return True
@@ -70,9 +70,9 @@ def moved_cycles(
     if own is None or regions <= 1:
         return 0.0
     lines: dict[str, float] = {}
-    for one in facts:
-        for access in (access for access in one.accesses if access.array in written):
-            touched = footprint(access, one.loops[depth:], own.line)
+    for statement in facts:
+        for access in (access for access in statement.accesses if access.array in written):
+            touched = footprint(access, statement.loops[depth:], own.line)
             lines[access.array] = max(lines.get(access.array, 0.0), touched)
     used = sum(lines.values())
     if used * own.line > threads * own.bytes:

@@ -56,7 +56,7 @@ def _made(
     name = work.loop.name
     wanted = (f"{name}c", f"{name}a", f"{name}b", f"{name}d", f"{name}p")
     fresh = fresh_names(candidate.schedule.program, work.around[0], *wanted)
-    cut, _, rest, _, part = (f"{work.statements[0]}.{one}" for one in fresh)
+    cut, _, rest, _, part = (f"{work.statements[0]}.{name}" for name in fresh)
     steps = (
         Skew(work.reference, work.reference_to(around), -1, fresh[0]),
         Split(cut, FAR, (fresh[1], fresh[2])),

@@ -50,7 +50,7 @@ def _made(
     """Return the candidate with a loop moved outside those around it; None if it is not legal."""
     first = work.statements[0]
     moved = f"{first}.{loop.name}"
-    steps = (Reorder((moved, *(f"{first}.{one.name}" for one in around))), Parallel(moved))
+    steps = (Reorder((moved, *(f"{first}.{loop.name}" for loop in around))), Parallel(moved))
     schedule = applied(candidate.schedule, steps)
     if schedule is None:
         return None
@@ -62,6 +62,6 @@ def _made(
     cycles *= max(1.0, sum(cost.cycles for cost in costs.values()) / work.cycles)
     reason = (
         f"{context.threads} threads share the iterations of {loop.name}, which runs outside "
-        f"{', '.join(one.name for one in around)}: one region instead of many"
+        f"{', '.join(loop.name for loop in around)}: one region instead of many"
     )
     return with_parallel(candidate, work, steps, reason, cycles)

@@ -67,7 +67,7 @@ def _ways(
 ) -> Iterator[SharedForm]:
     threads = context.threads
     loop = work.loop
-    if loop.prefetches or any(one.prefetches for one in work.around):
+    if loop.prefetches or any(outer.prefetches for outer in work.around):
         return
     if work.is_worth_regions(context.machine) and work.trip >= threads:
         cycles = shared_cycles(work.costs, threads, work.trip, work.entries, context.machine)

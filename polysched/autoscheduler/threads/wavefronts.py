@@ -108,7 +108,7 @@ def _made(
 def _pair(work: Work, outer: Loop, inner: Loop, entries: float, context: Context) -> _Pair | None:
     """Return two loops with the tile shapes that may gain; None if no shape does."""
     facts = [work.loop_facts(outer), work.loop_facts(inner)]
-    trips = [one.trip for one in facts]
+    trips = [statement.trip for statement in facts]
     is_triangle = outer.name in facts[1].bounded_by and not facts[1].is_constant
     shapes = [
         (cycles, factors)
@@ -177,10 +177,10 @@ def _best(made: Sequence[tuple[Candidate, tuple[int, int]]]) -> Candidate:
 
     Among nearly equal ones, fewer splits win, and then larger tiles: they have fewer regions.
     """
-    costs = [one.cycles / SPLIT_GAIN ** _splits(factors) for one, factors in made]
+    costs = [candidate.cycles / SPLIT_GAIN ** _splits(factors) for candidate, factors in made]
     near = [
-        (math.prod(factors), -cost, one)
-        for cost, (one, factors) in zip(costs, made, strict=True)
+        (math.prod(factors), -cost, candidate)
+        for cost, (candidate, factors) in zip(costs, made, strict=True)
         if cost <= ALIKE * min(costs)
     ]
     return max(near, key=lambda shape: shape[:2])[2]

@@ -121,6 +121,6 @@ def work_at(candidate: Candidate, statement: str, depth: int, sizes: Mapping[str
     costs = candidate.costs
     longest = max(loop.statements, key=lambda name: costs[name].cycles)
     facts = statement_facts(program, longest, sizes)
-    entries = math.prod(max(1.0, one.trip) for one in facts.loops[:depth])
+    entries = math.prod(max(1.0, loop.trip) for loop in facts.loops[:depth])
     below = tuple(costs[name] for name in loop.statements)
     return Work(loop, tuple(around), facts, below, entries)

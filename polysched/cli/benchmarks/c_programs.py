@@ -244,7 +244,7 @@ def _line(race: Raced, ratios: Sequence[Speedup]) -> str:
     """The result of one program: polysched's fraction of peak, and its speedups."""
     if not ratios:
         return f"{race.program}: nothing to compare"
-    (own,) = (one for one in race.outcome.results if one.contestant == ratios[0].own)
+    (own,) = (result for result in race.outcome.results if result.contestant == ratios[0].own)
     over = ", ".join(
         f"threads {ratio.ratio:.2f} times {ratio.over}"
         if ratio.over == ONE_THREAD

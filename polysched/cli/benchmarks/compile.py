@@ -35,5 +35,5 @@ def compile_command(as_records: bool, runs: int, machine: Machine | None) -> Non
         for delay in delays:
             print_record(delay)
     else:
-        rows = ((one.what, f"{one.seconds * 1e3:.0f} ms", str(one.runs)) for one in delays)
+        rows = ((delay.what, f"{delay.seconds * 1e3:.0f} ms", str(delay.runs)) for delay in delays)
         print_table(("delay", "median", "processes"), rows)

@@ -279,7 +279,7 @@ def _has_parts(text: str, reading: Reading) -> bool:
         found, _ = replacements_of(Path(path), name or reading.function, reading.promises)
     except FrontendError:
         return False
-    return any(not one.program.region.is_function for one in found)
+    return any(not replacement.program.region.is_function for replacement in found)
 
 
 def hint_at_auto(is_scheduled: bool, reading: Reading) -> None:

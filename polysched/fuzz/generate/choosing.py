@@ -87,11 +87,13 @@ class Choosing:
 
     def reductions(self) -> list[str]:
         """Return the statements that are reductions."""
-        return [name for name, one in self.program.statements.items() if one.reduction]
+        return [name for name, statement in self.program.statements.items() if statement.reduction]
 
     def writers(self, array: str) -> list[str]:
         """Return the statements that write an array."""
-        return [n for n, one in self.program.statements.items() if one.target.array == array]
+        return [
+            n for n, statement in self.program.statements.items() if statement.target.array == array
+        ]
 
     def at(self, array: str) -> str:
         """Choose a loop around a statement that uses an array."""

@@ -37,7 +37,7 @@ def conditions_of(context: isl.Set) -> tuple[Condition, ...]:
     polyhedra = [_constraints(polyhedron) for polyhedron in domain.get_basic_sets()]
     if len(polyhedra) == 1:
         return polyhedra[0]
-    text = " or ".join(" and ".join(one.text for one in each) for each in polyhedra)
+    text = " or ".join(" and ".join(condition.text for condition in each) for each in polyhedra)
     return (Condition(from_set(domain), text or "False"),)
 
 

@@ -84,10 +84,12 @@ def narrow_types(
     ranges = temporary_ranges(declared, writes) if declared else {}
     types = {}
     for name, found in ranges.items():
-        narrow = next((one for one in _NARROW_TYPES if is_within(found, one)), declared[name])
+        narrow = next((dtype for dtype in _NARROW_TYPES if is_within(found, dtype)), declared[name])
         if narrow.bits < declared[name].bits:
             types[name] = narrow
     scalars = frozenset(
-        name for name, one in arrays.items() if not one.shape and one.role is not Role.TEMPORARY
+        name
+        for name, array in arrays.items()
+        if not array.shape and array.role is not Role.TEMPORARY
     )
     return NarrowTypes(types, ranges, scalars)

@@ -128,7 +128,9 @@ def _narrow_update(target: Access, value: Expression) -> Expression:
     inner, dtype = value.operand, value.type
     if not isinstance(inner, Operation):
         return value
-    is_extremum = inner.operator in _EXTREMA and all(_fits(one, dtype) for one in inner.operands)
+    is_extremum = inner.operator in _EXTREMA and all(
+        _fits(operand, dtype) for operand in inner.operands
+    )
     if inner.operator not in _MODULAR and not is_extremum:
         return value
     is_wider = inner.type is not None and inner.type.is_integer and inner.type.bits >= dtype.bits
@@ -154,7 +156,8 @@ def _fits(value: Expression, dtype: DType) -> bool:
         return False
     assert isinstance(value, Cast)  # its type has to keep the value: -1 as u32 is another number
     return all(
-        one.lowest <= narrow.lowest and narrow.highest <= one.highest for one in (dtype, value.type)
+        type_.lowest <= narrow.lowest and narrow.highest <= type_.highest
+        for type_ in (dtype, value.type)
     )
 
 

@@ -73,7 +73,7 @@ def _form_within(
     The copies of an unrolled loop repeat the same bounds: a softmax of rows asks 4600 times for the
     forms of 160 expressions.
     """
-    return _linear_form(expression, {name: one for name, one in ranges if one is not None})
+    return _linear_form(expression, {name: range_ for name, range_ in ranges if range_ is not None})
 
 
 def _linear_form(expression: Expression, known: Intervals) -> LinearForm:

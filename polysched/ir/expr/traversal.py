@@ -59,7 +59,7 @@ def transform(
     """
     operands = children(expression)
     if operands:
-        expression = rebuild(expression, tuple([transform(one, rule) for one in operands]))
+        expression = rebuild(expression, tuple([transform(operand, rule) for operand in operands]))
     replacement = rule(expression)
     return expression if replacement is None else replacement
 

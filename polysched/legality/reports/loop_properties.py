@@ -171,8 +171,8 @@ def _marked(
     program: Program, obstacles: tuple[Obstacle, ...] | None
 ) -> tuple[Obstacle, ...] | None:
     """Mark the obstacles between updates of a reduction that keeps its order."""
-    marked = [replace(one, kept=_is_kept(program, one)) for one in obstacles or ()]
-    marked.sort(key=lambda one: _rank(program, one))
+    marked = [replace(obstacle, kept=_is_kept(program, obstacle)) for obstacle in obstacles or ()]
+    marked.sort(key=lambda obstacle: _rank(program, obstacle))
     return obstacles and tuple(marked)
 
 

@@ -81,7 +81,7 @@ def format_loop_reports(reports: tuple[LoopReport, ...]) -> str:
 def _gain(report: LoopReport) -> bool:
     """Whether private copies remove all obstacles of a property of a loop."""
     return any(
-        obstacles and all(one.array in report.private for one in obstacles)
+        obstacles and all(obstacle.array in report.private for obstacle in obstacles)
         for obstacles in (report.serial, report.scalar, report.ordered)
     )
 
@@ -89,9 +89,11 @@ def _gain(report: LoopReport) -> bool:
 def _sums(reports: Iterable[LoopReport]) -> Iterator[tuple[str, str]]:
     """The reductions that alone keep their loop from being a vector, each with its loop."""
     for report in reports:
-        left = [one for one in report.scalar or () if one.array not in report.private]
+        left = [
+            obstacle for obstacle in report.scalar or () if obstacle.array not in report.private
+        ]
         is_alone = len(report.statements) == 1 and report.inner is None
-        if left and is_alone and all(one.reduction for one in left):
+        if left and is_alone and all(obstacle.reduction for obstacle in left):
             yield report.statements[0], report.loop.rpartition(".")[2]
 
 
@@ -124,8 +126,10 @@ def _answer(
     if obstacles is None:
         yield f"  {question}: unknown: isl could not decide it within its quota"
         return
-    left = [one for one in obstacles if one.array not in private]
-    removed = tuple(dict.fromkeys(one.array for one in obstacles if one.array in private))
+    left = [obstacle for obstacle in obstacles if obstacle.array not in private]
+    removed = tuple(
+        dict.fromkeys(obstacle.array for obstacle in obstacles if obstacle.array in private)
+    )
     copies = f" with private copies of {', '.join(removed)}" if removed else ""
     yield (
         f"  {question}: {no}{', also' if copies else ''}{copies}"

@@ -86,7 +86,7 @@ def _lies_in(clauses: _Clauses, variables: Sizes) -> bool:
     return any(
         all(
             value == 0 if is_equality else value >= 0
-            for value, is_equality in ((one.at(variables), flag) for one, flag in clause)
+            for value, is_equality in ((term.at(variables), flag) for term, flag in clause)
         )
         for clause in clauses
     )
@@ -101,7 +101,10 @@ def _clauses(condition: isl.Set, indices: Sequence[str]) -> _Clauses:
     for position, index in enumerate(indices):
         condition = condition.set_dim_name(isl.dim_type.set, position, index)
     return tuple(
-        tuple((_floor(one.get_aff()), one.is_equality()) for one in basic.get_constraints())
+        tuple(
+            (_floor(constraint.get_aff()), constraint.is_equality())
+            for constraint in basic.get_constraints()
+        )
         for basic in condition.compute_divs().get_basic_sets()
     )
 

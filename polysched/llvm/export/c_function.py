@@ -166,7 +166,7 @@ def emit_c_function(
     meanings = _meanings(builder, function, defined)
     lowering = Lowering(program, machine)
     programs = [program] if as_written is None else [program, as_written]
-    sizes = dict.fromkeys(name for one in programs for name in one.parameters)
+    sizes = dict.fromkeys(name for program in programs for name in program.parameters)
     for name, value in function.computed.items():
         known = {name: meanings[name] for name in sizes if name in meanings}
         values = Evaluator(builder, known, {}, {})
@@ -176,7 +176,7 @@ def emit_c_function(
         result_slot = meanings[function.result] = _result_slot(builder)
     scheduled = module.get_global(status_name)
     numbers = {member.meaning for member in function.members if member.is_size}
-    given = [_given(one, meanings, numbers) for one in programs]
+    given = [_given(program, meanings, numbers) for program in programs]
     types = _size_types(function)
     is_large = emit_exceeds(builder, programs, types, meanings, u64)
     if is_large is not None:

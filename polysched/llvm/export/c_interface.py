@@ -79,7 +79,9 @@ def emit_unscheduled(unscheduled: Unscheduled, symbol: str, machine: Machine) ->
     terms for a scalar loop where 512 bits leave 36.
     """
     module = build_module(replace(unscheduled.program, name=symbol), machine)
-    kept = [one for one in machine.features.split(",") if not one[1:].startswith("prefer-")]
+    kept = [
+        feature for feature in machine.features.split(",") if not feature[1:].startswith("prefer-")
+    ]
     for function in module.functions:
         if not function.is_declaration:
             compile_for(function, machine.cpu, ",".join(kept))

@@ -36,7 +36,11 @@ def evaluation_condition(node: LoopNode, value: Expression) -> Expression | None
             inner = evaluation_condition(then, value)
             return None if inner is None else _both(condition, inner)
     found = [evaluation_condition(child, value) for child in children(node)]
-    return TRUE if TRUE in found else next((one for one in found if one is not None), None)
+    return (
+        TRUE
+        if TRUE in found
+        else next((condition for condition in found if condition is not None), None)
+    )
 
 
 def _both(first: Expression, second: Expression) -> Expression:

@@ -82,7 +82,7 @@ def simplified(node: LoopNode, facts: Facts) -> Simplified:
             return replace(
                 inner, node=node if inner.node is body else replace(node, body=inner.node)
             )
-    changed = frozenset(one.target.array for one in walk(node) if isinstance(one, Assign))
+    changed = frozenset(part.target.array for part in walk(node) if isinstance(part, Assign))
     return Simplified(node, _without(facts, changed), changed)
 
 
@@ -111,7 +111,7 @@ def _block(node: Block, facts: Facts) -> Simplified:
         kept.append(part.node)
     if all(map(lambda new, old: new is old, kept, node.children)):
         return Simplified(node, facts, changed)
-    return Simplified(block([one for one in kept if one != Block(())]), facts, changed)
+    return Simplified(block([node for node in kept if node != Block(())]), facts, changed)
 
 
 def _branch(node: If, facts: Facts) -> Simplified:
@@ -198,8 +198,8 @@ def _is_kept(value: Expression, target: Access) -> bool:
 def conditions_of(node: LoopNode, flags: Set[str]) -> list[Expression]:
     """The conditions on some scalars in a node, in order, at most `MOST_CONDITIONS`."""
     found: dict[Expression, None] = {}
-    for one in walk(node):
-        values = [one.value] if isinstance(one, Assign) else list(controls(one))
+    for part in walk(node):
+        values = [part.value] if isinstance(part, Assign) else list(controls(part))
         for value in values:
             found |= dict.fromkeys(_atoms(value, flags))
         if len(found) >= MOST_CONDITIONS:
@@ -224,17 +224,19 @@ def _atoms(value: Expression, flags: Set[str]) -> Iterator[Expression]:
 
 def _is_literal(comparison: Operation) -> bool:
     """Whether a comparison is between scalars, also converted ones, and literals."""
-    plain = [one.operand if isinstance(one, Cast) else one for one in comparison.operands]
-    return all(isinstance(one, Constant | Load) for one in plain)
+    plain = [
+        operand.operand if isinstance(operand, Cast) else operand for operand in comparison.operands
+    ]
+    return all(isinstance(operand, Constant | Load) for operand in plain)
 
 
 def accesses(node: LoopNode) -> Iterator[str]:
     """Yield the array of each access in a node, also in bounds and conditions."""
-    for one in walk(node):
-        yield from (load.array for control in controls(one) for load in loads(control))
-        if isinstance(one, Assign):
-            yield one.target.array
-            yield from (load.array for load in one.reads)
+    for part in walk(node):
+        yield from (load.array for control in controls(part) for load in loads(control))
+        if isinstance(part, Assign):
+            yield part.target.array
+            yield from (load.array for load in part.reads)
 
 
 def own_arrays(node: LoopNode, scalars: Set[str], uses: Mapping[str, int]) -> frozenset[str]:
@@ -246,18 +248,18 @@ def own_arrays(node: LoopNode, scalars: Set[str], uses: Mapping[str, int]) -> fr
     """
     inner = Counter(accesses(node))
     candidates = {name for name in scalars if inner[name] and inner[name] == uses[name]}
-    own = {one.array for one in walk(node) if isinstance(one, Allocate)}
+    own = {part.array for part in walk(node) if isinstance(part, Allocate)}
     seen: set[str] = set()
-    for one in _straight(node):
-        if isinstance(one, Assign):
-            seen |= {load.array for load in one.reads}
-            if one.target.array in candidates - seen:
-                own.add(one.target.array)
-            seen.add(one.target.array)
+    for child in _straight(node):
+        if isinstance(child, Assign):
+            seen |= {load.array for load in child.reads}
+            if child.target.array in candidates - seen:
+                own.add(child.target.array)
+            seen.add(child.target.array)
         else:
-            for part in children(one):
+            for part in children(child):
                 own |= own_arrays(part, scalars, uses)
-            seen |= set(accesses(one))
+            seen |= set(accesses(child))
     return frozenset(own)
 
 

@@ -207,7 +207,7 @@ class _Printer:
                 is_literal = isinstance(node.lower, Constant) and isinstance(node.upper, Constant)
                 pragma = f"{UNROLLED} " if is_unrolled and is_literal else ""
                 note = " /* unrolled */" if is_unrolled else ""
-                prefetches = [f"/* {format_prefetch(one)} */" for one in node.prefetches]
+                prefetches = [f"/* {format_prefetch(prefetch)} */" for prefetch in node.prefetches]
                 ends = [] if node.until is None else [self.if_head([node.until]), "  break;", "}"]
                 inner = _indented([*ends, *prefetches, *self.lines(body)])
                 return [f"{pragma}{self.loop_head(node)}{note}", *inner, "}"]

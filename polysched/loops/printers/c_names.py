@@ -28,13 +28,13 @@ CPP_KEYWORDS = frozenset(
 )
 """The words of C++20 that C does not have."""
 
-_LIBRARY = {one.value for one in LIBRARY_UNARY | LIBRARY_BINARY}
+_LIBRARY = {operator.value for operator in LIBRARY_UNARY | LIBRARY_BINARY}
 
 _RESERVED = (
     KEYWORDS
     | CPP_KEYWORDS
     | _LIBRARY
-    | {f"{one}f" for one in _LIBRARY}
+    | {f"{name}f" for name in _LIBRARY}
     | frozenset(
         """
     main linux unix i386

@@ -62,7 +62,7 @@ def _lines(program: LoopProgram, node: LoopNode) -> list[str]:
         case For(variable=variable, kind=kind, body=body):
             end = "" if node.until is None else f" until {format_expression(node.until)}"
             head = f"{kind.value} {variable} in {_range(node)}{end}:"
-            prefetches = [f"{_INDENT}{format_prefetch(one)}" for one in node.prefetches]
+            prefetches = [f"{_INDENT}{format_prefetch(prefetch)}" for prefetch in node.prefetches]
             return [head, *prefetches, *_indented(program, body)]
         case If(condition=condition, then=then, otherwise=otherwise):
             lines = [f"if {format_expression(condition)}:", *_indented(program, then)]

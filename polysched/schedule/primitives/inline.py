@@ -53,9 +53,10 @@ def inline(program: Program, step: Inline) -> Program:
     if array is None or array.role is not Role.TEMPORARY:
         raise ScheduleError(f"'{step.array}' is not a temporary array of the kernel")
     readers = [
-        one
-        for one in program.statements.values()
-        if one.target.array != array.name and any(read.array == array.name for read in one.reads)
+        statement
+        for statement in program.statements.values()
+        if statement.target.array != array.name
+        and any(read.array == array.name for read in statement.reads)
     ]
     if not readers:
         raise ScheduleError(f"no statement that writes another array reads '{array.name}'")

@@ -187,7 +187,7 @@ def _strided(node: Assign, arrays: dict[str, Array]) -> Access | None:
 
 def _run_all(statements: list[Assign], positions: list[int]) -> bool:
     lanes = [statements[at].lanes for at in positions]
-    return all(one is not None and isinstance(one.active, All) for one in lanes)
+    return all(run is not None and isinstance(run.active, All) for run in lanes)
 
 
 def _may_wait(statements: list[Assign], positions: list[int]) -> bool:

@@ -69,7 +69,7 @@ def _with_shared_guards(nodes: list[Node]) -> list[Node]:
         groups.setdefault(_guard(node), []).append(node)
     if len(groups) in (1, len(nodes)) or _has_conflict(groups):
         return nodes
-    return [one for group in groups.values() for one in _branch(group)]
+    return [node for group in groups.values() for node in _branch(group)]
 
 
 def _branch(group: list[Node]) -> list[Node]:
@@ -77,7 +77,7 @@ def _branch(group: list[Node]) -> list[Node]:
     first = group[0]
     if _guard(first) is None or not isinstance(first, Branch) or len(group) == 1:
         return group
-    bodies = [one.then for one in group if isinstance(one, Branch)]
+    bodies = [branch.then for branch in group if isinstance(branch, Branch)]
     return [replace(first, then=_joined(Sequence(tuple(bodies))))]
 
 
