@@ -283,7 +283,7 @@ def test_a_column_of_a_matrix() -> None:
 
 
 def test_what_has_gaps_is_packed_if_it_is_read_again() -> None:
-    machine = load_machine("sapphirerapids")
+    machine = load_machine("znver4")  # it packs nothing for alignment
     gaps = Stored(strides=(400, 2))
     assert plan(Problem(Sizes(100, 100, 100), b=gaps), machine).pack_b
     assert not plan(Problem(Sizes(4, 100, 100), b=gaps), machine).pack_b
