@@ -79,7 +79,9 @@ _OWNERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 # Measured by `polysched machine --calibrate` in a virtual machine with 480 MiB of L3. A line of
 # arrays of 3 to 64 MiB takes 7.0 to 7.4 cycles, half of `line_into_l1` among them, and one of
-# 128 MiB takes 12. The reorder buffer has 512 entries, 1.6 times those of Zen 4.
+# 128 MiB takes 12. A line into L1 takes 1.2 to 1.3: with 1.2, sums along the rows of two matrices
+# (gesummv) are predicted to gain by eight rows at a time, which take 1.5 times as long. The reorder
+# buffer has 512 entries, 1.6 times those of Zen 4.
 #
 # Times of products without packing over those with it: 64x1000x1000 1.11, 128x1000x1000 1.19,
 # 250x1000x1000 1.23, 300x1000x300 1.25 and 1000^3 1.27 in f32; 1.12, 1.21, 1.37, 1.18 and 1.35 in
@@ -89,7 +91,7 @@ _OWNERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 # that feed two FMA units: rates with packing over those without, 1.02 at 64^3, 1.07 at 128x64x64,
 # 1.12 at 256x64x64, 1.12 at 1024x64x64 and 1.06 at 256^3 in f32; 1.06, 1.12 and 1.15 in f64.
 _SAPPHIRE_COSTS = Costs(
-    line_into_l1=1.2,
+    line_into_l1=1.3,
     line_into_l2=6.5,
     near_page=0.4,
     far_page=17.0,
