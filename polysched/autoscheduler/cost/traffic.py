@@ -46,7 +46,7 @@ LEAP_CYCLES = {1: 0.0, 2: 7.5, 3: 4.5}
 
 Loads overlap, so lines of the second-level cache cost the same in any order. Measured on Zen 4 with
 sums down the columns of a matrix of 3000 rows in the third-level cache: a line takes 3.4 cycles in
-sequence, 4.6 if 8 lines lie side by side and 21 if it stands alone, of which the TLB takes half. On
+sequence, 4.6 if 8 lines lie side by side, and 21 if it stands alone. The TLB takes half of 21. On
 Sapphire Rapids in a virtual machine, with 1500 rows: 8.1, 10.2 and 17.3.
 """
 FOLLOWED_LEAP = 0.3

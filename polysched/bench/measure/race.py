@@ -257,7 +257,7 @@ def _enter(contestant: Contestant, work: Work, rules: Rules, clock: Clock) -> _E
 
 _MOST_CALLS = 1 << 20
 _SURELY_LONG = 100
-"""A first call of so many runs' length is long by itself: no set-up takes half a second."""
+"""A first call as long as this many runs is taken for a long call: set-up takes no half second."""
 
 
 def _calls(runner: Runner, seconds: float, rules: Rules, clock: Clock) -> int:

@@ -172,7 +172,8 @@ class TileWriter:
         """Set the register of a row that is not loaded to 0.
 
         All lanes of the columns may compute (:mod:`polysched.vector.passes.unmask`), and subnormal
-        numbers take 200 cycles: exp of what the registers held before took 25 times as long.
+        numbers take 200 cycles. With the previous contents of the registers, exp took 25 times as
+        long.
         """
         dtype = self.tiles[rows].dtype
         own = Constant(number), Index(_LANE)
